@@ -1,0 +1,30 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createClient, failureOf } from './service.ts'
+
+// Not in a browser, whose location cannot be replaced.
+describe('a baseUrl that is a path', () => {
+  test('is resolved against the page at each call, in whatever scheme it has', async () => {
+    const fetch = vi.fn(async (_url: string, _init: RequestInit) => new Response(null, { status: 404 }))
+    const client = createClient({ baseUrl: '/api/', fetch })
+    for (const href of ['http://shop.example/cart', 'https://shop.example/']) {
+      vi.stubGlobal('location', { href })
+      await failureOf(client.transactions.list())
+    }
+    vi.unstubAllGlobals()
+    expect(fetch.mock.calls.map(([url]) => url)).toEqual([
+      'http://shop.example/api/transactions?page=1',
+      'https://shop.example/api/transactions?page=1',
+    ])
+  })
+
+  test('is a TypeError of the call where there is no page', async () => {
+    vi.stubGlobal('location', undefined)
+    const error = await failureOf(createClient({ baseUrl: '/api' }).transactions.list())
+    vi.unstubAllGlobals()
+    expect(error).toEqual(
+      new TypeError(
+        'baseUrl: expected an absolute URL, as there is no page here that "/api/" could belong to',
+      ),
+    )
+  })
+})

@@ -1,0 +1,54 @@
+import { network } from 'virtual:msw'
+import { http } from 'msw'
+import { Client, type ClientEvent, type ClientOptions } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+
+/** The service of these tests: MSW hands it every request that the client's global fetch sends. */
+export const service = new FakeService({ transactions: sampleTransactions(25) })
+
+export const account = { customerId: 'c1', virtualAccountId: 'v1' }
+
+beforeAll(async () => {
+  network.configure({
+    handlers: [http.all(`${service.baseUrl}/*`, ({ request }) => service.handle(request))],
+    onUnhandledFrame: 'error',
+  })
+  await network.enable()
+})
+beforeEach(() => service.reset())
+afterAll(async () => {
+  await network.disable()
+})
+
+export function createClient(options: Partial<ClientOptions> = {}): Client {
+  return new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, ...options })
+}
+
+/** A client, and what it told its listener. */
+export function createObservedClient(options: Partial<ClientOptions> = {}) {
+  const events: ClientEvent[] = []
+  const client = createClient({ onEvent: event => void events.push(event), ...options })
+  return { client, events }
+}
+
+/** The next answer, whatever is asked. */
+export function answerWith(body: BodyInit | null, init: ResponseInit = {}): void {
+  service.fail({ with: () => new Response(body, init) })
+}
+
+/** The next answer as one page of a list, written as the given JSON text. */
+export function answerWithPage(items: string, rest = '"page":1,"totalItems":1,"limit":20'): void {
+  answerWith(`{"data":[${items}],${rest}}`, { headers: { 'Content-Type': 'application/json' } })
+}
+
+/** What a promise rejects with. */
+export async function failureOf(promise: PromiseLike<unknown>): Promise<unknown> {
+  const fulfilled = Symbol('fulfilled')
+  const outcome = await promise.then(
+    () => fulfilled,
+    error => error,
+  )
+  if (outcome === fulfilled) throw new Error('expected a rejection')
+  return outcome
+}

@@ -1,0 +1,89 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { answer, FaultServer, json, silence } from './fault-server.ts'
+import { apiKey } from './support.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const built = `${root}dist/index.js`
+
+beforeAll(() => {
+  if (existsSync(built)) return
+  execFileSync(process.execPath, [`${root}node_modules/tsup/dist/cli-default.js`], {
+    cwd: root,
+    stdio: 'ignore',
+  })
+}, 60_000)
+
+/** Runs a program that has a `client`, and gives what it wrote; rejects when it does not end by itself. */
+async function run(server: FaultServer, program: string): Promise<unknown> {
+  const source = `
+    import { Client } from ${JSON.stringify(new URL(`file://${built}`).href)}
+    const client = new Client({ baseUrl: ${JSON.stringify(server.url)}, apiKey: ${JSON.stringify(apiKey)} })
+    const account = { customerId: 'c1', virtualAccountId: 'v1' }
+    ${program}`
+  // Far below the 60 s of a forgotten timeout.
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', source],
+    {
+      timeout: 10_000,
+    },
+  )
+  expect(stderr).toBe('')
+  return stdout
+}
+
+test.concurrent.each([
+  [
+    'one call and nothing else to do',
+    json({ ok: true }),
+    `const { data } = await client.virtualAccounts.deactivate(account); process.stdout.write(JSON.stringify(data))`,
+    '{"ok":true}',
+  ],
+  [
+    'a call that failed',
+    answer(404, '{"reason":"unknown"}'),
+    `await client.virtualAccounts.deactivate(account).catch(error => process.stdout.write(String(error.status)))`,
+    '404',
+  ],
+  [
+    'a call that was aborted',
+    silence,
+    `const controller = new AbortController()
+     setTimeout(() => controller.abort('enough'), 100)
+     await client.virtualAccounts.deactivate(account, controller).catch(reason => process.stdout.write(reason))`,
+    'enough',
+  ],
+  [
+    'a call aborted while it waited to try again',
+    answer(503, '', { 'retry-after': 50 }),
+    `const controller = new AbortController()
+     setTimeout(() => controller.abort('enough'), 300)
+     await client.virtualAccounts.deactivate(account, controller).catch(reason => process.stdout.write(reason))`,
+    'enough',
+  ],
+  [
+    'a list that nobody awaits',
+    json({}),
+    `client.transactions.list(); process.stdout.write('nothing sent')`,
+    'nothing sent',
+  ],
+  [
+    'a list that fails before anyone awaits it',
+    answer(401),
+    `const list = client.transactions.list()
+     await new Promise(resolve => setTimeout(resolve, 50))
+     await list.catch(error => process.stdout.write(String(error.status)))`,
+    '401',
+  ],
+] as const)(
+  'a process that has made %s ends by itself, and the console stays empty',
+  async (_what, answers, program, written) => {
+    await using server = await FaultServer.start(answers)
+    expect(await run(server, program)).toBe(written)
+  },
+  15_000,
+)

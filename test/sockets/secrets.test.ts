@@ -1,0 +1,408 @@
+import { inspect } from 'node:util'
+import { type AnyApiError, Client, type ClientEvent, type ClientOptions, isApiError } from 'virtual-accounts'
+import { describe, expect, test } from 'vitest'
+import { answer, closeAfter, FaultServer, head, json, reset, silence, stallAfter } from './fault-server.ts'
+import { account, clientOf, failureOf, rejectionOf, status, stubbed } from './support.ts'
+
+/** Every character of it is written otherwise somewhere: in a URL, in a pattern, in JSON. */
+const key = 'sk_live_9+/=Zx7(.*)$&é?q'
+const plainKey = 'sk_live_51HxYzAbCdEfGh'
+
+/** All that a log could get to see of something, whichever way it is printed. */
+function everythingOf(value: unknown): string {
+  const parts = [
+    inspect(value, { showHidden: true, depth: Infinity, getters: true, maxStringLength: Infinity }),
+  ]
+  const seen = new Set<unknown>()
+  const look = (at: unknown) => {
+    if (typeof at === 'string') parts.push(at)
+    if (typeof at === 'number') parts.push(String(at))
+    if (typeof at !== 'object' || at === null || seen.has(at)) return
+    seen.add(at)
+    if (at instanceof Headers) look([...at])
+    for (const name of Reflect.ownKeys(at)) {
+      parts.push(String(name))
+      look(Reflect.get(at, name))
+    }
+    // Getters, too.
+    if (isApiError(at) && at.kind === 'response') look(at.body)
+  }
+  look(value)
+  try {
+    parts.push(JSON.stringify(value) ?? '')
+  } catch {
+    // Circular: looked through above.
+  }
+  parts.push(String(value))
+  return parts.join('\n')
+}
+
+const hex = (text: string) =>
+  [...Buffer.from(text)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
+
+/** The ways in which a service may echo a key. */
+function spellingsOf(secret: string): string[] {
+  const encoded = encodeURIComponent(secret)
+  const lower = encoded.replace(/%../g, code => code.toLowerCase())
+  const form = new URLSearchParams({ k: secret }).toString().slice(2)
+  return [
+    ...new Set([secret, encoded, lower, form, encodeURI(secret), hex(secret), hex(secret).toUpperCase()]),
+  ]
+}
+
+function expectNoKey(value: unknown, secret = key): void {
+  const text = everythingOf(value)
+  for (const spelling of spellingsOf(secret)) expect(text).not.toContain(spelling)
+}
+
+/** Runs a call that fails, and looks for the key in the error and in everything that was told. */
+async function failing(
+  kind: AnyApiError['kind'],
+  server: Pick<FaultServer, 'url'>,
+  options: Partial<ClientOptions> = {},
+  call = (client: Client): PromiseLike<unknown> => client.virtualAccounts.deactivate(account),
+) {
+  const events: ClientEvent[] = []
+  const secret = typeof options.apiKey === 'string' ? options.apiKey : key
+  const client = clientOf(server, {
+    apiKey: key,
+    maxRetries: 1,
+    timeout: 500,
+    onEvent: event => void events.push(event),
+    ...options,
+  })
+  const error = await failureOf(kind, call(client))
+  expect(events.at(-1)).toMatchObject({ type: 'failure', error })
+  expectNoKey(error, secret)
+  expectNoKey(events, secret)
+  expectNoKey(client, secret)
+  return error
+}
+
+const list = (client: Client) => Promise.resolve(client.transactions.list())
+
+describe.concurrent('the key is nowhere in', () => {
+  test('a ConnectionError after a reset, a cut answer or garbage', async () => {
+    for (const fault of [
+      reset,
+      closeAfter(head(200, { 'content-length': 99 }), key),
+      closeAfter(`${key}\r\n\r\n`),
+    ]) {
+      await using server = await FaultServer.start(fault)
+      await failing('connection', server)
+    }
+  })
+
+  test('a ConnectionError without a connection', async () => {
+    const server = await FaultServer.start()
+    await server[Symbol.asyncDispose]()
+    await failing('connection', server)
+  })
+
+  test('a ConnectionError about a TLS certificate', async () => {
+    await using server = await FaultServer.startSecure(json({}))
+    await failing('connection', server)
+  })
+
+  test('a TimeoutError', async () => {
+    for (const stall of [silence, stallAfter(head(200, { 'content-length': 99, echo: key }), key)]) {
+      await using server = await FaultServer.start(stall)
+      await failing('timeout', server, { timeout: 60, maxRetries: 0 })
+    }
+  })
+
+  test.each([400, 401, 404, 409, 302, 503])('an HttpError %i whose headers echo it', async code => {
+    const [verbatim = '', ...encoded] = spellingsOf(key)
+    await using server = await FaultServer.start(
+      answer(code, '', {
+        'x-echo': verbatim,
+        'www-authenticate': `Api-Key realm="x", key="${verbatim}"`,
+        location: `https://login.example/?key=${encoded[0]}&again=${encoded[1]}`,
+        'x-hex': `${hex(key)} ${hex(key).toUpperCase()}`,
+        'set-cookie': `key=${encoded[2]}`,
+        'retry-after': 0,
+      }),
+    )
+    const error = await failing('http', server)
+    expect(error).toMatchObject({ status: code })
+    expect((error as { headers?: Headers }).headers?.get('location')).toMatch(
+      /^https:\/\/login\.example\/\?key=/,
+    )
+  })
+
+  test.each(spellingsOf(key))('an HttpError whose body echoes it as %s', async spelling => {
+    for (const body of [
+      JSON.stringify({
+        message: `unknown key ${spelling}`,
+        [spelling]: 1,
+        deep: [[{ a: [spelling, spelling] }]],
+      }),
+      JSON.stringify(spelling),
+      `Bad key: ${spelling}!`,
+      `<a href="/login?key=${spelling}">${spelling}</a>`,
+      `{"broken": "${spelling}`,
+      `\ufeff{"a":"x${spelling}y"}`,
+    ]) {
+      await using server = await FaultServer.start(answer(403, body))
+      const error = await failing('http', server)
+      expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
+    }
+  })
+
+  test('an HttpError whose JSON escapes it', async () => {
+    const escaped = [...plainKey].map(c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+    await using server = await FaultServer.start(json(`{"a":"${escaped}","${escaped}":[1]}`, 400))
+    await failing('http', server, { apiKey: plainKey })
+  })
+
+  test('an HttpError whose body echoes a key of digits as a number', async () => {
+    const apiKey = '4815162342'
+    await using server = await FaultServer.start(
+      json(`{"key":${apiKey},"more":[1${apiKey}5,-${apiKey}.25]}`, 400),
+    )
+    await failing('http', server, { apiKey })
+  })
+
+  test('an HttpError whose body holds it too deep to be looked through', async () => {
+    const depth = 50_000
+    await using server = await FaultServer.start(
+      json(`${'['.repeat(depth)}${JSON.stringify(plainKey)}${']'.repeat(depth)}`, 400),
+    )
+    const client = clientOf(server, { apiKey: plainKey })
+    const error = await failureOf('http', client.virtualAccounts.deactivate(account))
+    expect(JSON.stringify(error)).not.toContain(plainKey)
+  })
+
+  test.each([
+    ['HTML', `<p>${key} ${encodeURIComponent(key)}</p>`, 'text/html'],
+    ['a wrong page', JSON.stringify({ data: key, [key]: [key], page: key }), 'application/json'],
+    ['text', `${key}`, 'text/plain'],
+  ])('a ResponseError about %s', async (_what, body, type) => {
+    await using server = await FaultServer.start(answer(200, body, { 'content-type': type, echo: key }))
+    const error = await failing('response', server, {}, list)
+    expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
+    expect((error as { headers?: Headers }).headers?.get('echo')).toBe('[api key]')
+  })
+
+  test('a ResponseError of a schema that quotes what it saw', async () => {
+    await using server = await FaultServer.start(
+      json({ data: [{ [key]: key }], page: 1, totalItems: 1, limit: 20 }),
+    )
+    const schema = {
+      '~standard': {
+        version: 1 as const,
+        vendor: 'test',
+        validate: (value: unknown) => ({
+          issues: [{ message: `did not expect ${JSON.stringify(value)}`, path: [key, { key }] }],
+        }),
+      },
+    }
+    const error = await failing('response', server, {}, client => client.request('GET', '/x', { schema }))
+    expect(JSON.stringify(error)).toContain('did not expect')
+    await failing('response', server, {}, async client => client.list('/x', {}, { schema }))
+  })
+
+  test('a ResponseError of a schema that throws what it saw', async () => {
+    await using server = await FaultServer.start(json({ key }))
+    for (const validate of [
+      (value: unknown) => {
+        throw new Error(JSON.stringify(value))
+      },
+      async (value: unknown) => {
+        throw new TypeError(key, { cause: value })
+      },
+    ]) {
+      const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } }
+      await failing('response', server, {}, client => client.request('POST', '/x', { schema }))
+    }
+  })
+
+  test('a PaginationError', async () => {
+    await using server = await FaultServer.start(
+      json({ data: [], page: 7, totalItems: 0, limit: 20, key }, 200, { echo: key }),
+    )
+    await failing('pagination', server, {}, list)
+  })
+
+  test('an error after several attempts with several keys', async () => {
+    const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
+    let asked = 0
+    await using server = await FaultServer.start(
+      answer(503),
+      answer(503),
+      json({ keys }, 401, { echo: keys.join(' ') }),
+    )
+    const error = await failing('http', server, { maxRetries: 2, apiKey: () => keys[asked++] as string })
+    expect(asked).toBe(3)
+    for (const one of keys) expectNoKey(error, one)
+    expect((error as { body?: unknown }).body).toEqual({ keys: Array(3).fill('[api key]') })
+  })
+})
+
+describe('what a caller’s fetch throws', () => {
+  test.each<[string, (init: RequestInit) => unknown]>([
+    [
+      'the request’s init',
+      init => Object.assign(new Error('failed'), { init, request: { init }, config: init }),
+    ],
+    ['its headers in the message', init => new Error(`failed with ${JSON.stringify(init.headers)}`)],
+    ['the key URL-encoded in the message', () => new Error(`GET https://x/?key=${encodeURIComponent(key)}`)],
+    ['the key in its name', () => Object.assign(new Error('x'), { name: key })],
+    ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${key}` })],
+    ['the key in a code about certificates', () => Object.assign(new Error('x'), { code: `CERT_${key}` })],
+    [
+      'causes that carry it',
+      init => new Error('a', { cause: new Error(key, { cause: { init, message: key } }) }),
+    ],
+    ['several errors that carry it', () => new AggregateError([new Error(key)], `all failed: ${key}`)],
+    ['a string', () => `failed: ${key}`],
+    ['an object that is no error', init => ({ message: key, init })],
+    ['the init itself', init => init],
+    ['a Request', init => new Request('https://api.example.com', { headers: init.headers ?? {} })],
+  ])('may carry %s: the key does not come out', async (_what, problem) => {
+    const events: ClientEvent[] = []
+    const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
+      throw problem(init)
+    }
+    const onEvent = (event: ClientEvent) => void events.push(event)
+    const client = new Client({
+      baseUrl: 'https://api.example.com',
+      apiKey: key,
+      fetch,
+      onEvent,
+      maxRetries: 0,
+    })
+
+    const error = await failureOf('connection', client.virtualAccounts.deactivate(account))
+
+    expectNoKey(error)
+    expectNoKey(events)
+  })
+
+  test('keeps name, message and code where they are harmless', async () => {
+    const problem = Object.assign(new RangeError('proxy said no'), { code: 'EPROXY' })
+    const { client } = stubbed([], { fetch: () => Promise.reject(problem), maxRetries: 0 })
+    const { cause } = await failureOf('connection', client.virtualAccounts.deactivate(account))
+    expect(cause).toMatchObject({ name: 'RangeError', message: 'proxy said no', code: 'EPROXY' })
+  })
+
+  test('in the body of an answer does not come out either', async () => {
+    const fetch = async (_url: string, init: RequestInit) =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            controller.error(Object.assign(new Error(`lost ${JSON.stringify(init.headers)}`), { init }))
+          },
+        }),
+      )
+    const { client, events } = stubbed([], { fetch, apiKey: plainKey, maxRetries: 0 })
+    expectNoKey(await failureOf('connection', client.virtualAccounts.deactivate(account)), plainKey)
+    expectNoKey(events, plainKey)
+  })
+})
+
+describe('a key shorter than 8 characters', () => {
+  test('is hidden in headers, and only there: it would shred bodies', async () => {
+    await using server = await FaultServer.start(
+      json({ message: 'a mistake' }, 400, { echo: 'mis-key mis', other: 'x' }),
+    )
+    const client = clientOf(server, { apiKey: 'mis' })
+    const error = await failureOf('http', client.virtualAccounts.deactivate(account))
+    expect(error.headers.get('echo')).toBe('[api key]-key [api key]')
+    expect(error.body).toEqual({ message: 'a mistake' })
+  })
+
+  test('of 8 is hidden everywhere', async () => {
+    await using server = await FaultServer.start(json({ message: '12345678' }, 400, { echo: '12345678' }))
+    await failing('http', server, { apiKey: '12345678' })
+  })
+})
+
+describe('inspecting', () => {
+  test('a client, its parts, lists and pages shows no key', async () => {
+    const { client } = stubbed([() => Response.json({ data: [], page: 1, totalItems: 0, limit: 20 })], {
+      apiKey: key,
+    })
+    const things = [
+      client,
+      client.virtualAccounts,
+      client.transactions,
+      client.withOptions({ timeout: 1 }),
+      client.transactions.list(),
+      client.transactions.list()[Symbol.asyncIterator](),
+      await client.transactions.list(),
+      await client.virtualAccounts.deactivate(account),
+    ]
+    for (const thing of things) {
+      expect(inspect(thing, { showHidden: true, depth: 10, getters: true })).not.toContain('sk_live')
+      expect(JSON.stringify(thing) ?? '').not.toContain('sk_live')
+    }
+  })
+
+  test('a client while calls are under way, waiting or in the queue for the key shows none', async () => {
+    const { client } = stubbed(['hang'], { apiKey: plainKey })
+    const controller = new AbortController()
+    const { signal } = controller
+    const calls = [
+      client.virtualAccounts.deactivate(account, { signal }),
+      client.transactions.list({}, { signal }),
+    ]
+    const settled = calls.map(rejectionOf)
+    await new Promise(setImmediate)
+    expect(inspect([client, calls, signal], { showHidden: true, depth: 10 })).not.toContain(plainKey)
+    controller.abort('done')
+    expect(await Promise.all(settled)).toEqual(['done', 'done'])
+  })
+})
+
+describe('a TypeError about an option', () => {
+  test.each(['bad\nsecret_key', 'bad\0secret_key', 'secret_key ', '\tsecret_key', 'secret_key_€'])(
+    'does not show a key that cannot be sent: %j',
+    apiKey => {
+      let error: unknown
+      try {
+        new Client({ baseUrl: 'https://api.example.com', apiKey })
+      } catch (thrown) {
+        error = thrown
+      }
+      expect(error).toBeInstanceOf(TypeError)
+      expect(everythingOf(error)).not.toContain('secret_key')
+    },
+  )
+
+  test('does not show what was in baseUrl or headers', () => {
+    for (const options of [
+      { baseUrl: 'https://user:secret_key@api.example.com' },
+      { baseUrl: 'https://api.example.com/?key=secret_key' },
+      { headers: { 'x-key': 'secret_key\nx' } },
+      { headers: { 'api-key': 'secret_key' } },
+      { headers: [['x', 'secret_key', 'y']] as never },
+    ]) {
+      let error: unknown
+      try {
+        new Client({ baseUrl: 'https://api.example.com', apiKey: plainKey, ...options })
+      } catch (thrown) {
+        error = thrown
+      }
+      expect(error).toBeInstanceOf(TypeError)
+      expect(everythingOf(error)).not.toContain('secret_key')
+    }
+  })
+})
+
+test('the data of a success is never rewritten, whatever it holds', async () => {
+  const { client } = stubbed([() => Response.json({ key: plainKey }, { headers: { echo: plainKey } })], {
+    apiKey: plainKey,
+  })
+  const { data } = await client.virtualAccounts.deactivate(account)
+  expect(data).toEqual({ key: plainKey })
+})
+
+test('the events of a call that succeeds hold no key', async () => {
+  const { client, events } = stubbed([status(503, { echo: key }), status(200, { echo: key })], {
+    apiKey: key,
+  })
+  await client.virtualAccounts.deactivate(account)
+  expect(events.map(({ type }) => type)).toEqual(['request', 'response', 'retry', 'request', 'response'])
+  expectNoKey(events)
+})
