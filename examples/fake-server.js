@@ -1,0 +1,155 @@
+// @ts-check
+// The fake service as a small HTTP server on this machine, to point a browser or curl at:
+//
+//   node examples/fake-server.js              http://127.0.0.1:8787
+//   PORT=3000 node examples/fake-server.js
+
+import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+
+const host = '127.0.0.1'
+
+/** Any page may ask. The key's header makes browsers ask for permission first: the preflight. */
+const cors = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': '*',
+}
+const preflight = {
+  ...cors,
+  'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE',
+  'Access-Control-Allow-Headers': 'Api-Key, Idempotency-Key, Content-Type, *',
+  'Access-Control-Max-Age': '600',
+}
+
+/**
+ * Starts a fake service on 127.0.0.1.
+ *
+ * @param {Omit<import('virtual-accounts/testing').FakeServiceOptions, 'baseUrl'> & { port?: number }} [options]
+ *   port: 8787 by default, 0 for any that is free; the others are those of FakeService, with 1,000 sample
+ *   transactions by default
+ * @returns {Promise<{ service: FakeService, url: string, close: () => Promise<void> }>}
+ */
+export async function startFakeServer({ port = 8787, ...options } = {}) {
+  const server = createServer()
+  server.listen(port, host)
+  await once(server, 'listening')
+
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const url = `http://${host}:${address.port}`
+  const service = new FakeService({ transactions: sampleTransactions(1000), ...options, baseUrl: url })
+  server.on('request', (message, reply) => {
+    answer(service, message, reply).catch(error => {
+      console.error(error)
+      reply.destroy()
+    })
+  })
+
+  async function close() {
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  return { service, url, close }
+}
+
+/**
+ * @param {FakeService} service
+ * @param {import('node:http').IncomingMessage} message
+ * @param {import('node:http').ServerResponse} reply
+ */
+async function answer(service, message, reply) {
+  if (message.method === 'OPTIONS' && message.headers['access-control-request-method']) {
+    reply.writeHead(204, preflight).end()
+    return
+  }
+  const gone = new AbortController()
+  reply.on('close', () => gone.abort())
+
+  let request
+  try {
+    request = await requestOf(service, message, gone.signal)
+  } catch {
+    // What no Request can be made of: TRACE, or a path like *.
+    reply.writeHead(400, cors).end()
+    return
+  }
+  const response = await service.handle(request)
+  if (gone.signal.aborted) return
+  if (response.type === 'error') {
+    reply.destroy()
+    return
+  }
+  reply.writeHead(response.status, { ...Object.fromEntries(response.headers), ...cors })
+  await send(response.body, reply)
+}
+
+/**
+ * @param {FakeService} service
+ * @param {import('node:http').IncomingMessage} message
+ * @param {AbortSignal} signal
+ */
+async function requestOf(service, message, signal) {
+  const { method = 'GET', url = '/' } = message
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(message.headersDistinct)) {
+    for (const value of values) headers.append(name, value)
+  }
+  const sent = Buffer.concat(await message.toArray())
+  const body = method === 'GET' || method === 'HEAD' ? null : sent
+  return new Request(service.baseUrl + url, { method, headers, body, signal })
+}
+
+/**
+ * @param {Response['body']} body
+ * @param {import('node:http').ServerResponse} reply
+ */
+async function send(body, reply) {
+  try {
+    reply.flushHeaders()
+    for await (const chunk of body ?? []) await written(reply, chunk)
+    reply.end()
+  } catch {
+    // The body broke off, and so must the connection: an orderly end would look like the whole answer.
+    reply.destroy()
+  }
+}
+
+/**
+ * Resolves when a chunk has left: destroying the connection must not take it along.
+ *
+ * @param {import('node:http').ServerResponse} reply
+ * @param {Uint8Array} chunk
+ * @returns {Promise<void>}
+ */
+function written(reply, chunk) {
+  return new Promise((resolve, reject) => reply.write(chunk, error => (error ? reject(error) : resolve())))
+}
+
+async function main() {
+  const { PORT = '8787' } = process.env
+  const port = Number(PORT)
+  if (!/^\d+$/.test(PORT) || port > 65_535)
+    throw new Error(`PORT: expected a number from 0 to 65535, got ${PORT}`)
+
+  const { service, url } = await startFakeServer({ port })
+  const key = `-H 'Api-Key: ${service.apiKey}'`
+  const account = `${url}/customers/c1/virtual_accounts/v1`
+  console.log(`A fake service with ${service.transactions.length} transactions on ${url}. Ctrl-C ends it. Try:
+
+  curl ${key} '${url}/transactions?page=1&limit=3'
+  curl -i ${key} -X POST -H 'Idempotency-Key: try-1' ${account}/deactivate
+  curl -i ${key} -X POST -H 'Idempotency-Key: try-2' ${account}/reactivate
+`)
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
+  main().catch(error => {
+    console.error(
+      error.code === 'EADDRINUSE' ? `The port is taken: choose another with PORT=…` : error.message,
+    )
+    process.exitCode = 1
+  })
+}
