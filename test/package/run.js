@@ -1,0 +1,204 @@
+// What a user gets: packs the built package, installs it in an empty project, and uses it from there.
+// Usage: node test/package/run.js, after `npm run build` and `npm ci` in this folder.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = join(here, '../..')
+const project = mkdtempSync(join(tmpdir(), 'virtual-accounts-package-'))
+const installed = join(project, 'node_modules/virtual-accounts')
+let failed = 0
+
+function check(name, examine) {
+  try {
+    examine()
+    console.log(`✓ ${name}`)
+  } catch (error) {
+    failed++
+    console.error(`✗ ${name}\n${[error.stdout, error.stderr].join('') || error.message}`)
+  }
+}
+
+function assert(condition, found) {
+  if (!condition) throw new Error(found)
+}
+
+/** Runs a file of JavaScript on this Node, without a shell. */
+function run(file, args, cwd = project) {
+  return execFileSync(process.execPath, [file, ...args], { cwd, encoding: 'utf8' })
+}
+
+/** npm is a script too, but not everywhere where its command is. */
+function npm(args, cwd) {
+  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  return execFileSync(command, [...args, '--loglevel=error'], { cwd, encoding: 'utf8' })
+}
+
+function sizeOf(path) {
+  if (!statSync(path).isDirectory()) return statSync(path).size
+  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
+}
+
+try {
+  const [packed] = JSON.parse(
+    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', project], root),
+  )
+  const tarball = join(project, packed.filename)
+
+  check('the package holds only what users need', () => {
+    const expected =
+      /^(dist\/(index|testing)\.(js|cjs|d\.ts|d\.cts)|package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.md)$/
+    const names = packed.files.map(({ path }) => path)
+    const strange = names.filter(name => !expected.test(name))
+    assert(strange.length === 0 && names.length === 13, `packed: ${names.join(', ')}`)
+  })
+
+  writeFileSync(join(project, 'package.json'), '{ "private": true }')
+  npm(['install', tarball, '--no-audit', '--no-fund'], project)
+
+  check('installing adds one package of at most 0.5 MB', () => {
+    const packages = readdirSync(join(project, 'node_modules')).filter(name => !name.startsWith('.'))
+    assert(packages.join() === 'virtual-accounts', `installed: ${packages.join(', ')}`)
+    const size = sizeOf(installed)
+    assert(size <= 500_000, `${size} bytes`)
+  })
+
+  check('the package carries the licences of what is bundled in it', () => {
+    const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES.md'), 'utf8')
+    const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    for (const name of ['ky', 'zod']) {
+      assert(
+        licences.includes(`${name} ${devDependencies[name]}`),
+        `${name} ${devDependencies[name]} is not named`,
+      )
+    }
+  })
+
+  check('the bundle holds none of the locales of zod, and evaluates no code', () => {
+    const code = readFileSync(join(installed, 'dist/index.js'), 'utf8')
+    assert(!/locales\/|Ungültige|Entrada inválida/.test(code), 'found a locale')
+    assert(!/\beval\(|new Function\(/.test(code), 'found eval or new Function')
+  })
+
+  check('the types import nothing, and name none of what is bundled', () => {
+    for (const name of readdirSync(join(installed, 'dist')).filter(name => /\.d\.c?ts$/.test(name))) {
+      const types = readFileSync(join(installed, 'dist', name), 'utf8')
+      assert(!/^\s*(import|export .* from)\b|\bimport\(|\brequire\(/m.test(types), `${name} imports`)
+      assert(!/\b(ky|zod)\b/i.test(types), `${name} names ky or zod`)
+    }
+  })
+
+  const usage = `
+    const service = new FakeService({ transactions: sampleTransactions(45) })
+    const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch })
+    const ids = []
+    for await (const { id } of client.transactions.list({ limit: 10 })) ids.push(id)
+    if (ids.length !== 45) throw new Error('listed ' + ids.length)
+    const { idempotencyKey } = await client.virtualAccounts.deactivate({ customerId: 'c', virtualAccountId: 'v' })
+    if (!idempotencyKey || service.isActive({ customerId: 'c', virtualAccountId: 'v' })) throw new Error('still active')
+    const error = await client.withOptions({ apiKey: 'wrong_key' }).transactions.list().catch(error => error)
+    if (!isApiError(error) || error.kind !== 'http' || error.status !== 401) throw error
+  `
+  const names = '{ Client, isApiError, HttpError }'
+  writeFileSync(
+    join(project, 'esm.mjs'),
+    `import ${names} from 'virtual-accounts'
+    import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+    import { createRequire } from 'node:module'
+    ${usage}
+    const other = createRequire(import.meta.url)('virtual-accounts')
+    if (other.HttpError === HttpError || !other.isApiError(error)) throw new Error('the copies do not know each other')`,
+  )
+  writeFileSync(
+    join(project, 'cjs.cjs'),
+    `const ${names} = require('virtual-accounts')
+    const { FakeService, sampleTransactions } = require('virtual-accounts/testing')
+    async function main() { ${usage} }
+    main()`,
+  )
+  check('import gives a client that works, and knows the errors of the required copy', () =>
+    run('esm.mjs', []),
+  )
+  check('require gives a client that works', () => run('cjs.cjs', []))
+
+  // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
+  const consumer = `
+    import {
+      type AnyApiError, ApiError, type CallOptions, Client, type ClientEvent, type ClientOptions, ConnectionError,
+      type Fetch, HttpError, isApiError, type List, type ListOptions, type ListParams, type Page, PaginationError,
+      type Query, ResponseError, type Result, TimeoutError, type Transaction, type VirtualAccountRef, type WriteOptions,
+    } from 'virtual-accounts'
+    import {
+      FakeService, type FakeServiceOptions, type Fault, type ReceivedRequest, sampleTransactions,
+    } from 'virtual-accounts/testing'
+
+    const service = new FakeService({ transactions: sampleTransactions(3, 1) } satisfies FakeServiceOptions)
+    const options: ClientOptions = { baseUrl: new URL('https://a.test'), apiKey: async () => 'k', fetch: service.fetch }
+    const client: Client = new Client({ ...options, onEvent: (event: ClientEvent) => void event.type })
+    const list: List<Transaction> = client.transactions.list({ page: 1, limit: 2, query: { a: ['b', 1, true] } })
+    const account: VirtualAccountRef = { customerId: 'c', virtualAccountId: 'v' }
+    const validate = (value: unknown) => ({ value: String(value) })
+    const types = undefined as { input: unknown; output: string } | undefined
+    const schema = { '~standard': { version: 1, vendor: 'x', validate, types } } as const
+    export async function main(signal: AbortSignal): Promise<string> {
+      for await (const { id, amount } of list) { const sum: number = amount; void [id, sum] }
+      for await (const page of list.pages()) { const next: Page<Transaction> | undefined = await page.nextPage(); void next }
+      const page: Page<Transaction> = await list
+      const texts: List<string> = client.list('/texts', undefined, { schema, signal, dedupeBy: text => text.length })
+      const result: Result<unknown> = await client.virtualAccounts.deactivate(account, { idempotencyKey: 'k', body: {} })
+      const typed: Result<string> = await client.request('PUT', '/x', { schema, headers: { a: 'b' } })
+      try { await client.virtualAccounts.reactivate(account) } catch (error) {
+        if (isApiError(error)) {
+          const any: AnyApiError = error
+          if (any.kind === 'http') return String(any.status + (any.retryAfterMs ?? 0))
+          if (any.kind === 'timeout') return String(any.timeoutMs)
+          if (any.kind === 'response') return any.issues.map(issue => issue.path.join()).join()
+        }
+        if (error instanceof ApiError || error instanceof HttpError || error instanceof ConnectionError) return error.message
+        if (error instanceof TimeoutError || error instanceof ResponseError || error instanceof PaginationError) return error.path
+      }
+      return [page.pageCount, texts, result.status, typed.data.length].join()
+    }
+    export const others: [CallOptions?, WriteOptions?, ListOptions?, ListParams?, Query?, Fetch?, Fault?, ReceivedRequest?] = []
+  `
+  for (const [folder, type] of [
+    ['as-module', 'module'],
+    ['as-commonjs', 'commonjs'],
+  ]) {
+    mkdirSync(join(project, folder))
+    writeFileSync(join(project, folder, 'package.json'), JSON.stringify({ private: true, type }))
+    writeFileSync(join(project, folder, 'consumer.ts'), consumer)
+  }
+  const lib = ['--lib', 'es2023,dom,dom.iterable']
+  // With the types of Node alone, many of the browser's are unknown.
+  const node = ['--lib', 'es2023', '--types', 'node', '--typeRoots', join(here, 'node_modules/@types')]
+  const settings = {
+    'as a module, resolved by nodenext': ['as-module', 'nodenext', lib],
+    'as CommonJS, resolved by nodenext': ['as-commonjs', 'nodenext', lib],
+    'as a module, resolved by bundler': ['as-module', 'bundler', lib],
+    'as a module, with the types of Node alone': ['as-module', 'nodenext', node],
+  }
+  for (const version of ['5.9', '6.0', '7.0']) {
+    const tsc = join(here, `node_modules/typescript-${version}/bin/tsc`)
+    for (const [name, [folder, resolution, types]] of Object.entries(settings)) {
+      check(`TypeScript ${version} compiles a consumer ${name}`, () => {
+        const module = resolution === 'bundler' ? 'esnext' : 'nodenext'
+        const how = ['--module', module, '--moduleResolution', resolution, '--target', 'es2022', ...types]
+        const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
+        run(tsc, [...strict, ...how, 'consumer.ts'], join(project, folder))
+      })
+    }
+  }
+
+  const bin = name => join(root, 'node_modules', name)
+  check('publint has nothing to say', () => run(bin('publint/src/cli.js'), [tarball, '--strict'], root))
+  check('the types fit the code for every way to import it', () => {
+    run(bin('@arethetypeswrong/cli/dist/index.js'), [tarball, '--profile', 'node16'], root)
+  })
+} finally {
+  rmSync(project, { recursive: true, force: true })
+}
+process.exitCode = failed === 0 ? 0 : 1
