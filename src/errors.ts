@@ -175,7 +175,7 @@ export class ResponseError extends ApiError {
 
   /** @internal */
   constructor(facts: CallFacts, answer: { status: number; headers: Headers }, misfit: Misfit) {
-    const { givenSchema, body, cause } = misfit
+    const { givenSchema, body } = misfit
     const issues = misfit.issues.slice(0, shownIssues)
     // What a schema of the caller's says may quote values: its words stay in `issues`, and only paths are named.
     const named = issues.map(({ path, message }) =>
@@ -186,7 +186,7 @@ export class ResponseError extends ApiError {
     const way = givenSchema
       ? 'What it said is in error.issues: mend it, or pass another `schema` to accept it.'
       : 'What came is in error.body: if that is right, pass `schema` to accept it.'
-    super(facts, { found: `the answer does not fit: ${list}`, cause, advice: misfit.way ?? way })
+    super(facts, { found: `the answer does not fit: ${list}`, advice: misfit.way ?? way })
     this.status = answer.status
     this.headers = answer.headers
     this.issues = issues
@@ -269,16 +269,14 @@ export class Misfit {
   readonly givenSchema: boolean
   /** The way out, where it is another than a schema. */
   readonly way: string | undefined
-  readonly cause: unknown
 
   constructor(
     issues: readonly Issue[],
-    rest: { body?: unknown; givenSchema?: boolean; way?: string | undefined; cause?: unknown } = {},
+    rest: { body?: unknown; givenSchema?: boolean; way?: string | undefined } = {},
   ) {
     this.issues = issues
     this.body = rest.body
     this.givenSchema = rest.givenSchema ?? false
     this.way = rest.way
-    this.cause = rest.cause
   }
 }

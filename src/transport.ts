@@ -365,7 +365,6 @@ class Exchange {
     const redacted = new Misfit(this.#redactor.json(misfit.issues) as Issue[], {
       ...misfit,
       body: this.#redactor.json(misfit.body),
-      cause: this.#redactor.cause(misfit.cause),
     })
     return new ResponseError(this.#facts(), { status, headers: this.#redactor.headers(headers) }, redacted)
   }
