@@ -135,49 +135,35 @@ function refuseUnheld(text: string): void {
 /**
  * Whether a number may need a closer look. A double holds every number of up to 15 digits whose exponent has fewer
  * than three, so what can go wrong has 16 digits and dots in a row, or an exponent of three digits. Looking at every
- * third byte finds five of the one and one of the other. What stands around them tells most strings apart; where it
- * deceives, the closer look only costs time.
+ * third byte meets every such run. What stands around it tells most strings apart; where that deceives, the closer look
+ * only costs time.
  */
 function mayLoseDigits(bytes: Uint8Array): boolean {
-  let inRow = 0
   const { length } = bytes
   for (let at = 2; at < length; at += 3) {
-    const byte = bytes[at] as number
-    if (byte < dot || byte > nine) {
-      inRow = 0
-      continue
+    if (!isDigitOrDot(bytes[at])) continue
+    let first = at
+    while (isDigitOrDot(bytes[first - 1])) first--
+    let end = at + 1
+    while (isDigitOrDot(bytes[end])) end++
+    if (end - first >= 3 && isOneOf(',]}eE \n\r\t', bytes[end])) {
+      if (isExponent(bytes, first) || (end - first >= 16 && isNumber(bytes, first))) return true
     }
-    if (++inRow >= 5 && isLongNumber(bytes, at)) return true
-    // Of an exponent this is the first, second or third digit: what comes before them is an E or a sign.
-    const first = !isDigitOrDot(bytes[at - 1]) ? at : !isDigitOrDot(bytes[at - 2]) ? at - 1 : at - 2
-    const before = bytes[first - 1] as number
-    const isMark = before === lowerE || before === upperE || before === minus || before === plus
-    if (isMark && isExponent(bytes, first)) return true
+    at = end
   }
   return false
 }
 
-function isLongNumber(bytes: Uint8Array, at: number): boolean {
-  let first = at
-  while (isDigitOrDot(bytes[first - 1])) first--
-  const end = endOfDigits(bytes, at)
-  const before = bytes[first - 1] === minus ? bytes[first - 2] : bytes[first - 1]
-  return end - first >= 16 && isOneOf(':,[ \n\r\t', before) && isOneOf(',]}eE \n\r\t', bytes[end])
-}
-
-/** Whether the digits that begin here are an exponent of three or more: 1e400, 1.5E-400. */
+/** Whether the digits that begin here are those of 1e400 or 1.5E-400. */
 function isExponent(bytes: Uint8Array, first: number): boolean {
-  const isSigned = bytes[first - 1] === minus || bytes[first - 1] === plus
-  const at = isSigned ? first - 2 : first - 1
-  if (bytes[at] !== lowerE && bytes[at] !== upperE) return false
-  const end = endOfDigits(bytes, first)
-  return end - first >= 3 && isDigitOrDot(bytes[at - 1]) && isOneOf(',]} \n\r\t', bytes[end])
+  const before = bytes[first - 1]
+  const at = before === minus || before === plus ? first - 2 : first - 1
+  return (bytes[at] === lowerE || bytes[at] === upperE) && isDigitOrDot(bytes[at - 1])
 }
 
-function endOfDigits(bytes: Uint8Array, at: number): number {
-  let end = at
-  while (isDigitOrDot(bytes[end])) end++
-  return end
+/** Whether they begin a number, rather than stand in a string. */
+function isNumber(bytes: Uint8Array, first: number): boolean {
+  return isOneOf(':,[ \n\r\t', bytes[first - 1] === minus ? bytes[first - 2] : bytes[first - 1])
 }
 
 /** The first of its three bytes, which begin no other JSON. */
