@@ -50,16 +50,17 @@ const shortestInBodies = 8
 
 /** Hides the keys a call has used in what others get to see of it: services echo what they were sent. */
 export class Redactor {
-  /** Each key, and what finds it. */
-  readonly #keys = new Map<string, RegExp>()
+  /** Each key, and what finds it: made when first looked for, as most calls have nothing to hide. */
+  readonly #keys = new Map<string, RegExp | undefined>()
 
   add(key: string): void {
-    if (!this.#keys.has(key)) this.#keys.set(key, spellings(key))
+    this.#keys.set(key, undefined)
   }
 
   text(text: string, shortest = shortestInBodies): string {
     let result = text
-    for (const [key, spelling] of this.#keys) {
+    for (const [key, spelling = spellings(key)] of this.#keys) {
+      this.#keys.set(key, spelling)
       // Every spelling is at least as long as the key.
       if (key.length >= shortest && key.length <= result.length) result = result.replace(spelling, hidden)
     }
