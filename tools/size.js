@@ -1,0 +1,56 @@
+// What `import { Client } from 'virtual-accounts'` adds to a web page: minified and gzipped, by two bundlers.
+// Usage: node tools/size.js, after `npm run build`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { rolldown } from 'rolldown'
+
+/** Bytes. Lower it when the client has become smaller. */
+const limit = 26_500
+
+const root = join(import.meta.dirname, '..')
+const entry = 'tools/size-entry.js'
+
+/** Each gives the code of the bundle and the files that went into it. */
+const bundlers = {
+  async esbuild() {
+    const options = { bundle: true, minify: true, format: 'esm', metafile: true, write: false }
+    const { outputFiles, metafile } = await build({ entryPoints: [entry], absWorkingDir: root, ...options })
+    return { code: outputFiles[0].text, files: Object.keys(metafile.inputs) }
+  },
+
+  async rolldown() {
+    const bundle = await rolldown({ input: entry, cwd: root, platform: 'browser' })
+    const { output } = await bundle.generate({ format: 'esm', minify: true })
+    await bundle.close()
+    return { code: output[0].code, files: output[0].moduleIds.map(id => relative(root, id)) }
+  },
+}
+
+/** What zod says in other languages, to notice when one of them comes along. */
+function textsOfLocales() {
+  const folder = join(root, 'node_modules/zod/v4/locales')
+  const names = readdirSync(folder).filter(name => name.endsWith('.js') && name !== 'en.js')
+  const texts = names.flatMap(name => [
+    ...readFileSync(join(folder, name), 'utf8').matchAll(/"([^"\\\n]{12,})"/g),
+  ])
+  return texts.map(([, text]) => text).filter(text => /[^!-~]/.test(text))
+}
+
+const locales = textsOfLocales()
+if (locales.length < 500) throw new Error(`zod: found only ${locales.length} texts in its locales`)
+
+for (const [bundler, bundle] of Object.entries(bundlers)) {
+  const { code, files } = await bundle()
+  const bytes = gzipSync(code, { level: 9 }).length
+  const faults = [
+    bytes > limit && `more than ${limit}`,
+    ...files.filter(file => file !== entry && file !== 'dist/index.js').map(file => `it holds ${file}`),
+    ...locales.filter(text => code.includes(text)).map(text => `it holds a locale of zod: "${text}"`),
+    code.includes('FakeService') && 'it holds the fake service of virtual-accounts/testing',
+  ].filter(Boolean)
+  if (faults.length > 0) process.exitCode = 1
+  console.log(`${faults.length === 0 ? '✓' : '✗'} ${bundler}: ${code.length} minified, ${bytes} gzipped`)
+  for (const fault of faults) console.error(`    ${fault}`)
+}
