@@ -1,6 +1,6 @@
 // What a user gets: packs the built package, installs it in an empty project, and uses it from there.
 // Usage: node test/package/run.js, after `npm run build` and `npm ci` in this folder.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -37,6 +37,14 @@ function npm(args, cwd) {
   return execFileSync(command, [...args, '--loglevel=error'], { cwd, encoding: 'utf8' })
 }
 
+/** All that publishing does, but for sending it: the registry named here does not exist. */
+function publishDry() {
+  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  const nowhere = ['--registry=http://127.0.0.1:9', '--fetch-retries=0']
+  const args = ['publish', '--dry-run', '--ignore-scripts', '--loglevel=notice', ...nowhere]
+  return spawnSync(command, args, { cwd: root, encoding: 'utf8' })
+}
+
 function sizeOf(path) {
   if (!statSync(path).isDirectory()) return statSync(path).size
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
@@ -54,6 +62,15 @@ try {
     const names = packed.files.map(({ path }) => path)
     const strange = names.filter(name => !expected.test(name))
     assert(strange.length === 0 && names.length === 13, `packed: ${names.join(', ')}`)
+  })
+
+  check('npm would publish it as it is, to everybody', () => {
+    const { status, stderr } = publishDry()
+    const warnings = stderr
+      .split('\n')
+      .filter(line => line.startsWith('npm warn publish') && !line.includes('requires you to be logged in'))
+    assert(status === 0 && warnings.length === 0, `${warnings.join('\n')}\n${stderr}`)
+    assert(stderr.includes('with tag latest and public access (dry-run)'), stderr)
   })
 
   writeFileSync(join(project, 'package.json'), '{ "private": true }')
