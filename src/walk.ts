@@ -55,6 +55,8 @@ export class Walk<P extends WalkedPage> {
   /** Items of the list up to here, those before the first page included; repeated ones count, as the total counts too. */
   #received = 0
   #largestTotal = 0
+  /** The totals of pages that have arrived and are not read yet, by number: they may tell of a list that shrank further. */
+  readonly #unreadTotals = new Map<number, number>()
   #shortPage: number | undefined
   #yielded = 0
   #isOver = false
@@ -65,7 +67,7 @@ export class Walk<P extends WalkedPage> {
   constructor(options: WalkOptions<P>) {
     this.#options = options
     this.#next = options.firstPage
-    this.#ahead = new PagesAhead(options.ask, options.firstPage, options.concurrency)
+    this.#ahead = new PagesAhead((...asked) => this.#ask(...asked), options.firstPage, options.concurrency)
     if (options.maxItems === 0) this.leave()
   }
 
@@ -75,6 +77,7 @@ export class Walk<P extends WalkedPage> {
     try {
       const arrived = await this.#take(this.#next)
       if (this.#isOver) return undefined
+      this.#unreadTotals.delete(this.#next)
       const step = this.#accept(arrived)
       this.#previous = arrived
       this.#next++
@@ -92,6 +95,12 @@ export class Walk<P extends WalkedPage> {
   leave(): void {
     this.#isOver = true
     this.#ahead.cancel()
+  }
+
+  async #ask(...asked: Parameters<AskPage<P>>): Promise<P> {
+    const page = await this.#options.ask(...asked)
+    this.#unreadTotals.set(page.page, page.totalItems)
+    return page
   }
 
   /**
@@ -139,11 +148,12 @@ export class Walk<P extends WalkedPage> {
     }
     if (totalItems === previous.totalItems) return
     onDrift(page, 'total', previous.totalItems, totalItems)
-    const missed = previous.totalItems - totalItems
-    if (missed < 0 || onMissedItems === 'continue') return
+    if (totalItems > previous.totalItems || onMissedItems === 'continue') return
+    const smallest = Math.min(totalItems, ...this.#unreadTotals.values())
+    const missed = previous.totalItems - smallest
     // What stood after the deleted items moved forward by as many places, at the most.
     const resumeAt = Math.max(1, Math.floor(((page.page - 1) * limit - missed) / limit) + 1)
-    const found = `the list shrank from ${previous.totalItems} to ${totalItems} items while it was walked, so that up to ${missed} may have been missed`
+    const found = `the list shrank from ${previous.totalItems} to ${smallest} items while it was walked, so that up to ${missed} may have been missed`
     throw contradiction(page, found, resumeAdvice(resumeAt, limit), resumeAt)
   }
 

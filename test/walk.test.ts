@@ -541,6 +541,47 @@ describe('leaving a walk', () => {
     expect(stage.asked.map(({ isAborted }) => isAborted)).toEqual([true])
   })
 
+  test('by return() of pages() ends a next() that waits', async () => {
+    const stage = createStage(100)
+    const pages = createClient({ fetch: stage.fetch }).transactions.list().pages()[Symbol.asyncIterator]()
+    const waiting = pages.next()
+    await stage.of(1)
+    expect(await pages.return?.()).toEqual({ done: true, value: undefined })
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(stage.asked.map(({ isAborted }) => isAborted)).toEqual([true])
+  })
+
+  test.each(['items', 'pages'] as const)(
+    'by abort yields no more %s, though they have arrived already',
+    async what => {
+      const stage = createStage(60)
+      const controller = new AbortController()
+      const list = createClient({ fetch: stage.fetch }).transactions.list({}, { signal: controller.signal })
+      const walk = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+      const first = walk.next()
+      await stage.answer(1)
+      await first
+      const rest = what === 'items' ? Array.from({ length: 10 }, () => walk.next()) : [walk.next()]
+      await stage.answer(2, 3)
+      await Promise.all(rest)
+      expect(stage.pages).toContain(3)
+
+      controller.abort('enough')
+      expect(await failureOf(walk.next())).toBe('enough')
+      expect(await walk.next()).toEqual({ done: true, value: undefined })
+    },
+  )
+
+  test('is over: an abort that comes after the end changes nothing', async () => {
+    fill(5)
+    const controller = new AbortController()
+    const { signal } = controller
+    const items = createClient().transactions.list({}, { signal })[Symbol.asyncIterator]()
+    await Promise.all(Array.from({ length: 6 }, () => items.next()))
+    controller.abort()
+    expect(await items.next()).toEqual({ done: true, value: undefined })
+  })
+
   test('leaves no listener on a signal that lives on', async () => {
     fill(100)
     const { signal } = new AbortController()
@@ -983,6 +1024,35 @@ describe('items deleted while a list is walked', () => {
     },
   )
 
+  test('further on than the page shows are known from pages that came before it: a new walk has no gap', async () => {
+    const stage = createStage(100)
+    const walked: Transaction[] = []
+    const error = walkToContradiction(createClient({ fetch: stage.fetch }).transactions.list()).then(
+      ({ before, error }) => {
+        walked.push(...before)
+        return error
+      },
+    )
+    // Page 3 first, so that those after it are asked for when it has arrived, and none counts as older.
+    await stage.answer(1, 3, 2)
+    const [four, five] = await Promise.all([stage.of(4), stage.of(5)])
+    stage.items.splice(0, 10)
+    four.serve()
+    stage.items.splice(0, 10)
+    five.answer()
+    await idle()
+    four.deliver()
+
+    const failure = await error
+    expect(failure.message).toMatch(/shrank from 100 to 80 items.*up to 20 may have been missed/)
+    const resumed = collect(
+      createClient({ fetch: stage.fetch }).transactions.list({ page: failure.page ?? 0 }),
+    )
+    await stage.answerAll()
+    const seen = new Set(ids([...walked, ...(await resumed)]))
+    expect(ids(stage.items).filter(id => !seen.has(id))).toEqual([])
+  })
+
   test("are accepted with onMissedItems: 'continue', and told all the same", async () => {
     const all = fill(60)
     const { client, events } = createObservedClient()
@@ -1212,6 +1282,16 @@ describe('next() called in parallel', () => {
     expect(seen).toEqual(all)
   })
 
+  test('is served after those that wait, though one of them has settled', async () => {
+    const all = fill(20)
+    const items = createClient().transactions.list({ limit: 10 })[Symbol.asyncIterator]()
+    const first = items.next()
+    const others = [items.next(), items.next()]
+    const late = first.then(() => items.next())
+    const results = await Promise.all([first, ...others, late])
+    expect(results.map(({ value }) => value)).toEqual(all.slice(0, 4))
+  })
+
   test('on pages() is served in order, too', async () => {
     fill(35)
     const pages = createClient().transactions.list({ limit: 10 }).pages()[Symbol.asyncIterator]()
@@ -1322,7 +1402,19 @@ describe('a list that is awaited', () => {
     const page = await createClient().transactions.list()
     const error = await failureOf(page.nextPage())
     expect(error).toBeInstanceOf(PaginationError)
-    expect(error).toMatchObject({ page: 2 })
+    expect(error).toMatchObject({
+      page: 2,
+      message:
+        'GET /transactions: the limit in effect changed from 10 to 5 between two pages (1 attempt). Begin anew with a limit that the service allows.',
+    })
+  })
+
+  test('has no next page where the total fills the last one', async () => {
+    fill(20)
+    const page = await createClient().transactions.list({ page: 2, limit: 10 })
+    expect(page.hasNextPage).toBe(false)
+    expect(await page.nextPage()).toBeUndefined()
+    expect(pagesAsked()).toEqual([2])
   })
 
   test('yields the pages that pages() yields, from any of them on', async () => {
