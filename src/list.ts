@@ -117,7 +117,7 @@ export function createList<T>(
   checkFunction('dedupeBy', dedupeBy)
   checkSignal(signal)
   for (const name of ['page', 'limit'] as const) {
-    if (query !== undefined && Object.hasOwn(checkObject('query', query), name)) {
+    if (Object.hasOwn(checkObject('query', query), name)) {
       throw new TypeError(`query.${name}: expected none, as it has a parameter of its own: list({ ${name} })`)
     }
   }
@@ -127,7 +127,7 @@ export function createList<T>(
     settings: override(transport.settings, options),
     signal,
     shape: toShape(options.schema, kind.shape),
-    identify: dedupeBy === undefined ? kind.identify : undefined,
+    identify: kind.identify,
     dedupeBy,
     maxItems,
     onMissedItems,
@@ -192,8 +192,11 @@ class Pages<T> {
     this.options = options
   }
 
-  /** Asks for one page. `leave` ends the call like the caller's own signal. */
-  ask(page: number, leave?: AbortSignal, onSlowDown?: () => void): Promise<FetchedPage<T>> {
+  /** Asks for one page. `leave` ends the call like the caller's own signal; `limit` is what it must have in effect. */
+  ask(
+    page: number,
+    { leave, onSlowDown, limit }: { leave?: AbortSignal; onSlowDown?: () => void; limit?: number } = {},
+  ): Promise<FetchedPage<T>> {
     const { path, limitAndQuery, settings, signal } = this.options
     const query = `?page=${page}${limitAndQuery}`
     const signals = [signal, leave]
@@ -208,15 +211,19 @@ class Pages<T> {
       page,
       onSlowDown,
     }
-    return this.#transport.send(call, answer => this.#read(answer, page))
+    return this.#transport.send(call, answer => this.#read(answer, page, limit))
   }
 
-  #read(answer: Answer, asked: number): FetchedPage<T> | Promise<FetchedPage<T>> {
+  #read(answer: Answer, asked: number, limit: number | undefined): FetchedPage<T> | Promise<FetchedPage<T>> {
     const body = parseList(answer.bytes, answer.contentType)
     const issues: Issue[] = []
     const found = conform(body, envelope, [], issues) as Envelope
     if (issues.length > 0) throw new Misfit(issues, { body })
     this.#check(found, asked, answer)
+    if (limit !== undefined && found.limit !== limit) {
+      const change = `the limit in effect changed from ${limit} to ${found.limit} between two pages`
+      throw this.#contradiction({ answer }, change, 'Begin anew with a limit that the service allows.', asked)
+    }
     const { shape } = this.options
     const settle = (data: unknown[]) => {
       if (issues.length > 0) throw new Misfit(issues, { body, givenSchema: shape.isGiven })
@@ -245,12 +252,8 @@ class Pages<T> {
   }
 
   #show(envelope: Envelope, { status, headers }: Answer): Page<T> {
-    const nextPage = async () => {
-      const next = await this.ask(envelope.page + 1)
-      if (next.limit === envelope.limit) return next.shown
-      const found = `the limit in effect changed from ${envelope.limit} to ${next.limit} between two pages`
-      throw this.#contradiction(next, found, 'Begin anew with a limit that the service allows.', next.page)
-    }
+    const { page, limit } = envelope
+    const nextPage = () => this.ask(page + 1, { limit }).then(({ shown }) => shown)
     return new ListPage(envelope as Envelope & { data: T[] }, status, headers, nextPage)
   }
 
@@ -262,7 +265,7 @@ class Pages<T> {
   walk(firstPage: number): Walk<FetchedPage<T>> {
     const { settings, maxItems, onMissedItems } = this.options
     return new Walk<FetchedPage<T>>({
-      ask: (...asked) => this.ask(...asked),
+      ask: (page, leave, onSlowDown) => this.ask(page, { leave, onSlowDown }),
       firstPage,
       concurrency: settings.concurrency,
       maxItems,

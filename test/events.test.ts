@@ -62,6 +62,14 @@ describe('a listener', () => {
     expect(events.at(-1)).toMatchObject({ type: 'failure', error: 'enough' })
   })
 
+  test('is told of a next page that is refused', async () => {
+    const { client, events } = createObservedClient()
+    const page = await client.transactions.list({ limit: 10 })
+    answerWithPage('', '"page":2,"totalItems":5,"limit":5')
+    const error = await failureOf(page.nextPage())
+    expect(events.at(-1)).toMatchObject({ type: 'failure', page: 2, error })
+  })
+
   test('is told nothing of misuse', async () => {
     const { client, events } = createObservedClient()
     await failureOf(client.virtualAccounts.deactivate({ ...account, customerId: '' }))
