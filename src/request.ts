@@ -128,17 +128,25 @@ function uuid(): string {
 /** Written once, before the first attempt. JSON.stringify alone would lose what JSON cannot say without a word. */
 function toJson(body: unknown): string {
   const expected = 'body: expected JSON data'
-  const check = (_key: string, value: unknown) => {
+  const refuse = (value: unknown) =>
+    new TypeError(`${expected}, not ${Object.prototype.toString.call(value).slice(8, -1)}`)
+  // By its holder, as `value` is already what toJSON made of it.
+  function check(this: Record<string, unknown>, key: string, value: unknown) {
+    const given = this[key]
     if (typeof value === 'number' && !Number.isFinite(value))
       throw new TypeError(`${expected}, which has no ${value}`)
     if (typeof value === 'bigint')
       throw new TypeError(`${expected}, which has no bigint: send its digits as a string`)
-    if (!isJsonData(value))
-      throw new TypeError(`${expected}, not ${Object.prototype.toString.call(value).slice(8, -1)}`)
+    if (!isJsonData(value)) throw refuse(value)
+    // What it would be written as: an invalid Date as null, bytes as an object, a gap in an array as null.
+    const isAltered = (value === null && given !== null) || ArrayBuffer.isView(given)
+    if (isAltered || (value === undefined && Array.isArray(this))) throw refuse(given)
     return value
   }
   try {
-    return JSON.stringify(body, check)
+    const text = JSON.stringify(body, check) as string | undefined
+    if (text === undefined) throw refuse(text)
+    return text
   } catch (error) {
     if (error instanceof TypeError && error.message.startsWith(expected)) throw error
     throw new TypeError(`${expected} (it could not be written: circular, or a toJSON that throws)`)
@@ -150,7 +158,5 @@ function isJsonData(value: unknown): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return true
   const isStream = Symbol.asyncIterator in value || typeof (value as { pipe?: unknown }).pipe === 'function'
-  return (
-    !isStream && /\[object (?:Object|Number|String|Boolean)\]/.test(Object.prototype.toString.call(value))
-  )
+  return !isStream && Object.prototype.toString.call(value) === '[object Object]'
 }

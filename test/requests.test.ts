@@ -78,7 +78,7 @@ describe('a write', () => {
   })
 
   test('may have a body that only looks like a stream', async () => {
-    const body = { pipe: 'steel', size: new Number(3), names: [new String('a')], odd: undefined }
+    const body = { pipe: 'steel', size: 3, names: ['a'], odd: undefined }
     await createClient().virtualAccounts.deactivate(account, { body })
     expect(service.requests[0]?.body).toEqual({ pipe: 'steel', size: 3, names: ['a'] })
   })
@@ -94,6 +94,13 @@ describe('a write', () => {
     ['not URLSearchParams', () => new URLSearchParams('a=b')],
     ['not Uint8Array', () => new Uint8Array(2)],
     ['not Map', () => ({ a: new Map() })],
+    ['not Number', () => [new Number(3)]],
+    ['not Date', () => new Date(Number.NaN)],
+    ['not Date', () => ({ when: new Date(Number.NaN) })],
+    ['not Uint8Array', () => Object.assign(new Uint8Array(2), { toJSON: () => ({}) })],
+    ['not Undefined', () => [1, undefined]],
+    ['not Undefined', () => new Array(2)],
+    ['not Undefined', () => ({ toJSON() {} })],
     ['which has no NaN', () => ({ amount: Number.NaN })],
     ['which has no bigint: send its digits as a string', () => ({ amount: 1n })],
     ['(it could not be written: circular, or a toJSON that throws)', circle],
@@ -163,6 +170,7 @@ describe('a list', () => {
     ],
     [{ query: { a: '\ud800' } }, 'query.a: expected well-formed Unicode'],
     [null, 'params: expected a plain object'],
+    [5, 'params: expected a plain object'],
     [{ query: new URLSearchParams('a=b') }, 'query: expected a plain object'],
   ])('throws at once for the params %j', (params, message) => {
     expect(() => createClient().transactions.list(params as object)).toThrow(new TypeError(message))
@@ -175,6 +183,8 @@ describe('a list', () => {
     [{ onMissedItems: 'ignore' }, "onMissedItems: expected 'throw' or 'continue'"],
     [{ dedupeBy: 'id' }, 'dedupeBy: expected a function'],
     [{ signal: {} }, 'signal: expected an AbortSignal'],
+    [{ signal: { aborted: false } }, 'signal: expected an AbortSignal'],
+    [{ signal: new EventTarget() }, 'signal: expected an AbortSignal'],
     [{ schema: {} }, 'schema: expected a Standard Schema (zod, valibot, arktype …)'],
     [{ timeout: 0 }, 'timeout: expected milliseconds, more than 0 and at most 2147483647'],
     [null, 'options: expected a plain object'],
@@ -211,9 +221,14 @@ describe('an id', () => {
     expect(service.requests).toEqual([])
   })
 
-  test('is missing where no account is given', async () => {
-    const call = createClient().virtualAccounts.deactivate(undefined as never)
+  test.each([undefined, null])('is missing where the account is %s', async given => {
+    const call = createClient().virtualAccounts.deactivate(given as never)
     await expect(call).rejects.toThrow(new TypeError('deactivate: expected { customerId, virtualAccountId }'))
+  })
+
+  test('of an account is named when it is wrong', async () => {
+    const call = createClient().virtualAccounts.deactivate({ ...account, virtualAccountId: '' })
+    await expect(call).rejects.toThrow(new TypeError('virtualAccountId: expected a non-empty string'))
   })
 })
 
@@ -222,6 +237,7 @@ describe('a path', () => {
     ['transactions', 'a path that starts with one "/"'],
     ['', 'a path that starts with one "/"'],
     [null, 'a path that starts with one "/"'],
+    [['/a'], 'a path that starts with one "/"'],
     ['//evil.example', 'a path that starts with one "/"'],
     ['/a?b=c', 'a path without query and fragment (there is `query`)'],
     ['/a#b', 'a path without query and fragment (there is `query`)'],
@@ -276,6 +292,16 @@ describe('any other endpoint', () => {
     await expect(client.request('get' as 'GET', '/a')).rejects.toThrow(/^method: expected one of GET, POST/)
     expect(service.requests).toEqual([])
   })
+
+  test.each([
+    [null, 'options: expected a plain object'],
+    [{ query: 'a=b' }, 'query: expected a plain object'],
+    [{ signal: {} }, 'signal: expected an AbortSignal'],
+  ])('rejects for the options %j', async (options, message) => {
+    const call = createClient().request('POST', '/refunds', options as object)
+    await expect(call).rejects.toThrow(new TypeError(message))
+    expect(service.requests).toEqual([])
+  })
 })
 
 describe('headers', () => {
@@ -298,6 +324,9 @@ describe('headers', () => {
     [{ 'X-Secret': undefined }, /^headers: expected Headers/],
     [{ 'no name': 'x' }, /^headers: expected Headers/],
     ['x: y', /^headers: expected Headers/],
+    [null, /^headers: expected Headers/],
+    [['xy'], /^headers: expected Headers/],
+    [[[1, 'line']], /^headers: expected Headers/],
   ])('%o are refused, naming the option to use', async (headers, message) => {
     const given = { headers: headers as Record<string, string> }
     expect(() => createClient(given)).toThrow(message)
@@ -326,6 +355,9 @@ describe('the options of a client', () => {
     [{ baseUrl: 'http://api.example.com' }, /^baseUrl: expected https.*allowInsecureHttp/],
     [{ baseUrl: 'http://127.0.0.1.example.com' }, /^baseUrl: expected https/],
     [{ baseUrl: 'https://user:secret@api.example.com' }, /^baseUrl: expected no user and password/],
+    [{ baseUrl: 'https://secret@api.example.com' }, /^baseUrl: expected no user and password/],
+    [{ baseUrl: 'https://:secret@api.example.com' }, /^baseUrl: expected no user and password/],
+    [{ baseUrl: { href: 5 } }, /^baseUrl: expected an absolute https URL/],
     [{ baseUrl: 'https://api.example.com?a=b' }, /^baseUrl: expected no query/],
     [{ baseUrl: 'https://api.example.com/#' }, /^baseUrl: expected no query/],
     [{ baseUrl: '//evil.example' }, /^baseUrl: expected a path that starts with one/],
@@ -337,6 +369,7 @@ describe('the options of a client', () => {
     [{ apiKey: 'ключ-secret' }, /^apiKey: expected a value that can be sent as a header/],
     [{ allowInsecureHttp: 'yes' }, /^allowInsecureHttp: expected true or false/],
     [{ timeout: -1 }, /^timeout: expected milliseconds/],
+    [{ timeout: '5' }, /^timeout: expected milliseconds/],
     [{ timeout: 2 ** 31 }, /^timeout: expected milliseconds/],
     [{ totalTimeout: Number.NaN }, /^totalTimeout: expected milliseconds/],
     [{ maxRetries: 1.5 }, /^maxRetries: expected a whole number of at least 0/],
@@ -360,6 +393,7 @@ describe('the options of a client', () => {
     'http://localhost:1',
     'http://127.0.0.1',
     'http://127.9.9.9',
+    'http://127.10.20.30',
     'http://[::1]:8080',
     'http://a.localhost',
   ])('%s may be plain http', baseUrl => {
@@ -374,6 +408,9 @@ describe('the options of a client', () => {
     ['https://api.example.com', 'https://api.example.com/transactions?page=1'],
     ['https://api.example.com/', 'https://api.example.com/transactions?page=1'],
     ['https://api.example.com/v1/', 'https://api.example.com/v1/transactions?page=1'],
+    ['https://api.example.com/v1//', 'https://api.example.com/v1/transactions?page=1'],
+    // A URL of another realm is no instance of ours.
+    [{ href: 'https://api.example.com/v1' } as URL, 'https://api.example.com/v1/transactions?page=1'],
     [new URL('https://api.example.com/v1'), 'https://api.example.com/v1/transactions?page=1'],
   ])('baseUrl %s is what paths follow', async (baseUrl, url) => {
     const fetch = vi.fn(async () => new Response(null, { status: 404 }))
@@ -381,8 +418,8 @@ describe('the options of a client', () => {
     expect(fetch).toHaveBeenCalledWith(url, expect.anything())
   })
 
-  test('are required', () => {
-    expect(() => new Client(undefined as never)).toThrow(
+  test.each([undefined, null])('are required, not %s', options => {
+    expect(() => new Client(options as never)).toThrow(
       /^options: expected an object with at least baseUrl and apiKey/,
     )
   })
@@ -482,6 +519,14 @@ describe('withOptions', () => {
     expect(() => createClient().withOptions(options as never)).toThrow(
       new TypeError('options: expected an object'),
     )
+  })
+
+  test('keeps what headers were when the client was made', async () => {
+    const headers: Record<string, string> = { 'X-Team': 'a' }
+    const client = createClient({ headers })
+    headers['X-Team'] = 'b'
+    await client.withOptions({ maxRetries: 0 }).transactions.list()
+    expect(service.requests[0]?.headers.get('X-Team')).toBe('a')
   })
 
   test('keeps what a URL was when the client was made', async () => {
