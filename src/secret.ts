@@ -19,10 +19,16 @@ export class KeySource {
   get(): string | null | Promise<string> {
     const option = this.#option
     if (typeof option !== 'function') return option
-    this.#pending ??= ask(option).finally(() => {
-      this.#pending = undefined
-    })
+    if (this.#pending === undefined) {
+      const pending = ask(option).finally(() => this.forget(pending))
+      this.#pending = pending
+    }
     return this.#pending
+  }
+
+  /** What did not come in time may never come: the next attempt asks anew. */
+  forget(pending: unknown): void {
+    if (this.#pending === pending) this.#pending = undefined
   }
 }
 

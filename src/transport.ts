@@ -220,10 +220,15 @@ class Exchange {
     }
     const began = performance.now()
     const limit = this.#limit()
+    let pendingKey: unknown
     const attempt = new Attempt({
       url: this.#url,
       init: { method, headers, ...noStore(), ...(body === undefined ? {} : { body }) },
-      key: () => keys.get(),
+      key: () => {
+        const key = keys.get()
+        pendingKey = key
+        return key
+      },
       fetch: this.#fetch,
       maxBytes: configuration.maxResponseBytes,
       onSend: key => {
@@ -234,6 +239,7 @@ class Exchange {
     })
     this.#interrupt = () => attempt.stop()
     const arrival = await attempt.run(limit.ms)
+    if (arrival.what === 'late' && !arrival.sent) keys.forget(pendingKey)
     if (arrival.what === 'answer') {
       const { status } = arrival.response
       this.#tell({ type: 'response', attempt: this.#attempts, status, durationMs: performance.now() - began })

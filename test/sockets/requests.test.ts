@@ -218,6 +218,19 @@ describe('a function that gives the api key', () => {
     expect((await client.virtualAccounts.deactivate(account)).status).toBe(204)
   })
 
+  test('that never answers is asked anew once it was too late for an attempt', async () => {
+    let asked = 0
+    const ask = () => (++asked === 1 ? new Promise<string>(() => {}) : apiKey)
+    const { client } = stubbed([status(204)], { apiKey: ask as () => Promise<string>, timeout: 50 })
+    const first = client.virtualAccounts.deactivate(account, { maxRetries: 0 })
+    const second = client.virtualAccounts.reactivate(account, { maxRetries: 0 })
+    await failureOf('timeout', first)
+    await failureOf('timeout', second)
+    expect(asked).toBe(1)
+    expect((await client.virtualAccounts.deactivate(account, { timeout: 10_000 })).status).toBe(204)
+    expect(asked).toBe(2)
+  })
+
   test.each([
     'secret_with\nline_break',
     'secret_with\0zero',
@@ -248,7 +261,7 @@ describe('a function that gives the api key', () => {
     expect(error).toMatchObject({ attempts: 1, outcomeUnknown: false, timeoutMs: 50 })
 
     key.resolve(apiKey)
-    await client.virtualAccounts.reactivate(account)
+    await client.virtualAccounts.reactivate(account, { timeout: 10_000 })
     await soon(20)
     expect(server.requests.map(({ path }) => path)).toEqual(['/customers/c1/virtual_accounts/v1/reactivate'])
   })
