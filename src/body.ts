@@ -63,7 +63,7 @@ export function parseList(bytes: Uint8Array, contentType: string): unknown {
   try {
     return parseJson(text, bytes)
   } catch (error) {
-    if (error instanceof Misfit) throw error
+    if (!(error instanceof SyntaxError)) throw error
     const seen = text === '' ? 'an empty body' : isHtml(contentType) ? 'an HTML page' : 'something else'
     throw new Misfit([{ path: [], message: `expected JSON, not ${seen}` }], { body: text || undefined })
   }
@@ -93,7 +93,7 @@ export function parseError(bytes: Uint8Array): unknown {
 }
 
 function isHtml(contentType: string): boolean {
-  return /^\s*text\/html\b/i.test(contentType)
+  return /^text\/html\b/i.test(contentType)
 }
 
 function jsonOrText(text: string, bytes: Uint8Array): unknown {
@@ -101,34 +101,41 @@ function jsonOrText(text: string, bytes: Uint8Array): unknown {
     return parseJson(text, bytes)
   } catch (error) {
     if (error instanceof SyntaxError) return text
-    if (error instanceof Misfit) throw error
+    throw error
+  }
+}
+
+function parseJson(text: string, bytes: Uint8Array): unknown {
+  try {
+    return parseExactly(text, bytes)
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof Misfit) throw error
+    // The engine's stack is what it has used up.
     throw new Misfit([{ path: [], message: 'expected JSON that is less deeply nested' }], { body: text })
   }
 }
 
 /** JSON.parse, but a number that a double would not hold arrives as the string of its exact digits. */
-function parseJson(text: string, bytes: Uint8Array): unknown {
+function parseExactly(text: string, bytes: Uint8Array): unknown {
   if (!mayLoseDigits(bytes[0] === byteOrderMark ? bytes.subarray(3) : bytes)) return JSON.parse(text)
-  let isChecked = false
-  return JSON.parse(text, (_key, value, context?: { source?: string }) => {
-    if (typeof value !== 'number') return value
-    if (context?.source !== undefined) return isHeld(context.source, value) ? value : context.source
-    if (!isChecked) refuseUnheld(text)
-    isChecked = true
-    return value
+  const parsed: unknown = JSON.parse(text, (_key, value, context?: { source?: string }) => {
+    const source = typeof value === 'number' ? context?.source : undefined
+    return source === undefined || isHeld(source, value) ? value : source
   })
+  if (!tellsSource()) refuseUnheld(text)
+  return parsed
 }
 
-/** For engines that do not tell a number's source text: refuses the text when any number in it is not held. */
+/** Whether this engine tells the source text of a number. */
+function tellsSource(): boolean {
+  return JSON.parse('1', (_key, _value, context?: { source?: string }) => context?.source === '1')
+}
+
 function refuseUnheld(text: string): void {
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
     if (token[0] === '"' || isHeld(token, Number(token))) continue
-    throw new Misfit(
-      [{ path: [], message: 'expected no number with more digits than this engine can hold' }],
-      {
-        body: text,
-      },
-    )
+    const message = 'expected no number with more digits than this engine can hold'
+    throw new Misfit([{ path: [], message }], { body: text })
   }
 }
 

@@ -174,8 +174,8 @@ function isLoopback(host: string): boolean {
 /** The base for one call. */
 export function resolveBaseUrl({ baseUrl, isRelative }: Configuration): string {
   if (!isRelative) return baseUrl
-  const page: string | undefined = globalThis.location?.href
-  if (page === undefined || !/^https?:/.test(page)) {
+  const page: string = globalThis.location?.href ?? ''
+  if (!/^https?:/.test(page)) {
     throw new TypeError(
       `baseUrl: expected an absolute URL, as there is no page here that "${baseUrl}/" could belong to`,
     )

@@ -1,4 +1,4 @@
-import { isApiError, type ResponseError } from 'virtual-accounts'
+import { type Client, isApiError, type ResponseError } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { account, answerWith, answerWithPage, createClient, failureOf, service } from './service.ts'
@@ -105,8 +105,25 @@ describe('a page', () => {
     }
   })
 
-  test('over maxResponseBytes is refused, and says what to raise', async () => {
-    const client = createClient({ maxResponseBytes: 1000 })
+  test('beyond the end is refused when it is empty too early', async () => {
+    answerWithPage('', '"page":3,"totalItems":25,"limit":10')
+    const error = await failureOf(createClient().transactions.list({ page: 3 }))
+    expect(String(error)).toMatch(
+      /page 3 is empty, though at 10 items a page the list has 25 \(1 attempt\)\. The service contradicts itself\.$/,
+    )
+  })
+
+  const withoutStreams = async (url: string, init: RequestInit) => {
+    const response = await service.fetch(url, init)
+    const { status, ok, headers } = response
+    return { status, ok, headers, body: {}, arrayBuffer: () => response.arrayBuffer() } as unknown as Response
+  }
+
+  test.each<[string, () => Client]>([
+    ['', () => createClient({ maxResponseBytes: 1000 })],
+    [' from a fetch without streams', () => createClient({ maxResponseBytes: 1000, fetch: withoutStreams })],
+  ])('over maxResponseBytes%s is refused, and says what to raise', async (_name, create) => {
+    const client = create()
     const error = await refusal(client.transactions.list())
     expect(error.message).toMatch(
       /expected at most 1000 bytes \(1 attempt\)\. Ask for smaller pages, or raise maxResponseBytes\.$/,
@@ -196,6 +213,12 @@ describe('a number', () => {
       ])
       answerWithPage(valid.replace('}', ',"n":1234567890123456,"ref":"x: 9007199254740993 "}'))
       expect((await list()).data[0]?.n).toBe(1234567890123456)
+
+      answerWith('[9007199254740993]')
+      const error = await refusal(createClient().virtualAccounts.deactivate(account))
+      expect(error.issues[0]?.message).toMatch(/^expected no number with more digits/)
+      answerWith('[9007199254740993]', { status: 404 })
+      expect(await failureOf(list())).toMatchObject({ status: 404, body: '[9007199254740993]' })
     } finally {
       JSON.parse = parse
     }
@@ -211,6 +234,12 @@ describe('the answer to a write', () => {
     ['JSON', '{"status":"inactive"}', {}, { status: 'inactive' }],
     ['JSON null', 'null', {}, null],
     ['text', 'OK', { status: 202 }, 'OK'],
+    [
+      'text of a type that only names HTML',
+      '<p>',
+      { headers: { 'Content-Type': 'text/x; of=text/html' } },
+      '<p>',
+    ],
     ['digits', '9007199254740993', {}, '9007199254740993'],
   ])('is %s', async (_name, body, init, data) => {
     answerWith(body, init)
@@ -317,11 +346,89 @@ describe("a caller's schema", () => {
     for await (const item of transactions) expect(item).toBeNull()
   })
 
+  test('may be asynchronous for some items only', async () => {
+    service.serveList('/mixed', [1, 2, 3])
+    const validate = (value: unknown) => (value === 2 ? Promise.resolve({ value }) : { value })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    expect((await createClient().list('/mixed', {}, { schema })).data).toEqual([1, 2, 3])
+  })
+
+  test('that finds a hundred faults in far places is told in a message of less than 4 KB', async () => {
+    const path = Array.from({ length: 9 }, () => 'k'.repeat(90))
+    const issues = Array.from({ length: 100 }, (_, index) => ({ message: 'no', path: [index, ...path] }))
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    const error = await refusal(createClient().request('GET', '/transactions', { schema }))
+    expect(error.issues).toHaveLength(20)
+    expect(error.issues[0]?.path).toEqual([0, ...path])
+    expect(error.message).toContain(`: [0].${'k'.repeat(60)}.${'k'.repeat(60)}.`)
+    expect(error.message).not.toContain('k'.repeat(61))
+    expect(error.message).toMatch(/[k.]\.\.\. \(1 attempt\)\. What it said is in error\.issues/)
+    expect(error.message.length).toBeLessThan(4096)
+  })
+
+  test('names places of any spelling on one line of ASCII', async () => {
+    const path = ['a-b', 0, 'c d', '\u202e"é', '']
+    const issues = [{ message: 'no', path }]
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    const error = await refusal(createClient().request('GET', '/transactions', { schema }))
+    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"\\u00e9"][""] does not fit')
+  })
+
   test('narrows any other list', async () => {
     service.serveList('/refunds', [{ id: 1 }, { id: 2 }])
     const schema = z.object({ id: z.number() })
     const ids = []
     for await (const { id } of createClient().list('/refunds', { limit: 1 }, { schema })) ids.push(id)
     expect(ids).toEqual([1, 2])
+  })
+})
+
+describe('an error', () => {
+  test('shows of a long path its beginning, in ASCII, and keeps it whole', async () => {
+    for (const path of [`/${'a'.repeat(299)}`, `/${'a'.repeat(300)}`, '/é']) {
+      answerWith(null, { status: 404 })
+      const error = await failureOf(createClient().request('GET', path))
+      expect(error).toMatchObject({ path, body: undefined })
+      const shown = path === '/é' ? '/\\u00e9' : `/${'a'.repeat(299)}${path.length > 300 ? '...' : ''}`
+      expect((error as Error).message).toMatch(`GET ${shown}: the service answered 404 (1 attempt).`)
+    }
+  })
+
+  test.each([
+    [403, 'Check apiKey, and that it belongs to this baseUrl.'],
+    [404, 'Check the ids and the path of baseUrl.'],
+    [422, "The service's reason, if it gave one, is in error.body."],
+    [501, 'The service is in trouble: try again later.'],
+  ])('%i says what to do', async (status, advice) => {
+    answerWith(null, { status })
+    const error = await failureOf(createClient().transactions.list())
+    expect(error).toHaveProperty(
+      'message',
+      `GET /transactions: the service answered ${status} (1 attempt). ${advice}`,
+    )
+    expect(Object.hasOwn(error as object, 'cause')).toBe(false)
+  })
+
+  test('counts the attempts in its message', async () => {
+    service.fail({
+      times: 2,
+      with: () => new Response(null, { status: 500, headers: { 'Retry-After': '0' } }),
+    })
+    const error = await failureOf(createClient({ maxRetries: 1 }).transactions.list())
+    expect(String(error)).toContain('the service answered 500 (2 attempts). The service is in trouble')
+  })
+
+  test('after a redirect that a browser does not show says that none is followed', async () => {
+    const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
+    const fetch = async () => opaque as Response
+    const error = await failureOf(createClient({ fetch }).transactions.list())
+    expect(error).toHaveProperty(
+      'message',
+      'GET /transactions: the service answered with a redirect (1 attempt). Redirects are not followed: set baseUrl to where the service answers itself.',
+    )
+  })
+
+  test.each([[null], [undefined], ['text'], [7], [{}], [new Error('no')]])('is not what %o is', value => {
+    expect(isApiError(value)).toBe(false)
   })
 })

@@ -17,8 +17,12 @@ describe('a baseUrl that is a path', () => {
     ])
   })
 
-  test('is a TypeError of the call where there is no page', async () => {
-    vi.stubGlobal('location', undefined)
+  test.each([
+    ['no page', undefined],
+    ['a page of no server', { href: 'file:///index.html' }],
+    ['a page that only names one', { href: 'blob:https://shop.example/1' }],
+  ])('is a TypeError of the call where there is %s', async (_name, location) => {
+    vi.stubGlobal('location', location)
     const error = await failureOf(createClient({ baseUrl: '/api' }).transactions.list())
     vi.unstubAllGlobals()
     expect(error).toEqual(
