@@ -1,0 +1,26 @@
+// Adds up all transactions and deactivates an account, on Deno. With `node examples/fake-server.js` running beside it:
+//
+//   deno run --allow-net --allow-env=BASE_URL,API_KEY examples/deno/accounts.js
+//
+// BASE_URL and API_KEY name a real service: there, too, it deactivates account v1 of customer c1.
+
+import { Client } from 'virtual-accounts'
+import { DecimalSum } from '../decimal-sum.js'
+
+const client = new Client({
+  baseUrl: Deno.env.get('BASE_URL') ?? 'http://127.0.0.1:8787',
+  apiKey: Deno.env.get('API_KEY') ?? 'test_key',
+})
+
+const sums = {}
+for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
+  sums[currency] ??= new DecimalSum()
+  sums[currency].add(amount)
+}
+for (const [currency, sum] of Object.entries(sums)) console.log(currency, String(sum))
+
+const { idempotencyKey } = await client.virtualAccounts.deactivate({
+  customerId: 'c1',
+  virtualAccountId: 'v1',
+})
+console.log('deactivated with idempotencyKey', idempotencyKey)

@@ -1,0 +1,40 @@
+// A Worker that answers GET with the sum of all transactions in each currency, and POST with the deactivation of an
+// account. With `node examples/fake-server.js` running beside it, and after `npm ci --prefix test/runtimes`:
+//
+//   node test/runtimes/workerd.js examples/worker/accounts.js       http://127.0.0.1:8788
+//
+// BASE_URL is a variable of the Worker, and API_KEY a secret.
+
+import { env } from 'cloudflare:workers'
+import { Client, isApiError } from 'virtual-accounts'
+import { DecimalSum } from '../decimal-sum.js'
+
+// One for all requests, so that they share its retry budget.
+const client = new Client({ baseUrl: env.BASE_URL, apiKey: env.API_KEY })
+
+export default {
+  async fetch(request) {
+    try {
+      return Response.json(request.method === 'GET' ? await sums() : await deactivate())
+    } catch (error) {
+      if (!isApiError(error)) throw error
+      console.error(error.message)
+      return Response.json({ error: 'the service could not be asked' }, { status: 502 })
+    }
+  },
+}
+
+async function sums() {
+  const sums = {}
+  for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
+    sums[currency] ??= new DecimalSum()
+    sums[currency].add(amount)
+  }
+  return Object.fromEntries(Object.entries(sums).map(([currency, sum]) => [currency, String(sum)]))
+}
+
+async function deactivate() {
+  const account = { customerId: 'c1', virtualAccountId: 'v1' }
+  const { idempotencyKey } = await client.virtualAccounts.deactivate(account)
+  return { idempotencyKey }
+}
