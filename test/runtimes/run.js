@@ -1,0 +1,195 @@
+// The packed package in every runtime that it is for: the cases of cases.js, and the examples for that runtime.
+// Usage: npm run test:runtimes, after `npm ci` in this folder and in tools/nodes. Node 22 or later runs this file itself.
+
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { DecimalSum } from '../../examples/decimal-sum.js'
+import { startFakeServer } from '../../examples/fake-server.js'
+import { startServers } from './server.js'
+import { startWorker } from './workerd.js'
+
+const here = import.meta.dirname
+const root = join(here, '../..')
+const project = mkdtempSync(join(tmpdir(), 'virtual-accounts-runtimes-'))
+
+// A program that does not end by itself is a fault, too.
+const patienceMs = 90_000
+const execute = (command, args, env = {}) =>
+  promisify(execFile)(command, args, {
+    cwd: project,
+    env: { ...process.env, NO_COLOR: '1', ...env },
+    timeout: patienceMs,
+  })
+
+const { platform, arch } = process
+const nodes = {
+  26: join(root, 'node_modules/.bin/node'),
+  24: join(root, `tools/nodes/node_modules/node-24-${platform}-${arch}/bin/node`),
+  22: join(root, `tools/nodes/node_modules/node-22-${platform}-${arch}/bin/node`),
+}
+const bun = join(here, `node_modules/@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`)
+const deno = join(here, `node_modules/@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}/deno`)
+// From node_modules alone, and with no more rights than a client needs.
+const denoRun = ['run', '--no-prompt', '--no-lock', '--cached-only', '--no-remote']
+const denoNet = '--allow-net=127.0.0.1,does-not-exist.invalid'
+
+// tellsCodes: whether the errors of its fetch say by a code what failed; docs/runtimes.md has the table.
+// Those of a line run side by side, as they mostly wait.
+const runtimes = [
+  ...Object.values(nodes).map(node => bothWays('Node', node)),
+  bothWays('Bun', bun),
+  [{ name: 'Deno', ...program(deno, [...denoRun, denoNet, 'main.js']), how: 'import', tellsCodes: false }],
+  [
+    { name: 'workerd', ...worker('2026-07-30'), how: 'as of 2026-07-30', tellsCodes: false },
+    // The earliest date that works: docs/runtimes.md.
+    { name: 'workerd', ...worker('2022-11-30'), how: 'as of 2022-11-30', tellsCodes: false },
+  ],
+]
+
+const examples = {
+  'examples/bun/accounts.js': (file, env) => execute(bun, [file], env),
+  'examples/deno/accounts.js': (file, env) =>
+    execute(deno, [...denoRun, denoNet, '--allow-env=BASE_URL,API_KEY', file], env),
+  'examples/worker/accounts.js': runExampleWorker,
+}
+
+function bothWays(name, command) {
+  return [
+    { name, ...program(command, ['main.js']), how: 'import', tellsCodes: true },
+    { name, ...program(command, ['main.cjs']), how: 'require', tellsCodes: true },
+  ]
+}
+
+/** A runtime that is a program. */
+function program(command, args) {
+  return {
+    version: async () => {
+      if (!existsSync(command)) throw new Error(`${command} is missing: see the top of test/runtimes/run.js`)
+      const { stdout } = await execute(command, ['--version'])
+      return /\d+\.\d+\.\d+/.exec(stdout)[0]
+    },
+    run: async settings => {
+      const { stdout, stderr } = await execute(command, [...args, JSON.stringify(settings)])
+      const lines = stdout.trimEnd().split('\n')
+      return { results: JSON.parse(lines.pop()), printed: [...lines, stderr].join('\n') }
+    },
+  }
+}
+
+/** workerd, which behaves as it did on the given date. */
+function worker(compatibilityDate) {
+  return {
+    version: async () => {
+      const { version } = JSON.parse(readFileSync(join(here, 'node_modules/workerd/package.json'), 'utf8'))
+      return version
+    },
+    run: async settings => {
+      const printed = []
+      const print = text => printed.push(text)
+      const { url, stop } = await startWorker(join(project, 'worker.js'), { compatibilityDate, print })
+      const ask = async path => {
+        const signal = AbortSignal.timeout(patienceMs)
+        const response = await fetch(url + path, { method: 'POST', body: JSON.stringify(settings), signal })
+        const text = await response.text()
+        if (!response.ok) throw new Error(text)
+        return JSON.parse(text)
+      }
+      try {
+        const results = await ask('')
+        const totals = await Promise.all(['shared', 'shared', 'shared'].map(ask))
+        const problem = totals.join() === '95,95,95' ? undefined : `got ${totals}`
+        results.push({ name: 'one client serves several requests to a Worker at a time', problem })
+        return { results, printed: printed.join('\n') }
+      } finally {
+        await stop()
+      }
+    },
+  }
+}
+
+async function runExampleWorker(file, bindings) {
+  const { url, stop } = await startWorker(join(project, file), { bindings })
+  try {
+    const sums = Object.entries(await (await fetch(url)).json())
+    const stdout = sums.map(([currency, sum]) => `${currency} ${sum}\n`).join('')
+    const { idempotencyKey } = await (await fetch(url, { method: 'POST' })).json()
+    return { stdout: `${stdout}${idempotencyKey}` }
+  } finally {
+    await stop()
+  }
+}
+
+let failed = 0
+let runs = 0
+
+async function check(name, examine) {
+  try {
+    console.log(`✓ ${await examine()}`)
+  } catch (error) {
+    failed++
+    console.error(`✗ ${name}: ${[error.message, error.stdout, error.stderr].filter(Boolean).join('\n')}`)
+  }
+}
+
+function assert(condition, found) {
+  if (!condition) throw new Error(found)
+}
+
+/** What a user has: the package in a project, and programs that use it. */
+async function prepare() {
+  const npm = platform === 'win32' ? 'npm.cmd' : 'npm'
+  const quiet = ['--loglevel=error', '--no-audit', '--no-fund']
+  await execute(npm, ['pack', root, '--ignore-scripts', ...quiet])
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+  await execute(npm, ['install', `./virtual-accounts-${version}.tgz`, ...quiet])
+  for (const file of ['cases.js', 'main.js', 'worker.js']) cpSync(join(here, file), join(project, file))
+  cpSync(join(root, 'examples'), join(project, 'examples'), { recursive: true })
+  // The same cases, but the package is required.
+  const required = { bundle: true, packages: 'external', platform: 'node', format: 'cjs', logLevel: 'error' }
+  await build({ ...required, entryPoints: [join(here, 'main.js')], outfile: join(project, 'main.cjs') })
+}
+
+async function checkRuntime({ name, how, version, run, tellsCodes }, urls) {
+  await check(`${name} (${how})`, async () => {
+    const title = `${name} ${await version()} (${how})`
+    const { results, printed } = await run({ urls, tellsCodes, run: `run${++runs}` })
+    const broken = results.filter(({ problem }) => problem !== undefined)
+    const told = broken.map(({ name, problem }) => `\n  ${name}\n    ${problem}`)
+    assert(results.length > 0, 'no case was run')
+    assert(broken.length === 0, `${broken.length} of ${results.length} cases${told.join('')}`)
+    assert(printed.includes('HttpError'), `what was printed is not all there:\n${printed}`)
+    assert(!printed.includes('key-of-the-runtimes'), `the key was printed:\n${printed}`)
+    return `${title}: ${results.length} cases`
+  })
+}
+
+async function checkExample(file, run, { service, url }) {
+  await check(file, async () => {
+    service.reset()
+    const sums = new Map()
+    for (const { currency, amount } of service.transactions) {
+      sums.set(currency, (sums.get(currency) ?? new DecimalSum()).add(amount))
+    }
+    const { stdout } = await run(file, { BASE_URL: url, API_KEY: service.apiKey })
+    for (const [currency, sum] of sums) assert(stdout.includes(`${currency} ${sum}\n`), stdout)
+    assert(!service.isActive({ customerId: 'c1', virtualAccountId: 'v1' }), 'the account is still active')
+    return file
+  })
+}
+
+const servers = await startServers()
+const fake = await startFakeServer({ port: 0 })
+try {
+  await prepare()
+  for (const line of runtimes) await Promise.all(line.map(runtime => checkRuntime(runtime, servers.urls)))
+  for (const [file, run] of Object.entries(examples)) await checkExample(file, run, fake)
+} finally {
+  await Promise.all([servers.close(), fake.close()])
+  rmSync(project, { recursive: true, force: true })
+}
+process.exitCode = failed === 0 ? 0 : 1
