@@ -3,7 +3,7 @@ import { key, limit, pageNumbers } from '../services.js'
 export const packages = ['virtual-accounts']
 export const entry = "export { Client } from '../dist/index.js'"
 /** How many pages at once: each is an entry of its own. */
-export const concurrencies = [1, 4, 16]
+export const concurrencies = [1, 2, 4, 8, 16]
 
 export const service = pageNumbers
 
