@@ -12,7 +12,7 @@ export default mergeConfig(
       // What hangs by a mutation is found soon.
       testTimeout: 4_000,
       exclude: [
-        'test/{docs,readme,fuzz,walk-model-node,decimal-sum,types}.test.ts',
+        'test/{docs,readme,fuzz,walk-model-node,decimal-sum,types,examples-node}.test.ts',
         'test/sockets/process.test.ts',
       ],
     },

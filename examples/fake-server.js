@@ -1,8 +1,8 @@
 // @ts-check
 // The fake service as a small HTTP server on this machine, to point a browser or curl at:
 //
-//   node examples/fake-server.js              http://127.0.0.1:8787
-//   PORT=3000 node examples/fake-server.js
+//   npm run example examples/fake-server.js              http://127.0.0.1:8787
+//   PORT=3000 npm run example examples/fake-server.js
 
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'

@@ -1,0 +1,297 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client, isApiError } from 'virtual-accounts'
+import { type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startFakeServer } from '../examples/fake-server.js'
+
+// The programs of examples/, each run as a user does: a process of its own, in a folder of its own, started like
+// `npm run example` starts it.
+
+const root = join(import.meta.dirname, '..')
+const fromSource = ['--import', new URL('../tools/from-source.js', import.meta.url).href]
+
+let folder: string
+const ends: (() => unknown)[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'virtual-accounts-examples-'))
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs an example to its end. */
+function run(example: string, env: Record<string, string> = {}, flags: string[] = []): Promise<Ended> {
+  const options = { cwd: folder, env: { ...process.env, NO_COLOR: '1', ...env } }
+  const args = [...fromSource, ...flags, join(root, 'examples', example)]
+  return new Promise(resolve => {
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr })
+    })
+  })
+}
+
+/** Starts an example, and resolves when it has printed a line that matches. */
+async function startUntil(line: RegExp, example: string, env: Record<string, string>) {
+  const child = spawn(process.execPath, [...fromSource, join(root, 'examples', example)], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  ends.push(() => kill(child))
+  for await (const text of createInterface({ input: child.stdout })) {
+    const match = line.exec(text)
+    if (match) return { child, match }
+  }
+  throw new Error(`${example} ended without a line like ${line}`)
+}
+
+/** As a power cut does: the program cannot tidy up. */
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function serve(options: Omit<FakeServiceOptions, 'baseUrl'>) {
+  const { service, url, close } = await startFakeServer({ port: 0, ...options })
+  ends.push(close)
+  return { service, env: { BASE_URL: url, API_KEY: service.apiKey } }
+}
+
+test('npm run example is what these tests run', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  expect(scripts.example).toBe('node --import ./tools/from-source.js')
+})
+
+test('list-transactions counts all transactions and adds them up', async () => {
+  const transactions = [0.1, 0.2].map((amount, index) => ({
+    id: `t${index}`,
+    amount,
+    currency: 'EUR',
+    description: 'Coffee',
+  }))
+  const { env } = await serve({ transactions })
+  const { code, stdout, stderr } = await run('list-transactions.js', env)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('2 transactions on 1 pages')
+  expect(stdout).toContain('Coffee')
+  expect(stdout).toContain('EUR: 2, 0.3\n')
+})
+
+test('list-transactions needs nothing: there is a fake service in it', async () => {
+  const { code, stdout, stderr } = await run('list-transactions.js', { BASE_URL: '', API_KEY: '' })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('1000 transactions on 10 pages')
+})
+
+test('handle-errors shows all five kinds of failure, and what helps', async () => {
+  const { code, stdout, stderr } = await run('handle-errors.js')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  for (const said of [
+    'the service answered 404',
+    '→ look at status 404 and body {"error":{"message":"no such account"}}',
+    '→ come back in 90 s',
+    'connection lost before an answer came',
+    'no complete answer within the timeout of 100 ms',
+    'data[0].amount: expected a number',
+    'the list shrank from 250 to 247 items',
+    'resumed: 250 of 250 read, none missed',
+    'repeated with the same key: 200, and the account is active: false',
+    'TimeoutError: The operation was aborted',
+    'TypeError: limit: expected a whole number of at least 1',
+  ]) {
+    expect(stdout).toContain(said)
+  }
+})
+
+describe('export-csv', () => {
+  test('writes every transaction, quoted and safe to open in a spreadsheet', async () => {
+    const { env } = await serve({
+      transactions: [
+        { id: 't1', amount: 1e21, currency: 'EUR', description: 'Café "Zur Post", München' },
+        { id: 't2', amount: -0.5, currency: 'EUR', description: '=1+1' },
+        { id: 't3', amount: 1e-7, currency: 'EUR', description: 'two\nlines' },
+      ],
+    })
+    const { code, stdout, stderr } = await run('export-csv.js', env)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Wrote transactions.csv.\n' })
+    expect(stderr).toMatch(/█{20} 3 of 3, \d+ a second, 0 s left\n$/)
+    expect(readFileSync(join(folder, 'transactions.csv'), 'utf8').split('\n')).toEqual([
+      '\ufeffid,amount,currency,description',
+      't1,1000000000000000000000,EUR,"Café ""Zur Post"", München"',
+      "t2,-0.5,EUR,'=1+1",
+      't3,0.0000001,EUR,"two',
+      'lines"',
+      '',
+    ])
+  })
+
+  test('writes 100,000 in a heap that could not hold them', { timeout: 90_000 }, async () => {
+    const description = 'x'.repeat(250)
+    const transactions = sampleTransactions(100_000).map(transaction => ({ ...transaction, description }))
+    const { env } = await serve({ transactions, maxLimit: 1000 })
+    const { code, stderr } = await run('export-csv.js', env, ['--max-old-space-size=36'])
+    expect(stderr.match(/ of 100000, \d+ a second, \d+ s left\n/g)).toHaveLength(10)
+    expect(code).toBe(0)
+    const lines = readFileSync(join(folder, 'transactions.csv'), 'utf8').trimEnd().split('\n')
+    expect(lines.slice(1).map(line => line.split(',')[0])).toEqual(transactions.map(({ id }) => id))
+  })
+
+  test('leaves nothing that looks like a whole export when it fails', async () => {
+    const transactions = sampleTransactions(250)
+    // No amount, and on the second page.
+    Object.assign(transactions[150] as object, { amount: 'much' })
+    const { env } = await serve({ transactions })
+    const { code, stderr } = await run('export-csv.js', env)
+    expect(code).toBe(1)
+    expect(stderr).toContain('data[50].amount: expected a number')
+    expect(readdirSync(folder)).not.toContain('transactions.csv')
+  })
+})
+
+describe('resume-after-crash', () => {
+  const idsWritten = () =>
+    readFileSync(join(folder, 'import/transactions.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map(line => (JSON.parse(line) as { id: string }).id)
+
+  const killInTheMiddle = async (env: Record<string, string>) => {
+    const { child } = await startUntil(/^page /, 'resume-after-crash.js', env)
+    await kill(child)
+  }
+
+  test('killed again and again, it has nothing twice in the end, and nothing missing', async () => {
+    const { service, env } = await serve({ transactions: sampleTransactions(1000), latency: 100 })
+    for (let time = 1; time <= 3; time++) await killInTheMiddle(env)
+    expect(idsWritten().length).toBeLessThan(1000)
+    const { code, stdout } = await run('resume-after-crash.js', env)
+    expect(code).toBe(0)
+    expect(stdout).not.toContain('going on at page 1.')
+    expect(idsWritten()).toEqual(service.transactions.map(({ id }) => id))
+  })
+
+  test('what was half written when it was killed is written anew', async () => {
+    const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 30 })
+    await killInTheMiddle(env)
+    const id = service.transactions.at(-1)?.id
+    appendFileSync(join(folder, 'import/transactions.jsonl'), `{"id":"${id}"}\n{"id":"12`)
+    const { code } = await run('resume-after-crash.js', env)
+    expect(code).toBe(0)
+    expect(idsWritten()).toEqual(service.transactions.map(({ id }) => id))
+  })
+
+  test('transactions that came and went while it was down are no trouble', async () => {
+    const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 30 })
+    await killInTheMiddle(env)
+    const before = idsWritten()
+    service.transactions.splice(0, 21)
+    service.transactions.unshift({ id: 'new', amount: 1, currency: 'EUR', description: '' })
+    const { code } = await run('resume-after-crash.js', env)
+    expect(code).toBe(0)
+    const after = idsWritten()
+    expect(after.slice(0, before.length)).toEqual(before)
+    expect(new Set(after).size).toBe(after.length)
+    expect(after).toEqual(expect.arrayContaining(service.transactions.map(({ id }) => id)))
+  })
+})
+
+describe('proxy', () => {
+  const account = { customerId: 'c1', virtualAccountId: 'v1' }
+
+  async function start() {
+    const { service, env } = await serve({ transactions: sampleTransactions(250) })
+    const { match } = await startUntil(/on (http:\S+)\. Ctrl-C/, 'proxy.js', { ...env, PORT: '0' })
+    const baseUrl = match[1] as string
+    return { service, baseUrl, client: new Client({ baseUrl, apiKey: null }) }
+  }
+
+  test('lets a client without a key walk the list', async () => {
+    const { service, client } = await start()
+    const ids = []
+    for await (const { id } of client.transactions.list({ limit: 100 })) ids.push(id)
+    expect(ids).toEqual(service.transactions.map(({ id }) => id))
+    expect(service.requests.map(({ query }) => query)).toEqual(
+      expect.arrayContaining([1, 2, 3].map(page => ({ page: String(page), limit: '100' }))),
+    )
+  })
+
+  test('hands on the idempotency key, so that a write whose answer is lost is applied once', async () => {
+    const { service, client } = await start()
+    service.fail({ method: 'POST', with: 'network-error' })
+    const { attempts, idempotencyKey } = await client.virtualAccounts.deactivate(account)
+    expect(attempts).toBe(2)
+    expect(service.isActive(account)).toBe(false)
+    expect(service.requests.map(({ headers }) => headers.get('Idempotency-Key'))).toEqual([
+      idempotencyKey,
+      idempotencyKey,
+    ])
+  })
+
+  test('keeps every other header to itself, on the way there and back', async () => {
+    const { service, baseUrl } = await start()
+    service.fail({
+      with: () =>
+        Response.json({ ok: true }, { status: 202, headers: { 'Set-Cookie': 'a=b', 'Retry-After': '1' } }),
+    })
+    const response = await fetch(`${baseUrl}/customers/c1/virtual_accounts/v1/deactivate`, {
+      method: 'POST',
+      headers: {
+        Cookie: 'session=1',
+        Authorization: 'Bearer 1',
+        'Api-Key': 'theirs',
+        'Content-Type': 'application/json',
+      },
+      body: '{}',
+    })
+    expect(await response.json()).toEqual({ ok: true })
+    expect(response.status).toBe(202)
+    expect(response.headers.get('Set-Cookie')).toBeNull()
+    expect(response.headers.get('Retry-After')).toBe('1')
+    const [received] = service.requests
+    expect(received?.headers.get('Cookie')).toBeNull()
+    expect(received?.headers.get('Authorization')).toBeNull()
+    expect(received?.headers.get('Api-Key')).toBe(service.apiKey)
+    expect(received?.body).toEqual({})
+  })
+
+  test('sends on nothing but what a browser may do', async () => {
+    const { service, baseUrl } = await start()
+    for (const [method, path] of [
+      ['GET', '/customers'],
+      ['DELETE', '/customers/c1/virtual_accounts/v1/deactivate'],
+      ['POST', '/customers/c1/virtual_accounts/v1/close'],
+      ['POST', '/customers/..%2Fadmin/virtual_accounts/v1/deactivate'],
+      ['GET', '/transactions?page=1&admin=true'],
+    ] as const) {
+      const { status } = await fetch(baseUrl + path, { method })
+      expect(status, `${method} ${path}`).toBe(404)
+    }
+    const { status } = await fetch(`${baseUrl}/transactions`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })
+    expect(status, 'a page of another site').toBe(403)
+    expect(service.requests).toHaveLength(0)
+  })
+
+  test('says so when a write may have been applied', async () => {
+    const { service, client } = await start()
+    service.fail({ method: 'POST', with: 'network-error' })
+    const error = await client.virtualAccounts.deactivate(account, { maxRetries: 0 }).catch(error => error)
+    expect(isApiError(error) && error.kind === 'http' && error.status).toBe(502)
+    expect(error).toMatchObject({ outcomeUnknown: true })
+  })
+})
