@@ -1,5 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { metrics, trace } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import ts from 'typescript'
 import { Client } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
@@ -9,10 +18,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 // fake service with 250 transactions. What a block uses and does not declare is given: `service`, that fake; `client`,
 // one that talks to it; `account`, one of its accounts. A block may instead make a client for
 // https://api.example.com with the key API_KEY: that is where the fake is. Above a block may stand
-//   <!-- first: service.fail({ with: 'hang' }) -->   to be run before it
-//   <!-- not run: it needs a browser -->             to be checked only
+//   <!-- first: service.fail({ with: 'hang' }) -->                  to be run before it
+//   <!-- then: expect(service.requests).toHaveLength(1) -->         to be run after it
+//   <!-- not run: it needs a browser -->                            to be checked only
 // What a comment behind a console.log says must be what it prints.
-// vitest's test, beforeEach … are ours: tests are run, one after the other, when the block has come to its end.
+// The test, beforeEach … of vitest and Jest are ours: tests are run, one after the other, when the block has come to its
+// end. What imports from playwright is given a `page` of Chromium, or skipped where there is none. Files are in memory. What pino writes is printed. OpenTelemetry has a provider that collects: `telemetry`.
 
 const root = join(import.meta.dirname, '..')
 const guides = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -23,6 +34,7 @@ interface Block {
   readonly name: string
   readonly code: string
   readonly first: string
+  readonly last: string
   readonly reasonNotToRun: string | undefined
 }
 
@@ -30,13 +42,19 @@ const blocks = ['README.md', ...guides.toSorted()].flatMap(blocksOf)
 
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(root, page), 'utf8')
-  const found = text.matchAll(/(?:<!-- (first|not run): (.*) -->\n+)?```ts\n([\s\S]*?)```/g)
-  return [...found].map(([, mark, remark = '', code = ''], index) => ({
+  const found = text.matchAll(/((?:<!-- .* -->\n+)*)```ts\n([\s\S]*?)```/g)
+  return [...found].map(([, marks = '', code = ''], index) => ({
     name: `${page} ${index + 1}: ${code.trim().split('\n').at(-1)}`,
     code,
-    first: mark === 'first' ? remark : '',
-    reasonNotToRun: mark === 'not run' ? remark : undefined,
+    first: remarks(marks, 'first').join('\n'),
+    last: remarks(marks, 'then').join('\n'),
+    reasonNotToRun: remarks(marks, 'not run')[0],
   }))
+}
+
+function remarks(marks: string, mark: string): string[] {
+  const found = marks.matchAll(new RegExp(`^<!-- ${mark}: (.*) -->$`, 'gm'))
+  return [...found].map(([, remark]) => remark as string)
 }
 
 describe('what the documentation shows', () => {
@@ -56,29 +74,56 @@ describe('what the documentation shows', () => {
   })
 
   const toRun = blocks.filter(({ reasonNotToRun }) => reasonNotToRun === undefined)
-  test.each(toRun)('runs: $name', async ({ code, first }) => {
+  const needsBrowser = ({ code }: Block) => code.includes(`from 'playwright'`)
+
+  test.each(toRun.filter(block => !needsBrowser(block)))('runs: $name', block => run(block))
+
+  const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
+  const testWithBrowser = test.skipIf(!existsSync(chromium))
+  testWithBrowser.each(toRun.filter(needsBrowser))('runs in Chromium: $name', async block => {
+    const playwright = await import('playwright')
+    const browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox'] })
+    try {
+      await run(block, { page: await browser.newPage() })
+    } finally {
+      await browser.close()
+    }
+  })
+
+  async function run({ code, first, last }: Block, more: object = {}): Promise<void> {
     const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey })
     const account = { customerId: 'c1', virtualAccountId: 'v1' }
     // MSW leaves a fetch alone that is not the runtime's own.
     if (!code.includes(`from 'msw'`)) vi.stubGlobal('fetch', service.fetch)
     const runner = new Runner()
+    const files = new Files()
+    const telemetry = new Telemetry()
     const modules: Record<string, () => Promise<unknown>> = {
       'virtual-accounts': () => import('virtual-accounts'),
       'virtual-accounts/testing': () => import('virtual-accounts/testing'),
       vitest: async () => runner.module,
+      '@jest/globals': async () => runner.module,
       msw: () => import('msw'),
       'msw/node': () => import('msw/node'),
       zod: () => import('zod'),
+      valibot: () => import('valibot'),
+      arktype: () => import('arktype'),
+      pino: printingPino,
+      '@opentelemetry/api': () => import('@opentelemetry/api'),
       'node:crypto': () => import('node:crypto'),
-      'node:fs/promises': async () => files(),
+      'node:fs': async () => files,
+      'node:fs/promises': async () => files,
+      'node:stream/promises': () => import('node:stream/promises'),
+      'node:timers/promises': () => import('node:timers/promises'),
     }
     const load = (name: string) => modules[name]?.() ?? Promise.reject(new Error(`no module ${name} here`))
-    const run = new AsyncFunction('load', 'service', 'client', 'account', runnable(`${first}\n${code}`))
-    await run(load, service, client, account)
+    const printed = () => vi.mocked(console.log).mock.calls.map(values => values.join(' '))
+    const givens = { load, service, client, account, expect, files, printed, telemetry, ...more }
+    const program = new AsyncFunction(...Object.keys(givens), runnable(`${first}\n${code}\n${last}`))
+    await program(...Object.values(givens))
     await runner.run()
-    const printed = vi.mocked(console.log).mock.calls.map(values => values.join(' '))
-    expect(printed).toEqual(expect.arrayContaining(outputsOf(code)))
-  })
+    expect(printed()).toEqual(expect.arrayContaining(outputsOf(code)))
+  }
 })
 
 function outputsOf(code: string): string[] {
@@ -93,6 +138,7 @@ const AsyncFunction = (async () => {}).constructor as new (
 function runnable(code: string): string {
   const script = ts
     .transpile(code, { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext })
+    .replace(/^export \{\};?$/m, '')
     .replace(
       /^import (?:\* as (\w+)|(\{[\s\S]*?\})) from '([^']+)'/gm,
       (_, all: string | undefined, some: string | undefined, name: string) =>
@@ -128,13 +174,57 @@ class Runner {
   }
 }
 
-/** A file system in memory. */
-function files() {
-  const texts = new Map<string, string>()
-  return {
-    writeFile: async (name: string, text: string) => void texts.set(name, text),
-    readFile: async (name: string) => texts.get(name),
-    rm: async (name: string) => void texts.delete(name),
+/** A file system in memory: what of node:fs and node:fs/promises the documentation uses. */
+class Files {
+  readonly texts = new Map<string, string>()
+
+  readonly writeFile = async (name: string, text: string) => void this.texts.set(name, text)
+  readonly readFile = async (name: string) => this.texts.get(name)
+  readonly rm = async (name: string) => void this.texts.delete(name)
+
+  readonly createWriteStream = (name: string) => {
+    this.texts.set(name, '')
+    const write = (chunk: unknown, _encoding: string, done: () => void) => {
+      this.texts.set(name, `${this.texts.get(name)}${chunk}`)
+      done()
+    }
+    return new Writable({ write })
+  }
+}
+
+/** pino, writing to console.log what would go to stdout. */
+async function printingPino() {
+  const { pino } = await import('pino')
+  const write = (line: string) => console.log(line)
+  return { pino: (options: object = {}) => pino(options, { write }) }
+}
+
+/** Collects what the code of one block tells OpenTelemetry. */
+class Telemetry {
+  readonly #spans = new InMemorySpanExporter()
+  readonly #metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  readonly #meters = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter: this.#metrics, exportIntervalMillis: 60_000 })],
+  })
+
+  constructor() {
+    trace.disable()
+    metrics.disable()
+    const spanProcessors = [new SimpleSpanProcessor({ exporter: this.#spans })]
+    trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors }))
+    metrics.setGlobalMeterProvider(this.#meters)
+  }
+
+  get spans() {
+    return this.#spans.getFinishedSpans()
+  }
+
+  /** By the name of the metric, the attributes and value of each of its points. */
+  async metrics(): Promise<Record<string, unknown[]>> {
+    await this.#meters.forceFlush()
+    const scopes = this.#metrics.getMetrics().at(-1)?.scopeMetrics ?? []
+    const all = scopes.flatMap(({ metrics }) => metrics)
+    return Object.fromEntries(all.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
   }
 }
 
@@ -147,6 +237,13 @@ const given = `
   export {}
 `
 
+// What is used of Jest is alike in vitest; Jest itself is not installed here.
+const jest = `
+  declare module '@jest/globals' {
+    export { beforeEach, expect, test } from 'vitest'
+  }
+`
+
 /** What the compiler says of the blocks, as modules beside the tests that are nowhere but in memory. */
 function problemsOf(blocks: readonly Block[]): string[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.test.json'), ts.sys.readFile)
@@ -155,6 +252,7 @@ function problemsOf(blocks: readonly Block[]): string[] {
     blocks.map(({ name, code }) => [`${root}/test/${name.split(':')[0]}.ts`, `${code}\nexport {}`]),
   )
   texts.set(`${root}/test/given.d.ts`, given)
+  texts.set(`${root}/test/jest.d.ts`, jest)
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile } = host
   host.fileExists = file => texts.has(file) || fileExists(file)
