@@ -1,0 +1,98 @@
+import { type AnyApiError, type ClientEvent, isApiError } from 'virtual-accounts'
+import { Store } from './store.ts'
+
+/** One call of the client, as its events tell it. */
+export interface Call {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly page: number | undefined
+  readonly idempotencyKey: string | undefined
+  readonly state: 'waiting' | 'done' | 'retrying' | 'failed'
+  readonly detail: string
+}
+
+export interface Activity {
+  readonly requests: number
+  readonly retries: number
+  readonly inFlight: number
+  /** The newest first. */
+  readonly calls: readonly Call[]
+}
+
+const shown = 7
+
+/** What the client does, for people who want to watch: fed by `onEvent`. */
+export class ActivityLog {
+  readonly store = new Store<Activity>({ requests: 0, retries: 0, inFlight: 0, calls: [] })
+  readonly #inFlight = new Set<string>()
+  #calls: Call[] = []
+  #requests = 0
+  #retries = 0
+  #scheduled = false
+
+  readonly add = (event: ClientEvent) => {
+    if (event.type === 'drift') return
+    const { call: id, method, path, page } = event
+    const before = this.#calls.find(call => call.id === id)
+    if (event.type === 'request') {
+      this.#requests++
+      this.#inFlight.add(id)
+    } else this.#inFlight.delete(id)
+    if (event.type === 'retry') this.#retries++
+
+    const idempotencyKey = event.type === 'request' ? event.idempotencyKey : before?.idempotencyKey
+    const call: Call = { id, method, path, page, idempotencyKey, ...stateOf(event) }
+    this.#calls = before
+      ? this.#calls.map(other => (other.id === id ? call : other))
+      : [call, ...this.#calls].slice(0, shown)
+    this.#publishSoon()
+  }
+
+  /** A walk brings hundreds of events a second; nobody reads that fast. */
+  #publishSoon() {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setTimeout(() => {
+      this.#scheduled = false
+      this.store.set({
+        requests: this.#requests,
+        retries: this.#retries,
+        inFlight: this.#inFlight.size,
+        calls: this.#calls,
+      })
+    }, 150)
+  }
+}
+
+function stateOf(event: Exclude<ClientEvent, { type: 'drift' }>): Pick<Call, 'state' | 'detail'> {
+  switch (event.type) {
+    case 'request':
+      return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'waiting' }
+    case 'response':
+      return { state: 'done', detail: `${event.status} in ${Math.round(event.durationMs)} ms` }
+    case 'retry':
+      return { state: 'retrying', detail: `${reason(event.error)}, again in ${seconds(event.delayMs)}` }
+    case 'failure':
+      return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'ended' }
+  }
+}
+
+function reason(error: AnyApiError): string {
+  switch (error.kind) {
+    case 'http':
+      return `answered ${error.status}`
+    case 'timeout':
+      return 'no answer in time'
+    case 'connection':
+      return 'no connection'
+    case 'response':
+      return 'the answer does not fit'
+    case 'pagination':
+      return 'the pages contradict each other'
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}

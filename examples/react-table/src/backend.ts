@@ -1,0 +1,51 @@
+import { Client } from 'virtual-accounts'
+import { ActivityLog } from './activity.ts'
+import type { ServiceFault } from './fake.worker.ts'
+import { Store } from './store.ts'
+
+export type FaultName = ServiceFault | 'key'
+
+/** Whom the page talks to. */
+export interface Backend {
+  readonly client: Client
+  readonly activity: ActivityLog
+  readonly description: string
+  /** Only a fake one has faults to switch on. */
+  readonly faults: Store<ReadonlySet<FaultName>> | undefined
+}
+
+/**
+ * The fake service, or with `?service=/api` a real one, behind a proxy of yours that adds the key: one in a page
+ * would be public. `?count=` and `?latency=` change the fake.
+ */
+export async function connect(parameters: URLSearchParams): Promise<Backend> {
+  const activity = new ActivityLog()
+  const onEvent = activity.add
+
+  const service = parameters.get('service')
+  if (service !== null) {
+    // A path of this site alone: with an address a link could turn somebody's work elsewhere.
+    if (!/^\/(?!\/)[\w./-]*$/.test(service)) throw new Error('service: expected a path, such as /api')
+    const client = new Client({ baseUrl: service, apiKey: null, onEvent })
+    return { client, activity, description: `The service behind ${service}`, faults: undefined }
+  }
+
+  const { startFake } = await import('./fake.ts')
+  const fake = startFake({
+    count: wholeNumber(parameters.get('count'), 100_000),
+    latency: wholeNumber(parameters.get('latency'), 40),
+  })
+  const faults = new Store<ReadonlySet<FaultName>>(new Set())
+  faults.subscribe(() => fake.setFaults([...faults.get()].filter(name => name !== 'key')))
+  const client = new Client({
+    baseUrl: fake.baseUrl,
+    apiKey: () => (faults.get().has('key') ? 'wrong_key' : fake.apiKey),
+    fetch: fake.fetch,
+    onEvent,
+  })
+  return { client, activity, description: 'A fake service in this page', faults }
+}
+
+function wholeNumber(text: string | null, byDefault: number): number {
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : byDefault
+}

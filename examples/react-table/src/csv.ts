@@ -1,0 +1,37 @@
+import type { Transaction } from 'virtual-accounts'
+
+const rowsAtOnce = 5_000
+
+/** All transactions as a CSV file. In pieces, so that the page stays usable meanwhile. */
+export async function csvOf(transactions: readonly Transaction[]): Promise<Blob> {
+  // The byte-order mark tells Excel that it is UTF-8.
+  const pieces = ['\ufeffid,amount,currency,description\r\n']
+  for (let first = 0; first < transactions.length; first += rowsAtOnce) {
+    pieces.push(
+      transactions
+        .slice(first, first + rowsAtOnce)
+        .map(row)
+        .join(''),
+    )
+    await new Promise(resolve => setTimeout(resolve))
+  }
+  return new Blob(pieces, { type: 'text/csv;charset=utf-8' })
+}
+
+export function download(file: Blob, name: string) {
+  const url = URL.createObjectURL(file)
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  // Later: the browser reads it after the click.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+}
+
+function row({ id, amount, currency, description }: Transaction): string {
+  return `${[text(id), amount, text(currency), text(description)].join(',')}\r\n`
+}
+
+/** A cell that a spreadsheet would take for a formula gets an apostrophe: others write the descriptions. */
+function text(value: string): string {
+  const harmless = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}

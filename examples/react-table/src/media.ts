@@ -1,0 +1,18 @@
+import { useSyncExternalStore } from 'react'
+
+/** The width at which rows become two lines: the same as in style.css. */
+export const narrow = '(max-width: 640px)'
+
+/** The width at which there is room for a second column: the same as in style.css. */
+export const wide = '(min-width: 1100px)'
+
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    listener => {
+      const media = matchMedia(query)
+      media.addEventListener('change', listener)
+      return () => media.removeEventListener('change', listener)
+    },
+    () => matchMedia(query).matches,
+  )
+}

@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const proxy = { '/api': process.env.PROXY ?? 'http://127.0.0.1:8788' }
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: {
+    // The package as it was just built here. In a project of yours it is an ordinary dependency, without these lines.
+    alias: [
+      { find: /^virtual-accounts\/testing$/, replacement: `${repository}dist/testing.js` },
+      { find: /^virtual-accounts$/, replacement: `${repository}dist/index.js` },
+    ],
+  },
+  server: { proxy, fs: { allow: [repository] } },
+  preview: { proxy, port: 4180, strictPort: true },
+})
