@@ -29,17 +29,26 @@ export type FromWorker =
     }
   | { type: 'unreachable'; id: number; message: string }
 
-const answers: Record<ServiceFault, Fault> = {
-  offline: { with: 'network-error' },
-  busy: {
-    // Longer than the client waits by itself.
-    with: () => refusal(429, 'Too many requests.', { 'Retry-After': '65' }),
-  },
-  broken: {
-    method: 'GET',
-    with: () => Response.json({ data: [{ id: 1, amount: '12.50' }], page: 1, totalItems: 1, limit: 1 }),
-  },
-  lost: { method: 'POST', with: 'truncate' },
+/** What each fault is for one request, if it is one of those it strikes. */
+const faultsFor: Record<ServiceFault, (request: { method: string; url: string }) => Fault | undefined> = {
+  offline: () => ({ with: 'network-error' }),
+  busy: () => ({
+    with: Response.json(
+      { error: { message: 'Too many requests.' } },
+      // Longer than the client waits by itself.
+      { status: 429, headers: { 'Retry-After': '65' } },
+    ),
+  }),
+  broken: ({ method, url }) =>
+    method === 'GET' ? { with: brokenPage(new URL(url).searchParams) } : undefined,
+  lost: ({ method }) => (method === 'POST' ? { with: 'truncate' } : undefined),
+}
+
+function brokenPage(query: URLSearchParams): Response {
+  const page = Number(query.get('page') ?? 1)
+  const limit = Number(query.get('limit') ?? 20)
+  const data = [{ id: 17, amount: '12.50', currency: 'EUR' }]
+  return Response.json({ data, page, totalItems: service.transactions.length, limit })
 }
 
 /** What tries a spreadsheet, at the end of the list. */
@@ -78,12 +87,8 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
 async function answer({ id, url, ...init }: ToWorker & { type: 'request' }) {
   const controller = new AbortController()
   underWay.set(id, controller)
-  for (const fault of faults) {
-    const { method = init.method } = answers[fault]
-    if (method !== init.method) continue
-    service.fail(answers[fault])
-    break
-  }
+  const fault = faults.map(name => faultsFor[name]({ method: init.method, url })).find(Boolean)
+  if (fault) service.fail(fault)
   try {
     const { status, headers, body } = await service.fetch(url, { ...init, signal: controller.signal })
     send({ type: 'answer', id, status, headers: [...headers], ...(await textOf(body)) })
@@ -108,10 +113,6 @@ async function textOf(body: Response['body']): Promise<{ body: string | null; cu
   } catch {
     return { body: text, cut: true }
   }
-}
-
-function refusal(status: number, message: string, headers: HeadersInit): Response {
-  return Response.json({ error: { message } }, { status, headers })
 }
 
 function send(message: FromWorker) {

@@ -26,6 +26,8 @@ export function useRoute(): Route {
 
 export function goTo({ view, page, limit }: Route) {
   location.hash = `${view}?page=${page}&limit=${limit}`
+  // The browser tells of it later: a second press would still count from the page before.
+  dispatchEvent(new Event('hashchange'))
 }
 
 function subscribe(listener: () => void) {

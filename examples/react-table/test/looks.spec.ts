@@ -40,22 +40,26 @@ async function showFaults(page: Page) {
 }
 
 for (const [view, show] of Object.entries(views)) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [1280, 390]) {
-      test(`${view}, ${colorScheme}, ${width} pixels wide: accessible, and nothing beside the screen`, async ({
-        page,
-      }) => {
-        await page.setViewportSize({ width, height: 844 })
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-        await show(page)
+  for (const width of [1280, 390]) {
+    test(`${view}, ${width} pixels wide: accessible, light and dark, and nothing beside the screen`, async ({
+      page,
+    }) => {
+      await page.setViewportSize({ width, height: 844 })
+      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+      await show(page)
+      expect(await violationsOf(new AxeBuilder({ page }))).toEqual([])
+      // Nothing but the colours is another.
+      await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+      expect(await violationsOf(new AxeBuilder({ page }).withRules('color-contrast'))).toEqual([])
 
-        const { violations } = await new AxeBuilder({ page }).analyze()
-        expect(
-          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-        ).toEqual([])
-        const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth)
-        expect(scrollWidth).toBeLessThanOrEqual(width)
-      })
-    }
+      const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth)
+      expect(scrollWidth).toBeLessThanOrEqual(width)
+    })
   }
+}
+
+async function violationsOf(axe: AxeBuilder): Promise<string[]> {
+  // The page has no frames, for which the other mode opens a second page.
+  const { violations } = await axe.setLegacyMode().analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
