@@ -146,7 +146,9 @@ function UnknownOutcome({ accounts, intent, error }: UnknownOutcomeProps) {
           came back. It may have been applied.
         </p>
         {error !== undefined && <LastTry error={error} />}
-        <p>Try again with the same key: if it was applied, the service sees that it is the same request.</p>
+        <p>
+          Try again with the same key: it tells the service that this is the same request, not another one.
+        </p>
       </div>
       <div className="actions">
         <button type="button" className="primary" onClick={() => void accounts.repeat(intent)}>

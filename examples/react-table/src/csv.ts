@@ -7,7 +7,14 @@ export async function csvOf(transactions: readonly Transaction[]): Promise<Blob>
   // The byte-order mark tells Excel that it is UTF-8.
   const pieces = [new Blob(['\ufeffid,amount,currency,description\r\n'])]
   for (let first = 0; first < transactions.length; first += rowsAtOnce) {
-    pieces.push(new Blob([transactions.slice(first, first + rowsAtOnce).map(row).join('')]))
+    pieces.push(
+      new Blob([
+        transactions
+          .slice(first, first + rowsAtOnce)
+          .map(row)
+          .join(''),
+      ]),
+    )
     await new Promise(resolve => setTimeout(resolve))
   }
   return new Blob(pieces, { type: 'text/csv;charset=utf-8' })
