@@ -9,9 +9,9 @@ export default defineConfig({
   fullyParallel: true,
   workers: 2,
   reporter: 'list',
-  timeout: 60_000,
+  timeout: 90_000,
   // Machines that are busy with more.
-  expect: { timeout: 20_000 },
+  expect: { timeout: 30_000 },
   use: {
     baseURL: url,
     viewport: { width: 1280, height: 900 },

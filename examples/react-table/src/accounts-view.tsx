@@ -1,7 +1,8 @@
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { isApiError } from 'virtual-accounts'
 import { type Accounts, type Intent, type Operation, sameAccount } from './accounts.ts'
 import { explain } from './explain.ts'
+import { useKeepFocus } from './focus.ts'
 import { clockTime } from './format.ts'
 import { Problem } from './problem.tsx'
 import { useStore } from './store.ts'
@@ -136,9 +137,11 @@ interface UnknownOutcomeProps {
 
 function UnknownOutcome({ accounts, intent, error }: UnknownOutcomeProps) {
   const { operation, customerId, virtualAccountId, idempotencyKey, begun } = intent
+  const box = useRef<HTMLElement>(null)
+  useKeepFocus(box)
   const title = `Was account ${virtualAccountId} ${operation}d?`
   return (
-    <section className="problem" aria-label={title}>
+    <section className="problem" ref={box} aria-label={title}>
       <div role="alert">
         <h2>{title}</h2>
         <p>

@@ -66,7 +66,7 @@ export function App({ backend, collection, accounts }: AppProps) {
             </details>
           </aside>
         )}
-        <main>
+        <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}

@@ -80,7 +80,7 @@ export class Collection {
       if (abort !== this.#abort) return
       const count = this.#transactions.length
       const seconds = (performance.now() - began) / 1000
-      const perSecond = (count - before) / seconds
+      const perSecond = seconds > 0 ? (count - before) / seconds : 0
       const sums = [...this.#sums].map(([currency, { count, sum }]) => ({
         currency,
         count,

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
+import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from 'react'
 import type { Collection, CurrencySum, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
 import { Filter, filtered } from './filter.tsx'
+import { useKeepFocus } from './focus.ts'
 import { duration, grouped } from './format.ts'
 import { Problem } from './problem.tsx'
 import { useStore } from './store.ts'
@@ -28,17 +29,15 @@ export function EverythingView({ collection }: { collection: Collection }) {
           <ProgressBar progress={progress} />
         )}
         <div className="actions">
-          {loading ? (
-            <button type="button" onClick={collection.cancel}>
-              Cancel
-            </button>
-          ) : (
-            !failure && (
-              <button type="button" className="primary" onClick={() => void collection.start()}>
-                {state === 'idle' ? 'Load all' : 'Load all again'}
-              </button>
-            )
-          )}
+          <button
+            type="button"
+            className={failure ? undefined : 'primary'}
+            aria-disabled={loading}
+            onClick={() => loading || void collection.start()}
+          >
+            {startText[state]}
+          </button>
+          {loading && <Cancel onClick={collection.cancel} />}
           {!loading && count > 0 && <Download progress={progress} />}
         </div>
       </div>
@@ -59,6 +58,25 @@ export function EverythingView({ collection }: { collection: Collection }) {
         </>
       )}
     </>
+  )
+}
+
+const startText: Record<Progress['state'], string> = {
+  idle: 'Load all',
+  loading: 'Loading…',
+  done: 'Load all again',
+  cancelled: 'Load all again',
+  failed: 'Load all again',
+}
+
+/** Not in the place of the button that starts: a double click there would start and cancel. */
+function Cancel({ onClick }: { onClick: () => void }) {
+  const button = useRef<HTMLButtonElement>(null)
+  useKeepFocus(button)
+  return (
+    <button type="button" ref={button} onClick={onClick}>
+      Cancel
+    </button>
   )
 }
 
@@ -115,7 +133,7 @@ function Download({ progress: { transactions } }: { progress: Progress }) {
     }
   }
   return (
-    <button type="button" disabled={busy} onClick={() => void save()}>
+    <button type="button" aria-disabled={busy} onClick={() => busy || void save()}>
       Download CSV
     </button>
   )

@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
+import { useKeepFocus } from './focus.ts'
 import { clockTime, duration } from './format.ts'
 
 interface ProblemProps {
@@ -15,8 +16,11 @@ interface ProblemProps {
 export function Problem({ error, at, busy = false, action, onAction }: ProblemProps) {
   const { title, advice, waitMs = 0, details } = explain(error)
   const left = useSecondsUntil(at + waitMs)
+  const enabled = left === 0 && !busy
+  const box = useRef<HTMLDivElement>(null)
+  useKeepFocus(box)
   return (
-    <div className="problem">
+    <div className="problem" ref={box}>
       <div role="alert">
         <h2>{title}</h2>
         <p>{advice}</p>
@@ -27,7 +31,12 @@ export function Problem({ error, at, busy = false, action, onAction }: ProblemPr
         )}
       </div>
       <div className="actions">
-        <button type="button" className="primary" disabled={left > 0 || busy} onClick={onAction}>
+        <button
+          type="button"
+          className="primary"
+          aria-disabled={!enabled}
+          onClick={() => enabled && onAction()}
+        >
           {busy ? 'Trying…' : action}
         </button>
         {left > 0 && <span className="muted">in {duration(left)}</span>}

@@ -69,7 +69,7 @@ test('can be cancelled on the way, and keeps what it has', async ({ page }) => {
 })
 
 test('goes on where it failed, with nothing twice and nothing missing', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=20')
+  await open(page, 'everything', '?count=20000&latency=80')
   await page.getByRole('button', { name: 'Load all' }).click()
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await faultSwitch(page, 'A broken page').click()
@@ -80,6 +80,12 @@ test('goes on where it failed, with nothing twice and nothing missing', async ({
   await page.getByRole('button', { name: /^Go on from page \d+$/ }).click()
   await expect(page.getByText('20,000 of 20,000 ·')).toBeVisible()
   await expect(page.getByRole('alert')).toHaveCount(0)
+})
+
+test('a double click does not start and cancel', async ({ page }) => {
+  await open(page, 'everything')
+  await page.getByRole('button', { name: 'Load all' }).dblclick()
+  await expect(page.getByText('2,000 of 2,000 ·')).toBeVisible()
 })
 
 test('keeps what is loaded when another view is looked at', async ({ page }) => {

@@ -93,6 +93,12 @@ test('can be used by keyboard alone', async ({ page }) => {
   await page.keyboard.press('Space')
   await expect(faultSwitch(page, 'No network')).toBeChecked()
   await expect(page.getByRole('alert')).toBeVisible()
+  await page.keyboard.press('Space')
+
+  await page.getByRole('button', { name: 'Try again' }).focus()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('alert')).toHaveCount(0)
+  await expect(page.getByRole('main')).toBeFocused()
 })
 
 for (const { fault, title, advice } of [
