@@ -55,8 +55,11 @@ export function work(perform) {
     if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop)
-  // Its supervisor is gone.
-  process.once('disconnect', stop)
+  // Its supervisor is gone, and may have taken Redis along: then there is nobody left to say goodbye to.
+  process.once('disconnect', () => {
+    setTimeout(() => process.exit(), 5_000).unref()
+    void stop()
+  })
   return queue
 }
 
