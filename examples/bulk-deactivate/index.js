@@ -55,7 +55,8 @@ function checkService({ accounts }) {
   const { BASE_URL, API_KEY, ALLOW_WRITES } = process.env
   if (!BASE_URL) return
   if (!API_KEY) throw new Problem('BASE_URL is set, but API_KEY is not.')
-  if (ALLOW_WRITES !== '1') throw new Problem('BASE_URL is set: ALLOW_WRITES=1 allows to deactivate accounts there.')
+  if (ALLOW_WRITES !== '1')
+    throw new Problem('BASE_URL is set: ALLOW_WRITES=1 allows to deactivate accounts there.')
   if (!accounts) throw new Problem('BASE_URL is set: give the accounts with --accounts FILE.')
 }
 
@@ -64,7 +65,8 @@ function* summary({ completed, failed, seconds, calls, cpuMs, redisBytes, receiv
   if (calls > 0) yield `CPU of the workers: ${(cpuMs / calls).toFixed(2)} ms a try`
   if (redisBytes > 0) yield `Redis: ${Math.round(redisBytes / (completed + failed))} bytes a job`
   if (!received) return
-  const { requests, accounts, deactivated, keys, keysOfSeveralAccounts, accountsWithSeveralKeys, faults } = received
+  const { requests, accounts, deactivated, keys, keysOfSeveralAccounts, accountsWithSeveralKeys, faults } =
+    received
   yield `The service received ${grouped(requests)} requests for ${grouped(accounts)} accounts, ${grouped(deactivated)} of which are deactivated.`
   yield `It saw ${grouped(keys)} keys: ${keysOfSeveralAccounts} for more than one account, ${accountsWithSeveralKeys} accounts with more than one.`
   const bad = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Queue } from '../scaling/bullmq/index.js'
 import { startService, startWorkers } from '../scaling/processes.js'
-import { failedJobs, grouped, redisMemory, retryFailed, stateFolder, untilDone } from '../scaling/program.js'
+import { failedJobs, grouped, redisUsage, retryFailed, stateFolder, untilDone } from '../scaling/program.js'
 import { startRedis } from '../scaling/redis.js'
 import { accountsOf, bunches, keyOf, madeUp } from './accounts.js'
 
@@ -27,19 +27,34 @@ export async function deactivateAll(options) {
   let keep = true
 
   try {
-    const memoryBefore = await redisMemory(redis.url)
-    note(`Batch ${batch}, ${options.workers} workers with ${options.concurrency} jobs each, service ${service.url}`)
+    const before = await redisUsage(redis.url)
+    note(
+      `Batch ${batch}, ${options.workers} workers with ${options.concurrency} jobs each, service ${service.url}`,
+    )
     const retried = await retryFailed(queue)
     if (retried > 0) note(`${grouped(retried)} that failed before are tried again, with the keys they had`)
     const began = performance.now()
     const added = await addJobs(queue, batch, accountsOf({ file: options.accounts, count: options.count }))
-    note(`${grouped(added)} jobs are in the queue, after ${((performance.now() - began) / 1000).toFixed(1)} s`)
+    note(
+      `${grouped(added)} jobs are in the queue, after ${((performance.now() - began) / 1000).toFixed(1)} s`,
+    )
 
-    const { REDIS_URL, BASE_URL, API_KEY } = { REDIS_URL: redis.url, BASE_URL: service.url, API_KEY: service.apiKey }
+    const { REDIS_URL, BASE_URL, API_KEY } = {
+      REDIS_URL: redis.url,
+      BASE_URL: service.url,
+      API_KEY: service.apiKey,
+    }
     const workers = startWorkers({
       file: new URL('worker.js', import.meta.url),
       count: options.workers,
-      env: { REDIS_URL, BASE_URL, API_KEY, QUEUE: name, RATE: options.rate, CONCURRENCY: options.concurrency },
+      env: {
+        REDIS_URL,
+        BASE_URL,
+        API_KEY,
+        QUEUE: name,
+        RATE: options.rate,
+        CONCURRENCY: options.concurrency,
+      },
       note,
     })
     const { interrupted, seconds } = await untilDone({ queue, workers, kill: options.kill, note })
@@ -47,7 +62,7 @@ export async function deactivateAll(options) {
 
     const { completed, failed } = await queue.getJobCounts('completed', 'failed')
     for await (const job of failedJobs(queue)) options.onFailure(failureOf(job))
-    const memory = await redisMemory(redis.url)
+    const after = await redisUsage(redis.url)
     keep = interrupted || failed > 0
     if (keep) note(`Run again: node examples/bulk-deactivate --batch ${batch} --state ${state.folder} …`)
     return {
@@ -56,7 +71,8 @@ export async function deactivateAll(options) {
       interrupted,
       seconds,
       ...workers.usage,
-      redisBytes: memory - memoryBefore,
+      redisBytes: after.bytes - before.bytes,
+      redisCpuMs: after.cpuMs - before.cpuMs,
       received: await service.received(),
     }
   } finally {

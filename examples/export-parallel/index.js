@@ -61,7 +61,8 @@ function* summary({ joined, seconds, calls, cpuMs, received }, output) {
   const { items, before, after, readAgain, outcome } = joined
   yield `${grouped(items)} transactions in ${output}, ${seconds.toFixed(1)} s: ${grouped(Math.round(items / seconds))} a second`
   if (calls > 0) yield `CPU of the workers: ${((cpuMs / items) * 1000).toFixed(1)} µs a transaction`
-  if (after > before) yield `The list grew from ${grouped(before)} to ${grouped(after)}: ${readAgain} pages were read again.`
+  if (after > before)
+    yield `The list grew from ${grouped(before)} to ${grouped(after)}: ${readAgain} pages were read again.`
   if (outcome === 'shrank') {
     yield `The list shrank, or lost some and gained others, while it was read (${grouped(before)} before, ${grouped(after)} now): transactions that moved may be missing, and removed ones may be in the file. Export it again.`
   }

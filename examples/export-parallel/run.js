@@ -38,13 +38,26 @@ export async function exportAll(options) {
     // All jobs are added as one, so where there is the last there are the others.
     if (begun) await retryFailed(queue)
     else await addJobs(flow, queueName, plan)
-    note(`Export ${name}: ${grouped(plan.totalItems)} transactions, ${plan.limit} on a page, service ${service.url}`)
+    note(
+      `Export ${name}: ${grouped(plan.totalItems)} transactions, ${plan.limit} on a page, service ${service.url}`,
+    )
 
-    const { REDIS_URL, BASE_URL, API_KEY } = { REDIS_URL: redis.url, BASE_URL: service.url, API_KEY: service.apiKey }
+    const { REDIS_URL, BASE_URL, API_KEY } = {
+      REDIS_URL: redis.url,
+      BASE_URL: service.url,
+      API_KEY: service.apiKey,
+    }
     const workers = startWorkers({
       file: new URL('worker.js', import.meta.url),
       count: options.workers,
-      env: { REDIS_URL, BASE_URL, API_KEY, QUEUE: queueName, RATE: options.rate, CONCURRENCY: options.concurrency },
+      env: {
+        REDIS_URL,
+        BASE_URL,
+        API_KEY,
+        QUEUE: queueName,
+        RATE: options.rate,
+        CONCURRENCY: options.concurrency,
+      },
       note,
     })
     const { interrupted, seconds } = await untilDone({ queue, workers, kill: options.kill, note })

@@ -41,7 +41,9 @@ async function readPage(page, limit) {
   const answer = await client.transactions.list({ page, limit })
   if (answer.limit !== limit) {
     // All ranges were made for another one.
-    throw new UnrecoverableError(`page ${page}: the limit was ${limit} and is now ${answer.limit}. Begin anew.`)
+    throw new UnrecoverableError(
+      `page ${page}: the limit was ${limit} and is now ${answer.limit}. Begin anew.`,
+    )
   }
   const { totalItems, data } = answer
   return { page, totalItems, data }

@@ -90,7 +90,8 @@ function written(service) {
     accountsByKey.set(key, (accountsByKey.get(key) ?? new Set()).add(account))
     keysByAccount.set(account, (keysByAccount.get(account) ?? new Set()).add(key))
   }
-  const several = (/** @type {Map<string, Set<string>>} */ map) => [...map.values()].filter(({ size }) => size > 1).length
+  const several = (/** @type {Map<string, Set<string>>} */ map) =>
+    [...map.values()].filter(({ size }) => size > 1).length
   return {
     requests: service.requests.length,
     accounts: keysByAccount.size,

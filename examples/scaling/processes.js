@@ -12,9 +12,12 @@ import { fileURLToPath } from 'node:url'
  */
 export async function startService(options) {
   const { BASE_URL, API_KEY } = process.env
-  if (BASE_URL) return { url: BASE_URL, apiKey: API_KEY ?? '', received: async () => undefined, close: async () => {} }
+  if (BASE_URL)
+    return { url: BASE_URL, apiKey: API_KEY ?? '', received: async () => undefined, close: async () => {} }
 
-  const child = fork(fileURLToPath(new URL('fault-server-process.js', import.meta.url)), [JSON.stringify(options)])
+  const child = fork(fileURLToPath(new URL('fault-server-process.js', import.meta.url)), [
+    JSON.stringify(options),
+  ])
   const [{ url, apiKey }] = await answerOf(child)
   return {
     url,
@@ -81,7 +84,9 @@ export function startWorkers({ file, count, env, note }) {
     /** They finish what they have begun, and take nothing new. */
     async stop() {
       stopping = true
-      await Promise.all([...workers].map(child => (child.kill('SIGTERM'), once(child, 'exit'))))
+      const ended = [...workers].map(child => once(child, 'exit'))
+      for (const child of workers) child.kill('SIGTERM')
+      await Promise.all(ended)
     },
   }
 }

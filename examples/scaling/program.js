@@ -99,7 +99,9 @@ export async function untilDone({ queue, workers, kill, note }) {
       const later = now.later > 0 ? `, ${grouped(now.later)} to be tried again` : ''
       const failed = now.failed > 0 ? `, ${grouped(now.failed)} failed` : ''
       const pace = perSecond > 0 ? `, about ${Math.ceil(now.left / perSecond)} s to go` : ''
-      note(`${grouped(now.done)} of ${grouped(now.total)}${later}${failed}; ${Math.round(perSecond)} a second${pace}`)
+      note(
+        `${grouped(now.done)} of ${grouped(now.total)}${later}${failed}; ${Math.round(perSecond)} a second${pace}`,
+      )
     }
     await wait(100)
   }
@@ -114,7 +116,13 @@ async function counts(queue) {
   const { completed, failed, delayed } = found
   // One that waits for others that failed waits in vain.
   const left = delayed + found.waiting + found.prioritized + found.active
-  return { done: completed, failed, later: delayed, left, total: completed + failed + left + found['waiting-children'] }
+  return {
+    done: completed,
+    failed,
+    later: delayed,
+    left,
+    total: completed + failed + left + found['waiting-children'],
+  }
 }
 
 /** Each failed job once more, with all its attempts. */
@@ -139,12 +147,16 @@ export async function* failedJobs(queue) {
   yield* jobs
 }
 
-/** What Redis holds in memory, in bytes. */
-export async function redisMemory(url) {
+/** What Redis holds in memory, and what it has worked. */
+export async function redisUsage(url) {
   const redis = new Redis(url)
-  const [, bytes] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? []
+  const [memory, cpu] = [await redis.info('memory'), await redis.info('cpu')]
   await redis.quit()
-  return Number(bytes)
+  const figure = (text, name) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(text)?.[1])
+  return {
+    bytes: figure(memory, 'used_memory'),
+    cpuMs: 1000 * (figure(cpu, 'used_cpu_user') + figure(cpu, 'used_cpu_sys')),
+  }
 }
 
 /** 1234567 as 1,234,567. */

@@ -42,7 +42,8 @@ export function work(perform) {
     },
   )
   const queue = new Queue(name, { connection })
-  for (const connected of [worker, queue]) connected.on('error', error => console.error(`worker: ${error.message}`))
+  for (const connected of [worker, queue])
+    connected.on('error', error => console.error(`worker: ${error.message}`))
 
   let stopping = false
   async function stop() {

@@ -34,10 +34,15 @@ async function run(program, args, { service, env, killer } = {}) {
     // A safety net, for what would never end.
     timeout: 180_000,
     killSignal: 'SIGKILL',
-    env: { ...process.env, ...(service && { BASE_URL: service.url, API_KEY: 'test_key', ALLOW_WRITES: '1' }), ...env },
+    env: {
+      ...process.env,
+      ...(service && { BASE_URL: service.url, API_KEY: 'test_key', ALLOW_WRITES: '1' }),
+      ...env,
+    },
   })
   const printed = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', text => (printed[name] += text))
+  for (const name of ['stdout', 'stderr'])
+    child[name].setEncoding('utf8').on('data', text => (printed[name] += text))
   killer?.(child)
   const [code, signal] = await once(child, 'close')
   return { code, signal, ...printed }
@@ -78,6 +83,14 @@ function assertWritten(service, batch, someAccounts) {
 }
 
 try {
+  await check('docs/scaling.md has the tables that estimate.js makes', async () => {
+    const { stdout } = await run('scaling/estimate.js', [])
+    const tables = stdout.match(/(?:^\|.*\n)+/gm)
+    const page = await readFile(join(root, 'docs/scaling.md'), 'utf8')
+    assert.equal(tables?.length, 3)
+    for (const table of tables) assert.ok(page.includes(table), table)
+  })
+
   await check('without a Redis it is said what to install', async () => {
     const env = { PATH: folder, REDIS_URL: '' }
     for (const program of ['bulk-deactivate', 'export-parallel']) {
@@ -87,37 +100,52 @@ try {
     }
   })
 
-  await check('10,000 accounts are deactivated, a worker killed, the service faulty, 3 accounts refused at first', () =>
-    withService({}, async service => {
-      const refused = [accounts[0], accounts[4999], accounts[9999]]
-      for (const account of refused) service.refused.add(pathOf(account))
-      const args = ['--accounts', await fileOf(accounts), '--batch', 'b1', '--state', join(folder, 'b1')]
+  await check(
+    '10,000 accounts are deactivated, a worker killed, the service faulty, 3 accounts refused at first',
+    () =>
+      withService({}, async service => {
+        const refused = [accounts[0], accounts[4999], accounts[9999]]
+        for (const account of refused) service.refused.add(pathOf(account))
+        const args = ['--accounts', await fileOf(accounts), '--batch', 'b1', '--state', join(folder, 'b1')]
 
-      const first = await run('bulk-deactivate', [...args, '--kill'], { service })
-      assert.equal(first.code, 1, first.stderr)
-      assert.match(first.stderr, /ended \(SIGKILL\)/)
-      assert.match(first.stderr, /\d of 10,000.* a second/)
-      assert.match(first.stderr, /9,997 deactivated, 3 failed for good/)
-      const listed = first.stdout.trim().split('\n').map(line => JSON.parse(line))
-      assert.deepEqual(
-        new Map(listed.map(({ idempotencyKey, reason, answer }) => [idempotencyKey, { reason: /answered 422/.test(reason), answer }])),
-        new Map(refused.map(account => [keyOf('b1', account), { reason: true, answer: { error: { message: 'Not this one.' } } }])),
-      )
+        const first = await run('bulk-deactivate', [...args, '--kill'], { service })
+        assert.equal(first.code, 1, first.stderr)
+        assert.match(first.stderr, /ended \(SIGKILL\)/)
+        assert.match(first.stderr, /\d of 10,000.* a second/)
+        assert.match(first.stderr, /9,997 deactivated, 3 failed for good/)
+        const listed = first.stdout
+          .trim()
+          .split('\n')
+          .map(line => JSON.parse(line))
+        assert.deepEqual(
+          new Map(
+            listed.map(({ idempotencyKey, reason, answer }) => [
+              idempotencyKey,
+              { reason: /answered 422/.test(reason), answer },
+            ]),
+          ),
+          new Map(
+            refused.map(account => [
+              keyOf('b1', account),
+              { reason: true, answer: { error: { message: 'Not this one.' } } },
+            ]),
+          ),
+        )
 
-      const { faults } = service.received()
-      for (const name of ['429', '503', 'dropped before it was applied', 'dropped after it was applied']) {
-        assert.ok(faults[name] > 0, `no ${name}: nothing was shown`)
-      }
+        const { faults } = service.received()
+        for (const name of ['429', '503', 'dropped before it was applied', 'dropped after it was applied']) {
+          assert.ok(faults[name] > 0, `no ${name}: nothing was shown`)
+        }
 
-      service.refused.clear()
-      const earlier = service.service.requests.length
-      const second = await run('bulk-deactivate', args, { service })
-      assert.equal(second.code, 0, second.stderr)
-      assert.equal(second.stdout, '')
-      const sent = new Set(service.service.requests.slice(earlier).map(({ path }) => path))
-      assert.deepEqual(sent, new Set(refused.map(pathOf)))
-      assertWritten(service, 'b1', accounts)
-    }),
+        service.refused.clear()
+        const earlier = service.service.requests.length
+        const second = await run('bulk-deactivate', args, { service })
+        assert.equal(second.code, 0, second.stderr)
+        assert.equal(second.stdout, '')
+        const sent = new Set(service.service.requests.slice(earlier).map(({ path }) => path))
+        assert.deepEqual(sent, new Set(refused.map(pathOf)))
+        assertWritten(service, 'b1', accounts)
+      }),
   )
 
   await check('a batch goes on when everything was killed, and a later batch has keys of its own', () =>
@@ -146,7 +174,11 @@ try {
 
   const transactions = sampleTransactions(40_000)
   const fresh = sampleTransactions(400, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
-  const exported = async file => (await readFile(file, 'utf8')).trim().split('\n').map(line => JSON.parse(line))
+  const exported = async file =>
+    (await readFile(file, 'utf8'))
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
   const byId = items => new Map(items.map(item => [item.id, item]))
 
   async function assertExported(file, service) {
@@ -187,7 +219,9 @@ try {
       await withService(options, async service => {
         holder.server = service
         const output = join(folder, 'grown.ndjson')
-        const { code, stderr } = await run('export-parallel', ['--output', output, '--pages', '3'], { service })
+        const { code, stderr } = await run('export-parallel', ['--output', output, '--pages', '3'], {
+          service,
+        })
         assert.equal(code, 0, stderr)
         assert.match(stderr, /The list grew from 5,000 to 5,400/)
         await assertExported(output, service)

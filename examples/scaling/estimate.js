@@ -1,0 +1,141 @@
+// The tables of docs/scaling.md: time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
+//
+//   node examples/scaling/estimate.js
+//   node examples/scaling/estimate.js --cpu-hour 0.05 --memory-hour 0.02
+
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { grouped, runMain } from './program.js'
+
+const counts = [4, 5, 6, 7, 8, 9].map(exponent => 10 ** exponent)
+const rates = [10, 100, 1000]
+const pageSize = 100
+/** Jobs that are put into the queue at a time. */
+const slice = 100_000
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      'cpu-hour': { type: 'string', default: '0.05' },
+      'memory-hour': { type: 'string', default: '0.02' },
+    },
+  })
+  const prices = { cpuHour: Number(values['cpu-hour']), memoryHour: Number(values['memory-hour']) }
+  const measured = JSON.parse(readFileSync(new URL('measured.json', import.meta.url), 'utf8'))
+
+  console.log(`${measured.machine}, ${measured.date}; each answer takes ${measured.latency} ms\n`)
+  console.log(measuredTable(measured))
+  console.log(`Prices: ${prices.cpuHour} a core and hour, ${prices.memoryHour} a GB of Redis and hour\n`)
+  console.log(writesTable(measured, prices))
+  console.log(exportTable(measured, prices))
+  return 0
+}
+
+function measuredTable({
+  count,
+  transactions,
+  workers,
+  writesOfOne,
+  writesOfWorkers,
+  exportOfOne,
+  exportOfWorkers,
+}) {
+  const row = (name, { perSecond, cpuMs }) => [name, grouped(perSecond), `${milliseconds(cpuMs)}`]
+  return table(
+    ['', 'a second', 'CPU time each'],
+    [
+      row(`${grouped(count)} accounts, one process, 40 at once`, writesOfOne),
+      row(`${grouped(count)} accounts, ${workers} workers, 20 at once each`, writesOfWorkers),
+      row(`${grouped(transactions)} transactions, one process, \`concurrency: 16\``, exportOfOne),
+      row(`${grouped(transactions)} transactions, ${workers} workers, 8 jobs at once each`, exportOfWorkers),
+    ],
+  )
+}
+
+function writesTable({ latency, writesOfOne, writesOfWorkers: { cpuMs, redisBytes, redisCpuMs } }, prices) {
+  return table(
+    [
+      'accounts',
+      'one at a time',
+      ...rates.map(rate => `${grouped(rate)} a second`),
+      'CPU time',
+      'Redis',
+      'cost',
+      'cost in slices',
+    ],
+    counts.map(count => {
+      const cpuSeconds = (count * (cpuMs + redisCpuMs)) / 1000
+      const gigabytes = (count * redisBytes) / 1e9
+      const seconds = count / 100
+      const atOnce = money(cpuSeconds, gigabytes, seconds, prices)
+      const inSlices = money(cpuSeconds, Math.min(gigabytes, (slice * redisBytes) / 1e9), seconds, prices)
+      const loop = duration((count * (latency + writesOfOne.cpuMs)) / 1000)
+      return [
+        grouped(count),
+        loop,
+        ...rates.map(rate => duration(count / rate)),
+        duration(cpuSeconds),
+        size(gigabytes),
+        atOnce,
+        inSlices,
+      ]
+    }),
+  )
+}
+
+function exportTable({ latency, exportOfWorkers: { cpuMs } }, prices) {
+  return table(
+    [
+      'transactions',
+      'requests',
+      'one at a time',
+      ...rates.map(rate => `${grouped(rate)} a second`),
+      'CPU time',
+      'cost',
+    ],
+    counts.map(count => {
+      const requests = count / pageSize
+      const cpuSeconds = (count * cpuMs) / 1000
+      const loop = duration((requests * latency) / 1000 + cpuSeconds)
+      const times = rates.map(rate => duration(requests / rate))
+      return [
+        grouped(count),
+        grouped(requests),
+        loop,
+        ...times,
+        duration(cpuSeconds),
+        money(cpuSeconds, 0, 0, prices),
+      ]
+    }),
+  )
+}
+
+/** For so much CPU time, and so much memory of Redis for so long. */
+function money(cpuSeconds, gigabytes, seconds, { cpuHour, memoryHour }) {
+  const sum = (cpuSeconds / 3600) * cpuHour + gigabytes * (seconds / 3600) * memoryHour
+  if (sum < 0.01) return '< 0.01'
+  return sum < 10 ? sum.toFixed(2) : grouped(Math.round(sum))
+}
+
+function milliseconds(value) {
+  return value < 0.1 ? `${Math.round(value * 1000)} µs` : `${value} ms`
+}
+
+function size(gigabytes) {
+  if (gigabytes < 1) return `${Math.round(gigabytes * 1000)} MB`
+  return `${grouped(Math.round(gigabytes))} GB`
+}
+
+function duration(seconds) {
+  if (seconds < 120) return `${Math.max(1, Math.round(seconds))} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
+  return `${grouped(Math.round(seconds / 86_400))} days`
+}
+
+function table(head, rows) {
+  const line = cells => `| ${cells.join(' | ')} |\n`
+  return [head, head.map((_, index) => (index === 0 ? '---' : '--:')), ...rows].map(line).join('')
+}
+
+runMain(main)
