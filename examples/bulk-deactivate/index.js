@@ -60,10 +60,9 @@ function checkService({ accounts }) {
   if (!accounts) throw new Problem('BASE_URL is set: give the accounts with --accounts FILE.')
 }
 
-function* summary({ completed, failed, seconds, calls, cpuMs, redisBytes, received }) {
-  yield `${grouped(completed)} deactivated, ${grouped(failed)} failed for good, ${seconds.toFixed(1)} s: ${Math.round(completed / seconds)} a second`
+function* summary({ completed, failed, seconds, perSecond, calls, cpuMs, received }) {
+  yield `${grouped(completed)} deactivated, ${grouped(failed)} failed for good, ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
   if (calls > 0) yield `CPU of the workers: ${(cpuMs / calls).toFixed(2)} ms a try`
-  if (redisBytes > 0) yield `Redis: ${Math.round(redisBytes / (completed + failed))} bytes a job`
   if (!received) return
   const { requests, accounts, deactivated, keys, keysOfSeveralAccounts, accountsWithSeveralKeys, faults } =
     received

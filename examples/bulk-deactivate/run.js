@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Queue } from '../scaling/bullmq/index.js'
 import { startService, startWorkers } from '../scaling/processes.js'
-import { failedJobs, grouped, redisUsage, retryFailed, stateFolder, untilDone } from '../scaling/program.js'
-import { startRedis } from '../scaling/redis.js'
+import { failedJobs, grouped, openState, redisUsage, retryFailed, untilDone } from '../scaling/program.js'
 import { accountsOf, bunches, keyOf, madeUp } from './accounts.js'
 
 /**
@@ -17,17 +16,16 @@ import { accountsOf, bunches, keyOf, madeUp } from './accounts.js'
  */
 export async function deactivateAll(options) {
   const { batch = randomUUID(), note } = options
-  const state = await stateFolder(options.state)
-  const redis = await startRedis(state.folder)
+  const state = await openState(options.state)
   const refused = Array.from({ length: options.refuse }, (_, index) => pathOf(madeUp(index * 7 + 1)))
   const service = await startService({ latency: options.latency, faulty: !options.smooth, refused })
   // The limiter is the queue's: two batches at a time would each have the whole rate.
   const name = `deactivate-${batch}`
-  const queue = new Queue(name, { connection: { url: redis.url } })
+  const queue = new Queue(name, { connection: { url: state.url } })
   let keep = true
 
   try {
-    const before = await redisUsage(redis.url)
+    const before = await redisUsage(state.url)
     note(
       `Batch ${batch}, ${options.workers} workers with ${options.concurrency} jobs each, service ${service.url}`,
     )
@@ -40,7 +38,7 @@ export async function deactivateAll(options) {
     )
 
     const { REDIS_URL, BASE_URL, API_KEY } = {
-      REDIS_URL: redis.url,
+      REDIS_URL: state.url,
       BASE_URL: service.url,
       API_KEY: service.apiKey,
     }
@@ -57,12 +55,12 @@ export async function deactivateAll(options) {
       },
       note,
     })
-    const { interrupted, seconds } = await untilDone({ queue, workers, kill: options.kill, note })
+    const { interrupted, seconds, perSecond } = await untilDone({ queue, workers, kill: options.kill, note })
     await workers.stop()
 
     const { completed, failed } = await queue.getJobCounts('completed', 'failed')
     for await (const job of failedJobs(queue)) options.onFailure(failureOf(job))
-    const after = await redisUsage(redis.url)
+    const after = await redisUsage(state.url)
     keep = interrupted || failed > 0
     if (keep) note(`Run again: node examples/bulk-deactivate --batch ${batch} --state ${state.folder} …`)
     return {
@@ -70,6 +68,7 @@ export async function deactivateAll(options) {
       failed,
       interrupted,
       seconds,
+      perSecond,
       ...workers.usage,
       redisBytes: after.bytes - before.bytes,
       redisCpuMs: after.cpuMs - before.cpuMs,
@@ -78,7 +77,6 @@ export async function deactivateAll(options) {
   } finally {
     await queue.close()
     await service.close()
-    await redis.close()
     await state.close({ keep })
   }
 }

@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path'
 import { Client } from 'virtual-accounts'
 import { FlowProducer, Queue } from '../scaling/bullmq/index.js'
 import { startService, startWorkers } from '../scaling/processes.js'
-import { failedJobs, grouped, retryFailed, stateFolder, untilDone } from '../scaling/program.js'
-import { startRedis } from '../scaling/redis.js'
+import { failedJobs, grouped, openState, retryFailed, untilDone } from '../scaling/program.js'
 import { partsOf } from './parts.js'
 
 /**
@@ -21,12 +20,11 @@ import { partsOf } from './parts.js'
  */
 export async function exportAll(options) {
   const { name = randomUUID(), note } = options
-  const state = await stateFolder(options.state)
-  const redis = await startRedis(state.folder)
+  const state = await openState(options.state)
   const { latency, transactions } = options
   const service = await startService({ latency, faulty: !options.smooth, transactions })
   const queueName = `export-${name}`
-  const connection = { url: redis.url }
+  const connection = { url: state.url }
   const queue = new Queue(queueName, { connection })
   const flow = new FlowProducer({ connection })
   let keep = true
@@ -43,7 +41,7 @@ export async function exportAll(options) {
     )
 
     const { REDIS_URL, BASE_URL, API_KEY } = {
-      REDIS_URL: redis.url,
+      REDIS_URL: state.url,
       BASE_URL: service.url,
       API_KEY: service.apiKey,
     }
@@ -73,7 +71,6 @@ export async function exportAll(options) {
     await flow.close()
     await queue.close()
     await service.close()
-    await redis.close()
     await state.close({ keep })
   }
 }

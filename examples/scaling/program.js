@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from './bullmq/index.js'
-import { Problem } from './redis.js'
+import { Problem, startRedis } from './redis.js'
 
 /** Of both programs, for parseArgs. All values are texts. */
 export const commonOptions = {
@@ -49,18 +49,29 @@ export function wholeNumbers(values, names) {
 }
 
 /**
- * A folder for Redis and parts. A temporary one is removed unless it is still needed.
+ * A Redis, and a folder for its data and for parts. A temporary one is removed unless it is still needed.
  *
  * @param {string | undefined} given
  */
-export async function stateFolder(given) {
+export async function openState(given) {
   const folder = given === undefined ? await mkdtemp(join(tmpdir(), 'scaling-')) : resolve(given)
   await mkdir(folder, { recursive: true })
-  return {
-    folder,
-    async close({ keep }) {
-      if (given === undefined && !keep) await rm(folder, { recursive: true, force: true })
-    },
+  async function remove() {
+    if (given === undefined) await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    const { url, close } = await startRedis(folder)
+    return {
+      folder,
+      url,
+      async close({ keep }) {
+        await close()
+        if (!keep) await remove()
+      },
+    }
+  } catch (error) {
+    await remove()
+    throw error
   }
 }
 
@@ -72,7 +83,7 @@ export async function stateFolder(given) {
  * @param {ReturnType<typeof import('./processes.js').startWorkers>} options.workers
  * @param {boolean} options.kill
  * @param {(text: string) => void} options.note
- * @returns {Promise<{ interrupted: boolean, seconds: number }>}
+ * @returns {Promise<{ interrupted: boolean, seconds: number, perSecond: number }>} of this run, not of those before it
  */
 export async function untilDone({ queue, workers, kill, note }) {
   let interrupted = false
@@ -106,7 +117,8 @@ export async function untilDone({ queue, workers, kill, note }) {
     await wait(100)
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
-  return { interrupted, seconds: (performance.now() - began) / 1000 }
+  const seconds = (performance.now() - began) / 1000
+  return { interrupted, seconds, perSecond: Math.round(((await counts(queue)).done - before.done) / seconds) }
 }
 
 /** @param {import('bullmq').Queue} queue */
