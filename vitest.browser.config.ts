@@ -1,5 +1,6 @@
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, mergeConfig } from 'vitest/config'
+import { chromiumOptions } from './tools/chromium.js'
 import node from './vitest.config.ts'
 
 /** The tests that need nothing of Node, in Debian's Chromium; MSW is a service worker there. */
@@ -13,18 +14,7 @@ export default mergeConfig(
         headless: true,
         screenshotFailures: false,
         provider: playwright({
-          launchOptions: {
-            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-            args: [
-              '--no-sandbox',
-              '--disable-gpu',
-              '--disable-quic',
-              '--no-first-run',
-              '--disable-background-networking',
-              '--disable-component-update',
-              '--disable-sync',
-            ],
-          },
+          launchOptions: chromiumOptions,
         }),
         instances: [{ browser: 'chromium' }],
       },

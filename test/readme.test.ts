@@ -13,6 +13,7 @@ import ts from 'typescript'
 import { Client } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { chromiumOptions } from '../tools/chromium.js'
 
 // The documentation runs. Each ```ts block is a program of its own, checked by the compiler and then run against a
 // fake service with 250 transactions. What a block uses and does not declare is given: `service`, that fake; `client`,
@@ -78,11 +79,10 @@ describe('what the documentation shows', () => {
 
   test.each(toRun.filter(block => !needsBrowser(block)))('runs: $name', block => run(block))
 
-  const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
-  const testWithBrowser = test.skipIf(!existsSync(chromium))
+  const testWithBrowser = test.skipIf(!existsSync(chromiumOptions.executablePath))
   testWithBrowser.each(toRun.filter(needsBrowser))('runs in Chromium: $name', async block => {
     const playwright = await import('playwright')
-    const browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox'] })
+    const browser = await playwright.chromium.launch(chromiumOptions)
     try {
       await run(block, { page: await browser.newPage() })
     } finally {

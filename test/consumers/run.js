@@ -9,6 +9,7 @@ import { build as esbuild } from 'esbuild'
 import { chromium } from 'playwright'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
+import { chromiumOptions } from '../../tools/chromium.js'
 import { startServers } from './server.js'
 
 const here = import.meta.dirname
@@ -104,21 +105,6 @@ async function webpacked({ context, output, ...options }) {
 }
 
 // ---- pages in Chromium
-
-function startBrowser() {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
-}
 
 /** Opens a folder's page, and tells what it found and what the console, the policy and the runtime had to say. */
 async function visit({ browser, servers }, folder, query) {
@@ -294,7 +280,7 @@ try {
   servers = await startServers(await import(join(installed, 'dist/testing.js')))
   await checkPrograms({ servers })
   await checkNext({ servers })
-  browser = await startBrowser()
+  browser = await chromium.launch(chromiumOptions)
   await checkPages({ browser, servers })
 } finally {
   await browser?.close()
