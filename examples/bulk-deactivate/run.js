@@ -37,24 +37,8 @@ export async function deactivateAll(options) {
       `${grouped(added)} jobs are in the queue, after ${((performance.now() - began) / 1000).toFixed(1)} s`,
     )
 
-    const { REDIS_URL, BASE_URL, API_KEY } = {
-      REDIS_URL: state.url,
-      BASE_URL: service.url,
-      API_KEY: service.apiKey,
-    }
-    const workers = startWorkers({
-      file: new URL('worker.js', import.meta.url),
-      count: options.workers,
-      env: {
-        REDIS_URL,
-        BASE_URL,
-        API_KEY,
-        QUEUE: name,
-        RATE: options.rate,
-        CONCURRENCY: options.concurrency,
-      },
-      note,
-    })
+    const file = new URL('worker.js', import.meta.url)
+    const workers = startWorkers(file, { ...options, redisUrl: state.url, service, queue: name })
     const { interrupted, seconds, perSecond } = await untilDone({ queue, workers, kill: options.kill, note })
     await workers.stop()
 

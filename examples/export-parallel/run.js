@@ -40,24 +40,8 @@ export async function exportAll(options) {
       `Export ${name}: ${grouped(plan.totalItems)} transactions, ${plan.limit} on a page, service ${service.url}`,
     )
 
-    const { REDIS_URL, BASE_URL, API_KEY } = {
-      REDIS_URL: state.url,
-      BASE_URL: service.url,
-      API_KEY: service.apiKey,
-    }
-    const workers = startWorkers({
-      file: new URL('worker.js', import.meta.url),
-      count: options.workers,
-      env: {
-        REDIS_URL,
-        BASE_URL,
-        API_KEY,
-        QUEUE: queueName,
-        RATE: options.rate,
-        CONCURRENCY: options.concurrency,
-      },
-      note,
-    })
+    const file = new URL('worker.js', import.meta.url)
+    const workers = startWorkers(file, { ...options, redisUrl: state.url, service, queue: queueName })
     const { interrupted, seconds } = await untilDone({ queue, workers, kill: options.kill, note })
     await workers.stop()
 

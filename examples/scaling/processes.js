@@ -47,16 +47,33 @@ async function answerOf(child) {
 /**
  * Worker processes that are started anew when they end, as systemd, Kubernetes or pm2 do it.
  *
- * @param {{ file: URL, count: number, env: NodeJS.ProcessEnv, note: (text: string) => void }} options
+ * @param {URL} file what each runs
+ * @param {object} options
+ * @param {string} options.redisUrl
+ * @param {{ url: string, apiKey: string }} options.service
+ * @param {string} options.queue its name
+ * @param {number} options.workers how many
+ * @param {number} options.concurrency jobs at a time in each
+ * @param {number} options.rate of all together
+ * @param {(text: string) => void} options.note is told how it goes
  */
-export function startWorkers({ file, count, env, note }) {
+export function startWorkers(file, { redisUrl, service, queue, workers: count, concurrency, rate, note }) {
+  const env = {
+    ...process.env,
+    REDIS_URL: redisUrl,
+    BASE_URL: service.url,
+    API_KEY: service.apiKey,
+    QUEUE: queue,
+    RATE: String(rate),
+    CONCURRENCY: String(concurrency),
+  }
   /** @type {Set<import('node:child_process').ChildProcess>} */
   const workers = new Set()
   const usage = { calls: 0, cpuMs: 0 }
   let stopping = false
 
   function start() {
-    const child = fork(fileURLToPath(file), { env: { ...process.env, ...env } })
+    const child = fork(fileURLToPath(file), { env })
     workers.add(child)
     child.on('message', (/** @type {typeof usage} */ used) => {
       usage.calls += used.calls
