@@ -10,7 +10,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       // What hangs by a mutation is found soon.
-      testTimeout: 4_000,
+      testTimeout: 8_000,
       exclude: [
         'test/{docs,readme,fuzz,walk-model-node,decimal-sum,types,examples-node}.test.ts',
         'test/sockets/process.test.ts',
