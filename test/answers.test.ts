@@ -428,6 +428,15 @@ describe('an error', () => {
     )
   })
 
+  test.each(['a b"c\\d-long', 'a+b"c\\d-long', 'a%20b%22c%5cd-long', 'a b\\"c\\\\d-long'])(
+    'hides a key that is spelled %s',
+    async spelled => {
+      answerWith(`no: ${spelled}`, { status: 403 })
+      const error = await failureOf(createClient({ apiKey: 'a b"c\\d-long' }).transactions.list())
+      expect(error).toMatchObject({ status: 403, body: 'no: [api key]' })
+    },
+  )
+
   test.each([[null], [undefined], ['text'], [7], [{}], [new Error('no')]])('is not what %o is', value => {
     expect(isApiError(value)).toBe(false)
   })
