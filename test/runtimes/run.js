@@ -27,8 +27,8 @@ const execute = (command, args, env = {}) =>
 
 const { platform, arch } = process
 const nodes = {
-  26: join(root, 'node_modules/.bin/node'),
-  24: join(root, `tools/nodes/node_modules/node-24-${platform}-${arch}/bin/node`),
+  26: join(root, `tools/nodes/node_modules/node-26-${platform}-${arch}/bin/node`),
+  24: join(root, 'node_modules/.bin/node'),
   22: join(root, `tools/nodes/node_modules/node-22-${platform}-${arch}/bin/node`),
 }
 const bun = join(here, `node_modules/@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`)
