@@ -1,8 +1,63 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { playwright } from '@vitest/browser-playwright'
 import { msw } from 'msw/vite'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { chromiumOptions } from './tools/chromium.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** Programs run as users run them: seconds each. */
+const slow = ['test/examples-node.test.ts']
+
+const needsNode = [
+  'test/sockets/**',
+  'test/simulation/**',
+  'test/*-node.test.ts',
+  'test/{docs,readme}.test.ts',
+]
+
+/** Many random cases, documents, whole programs: too slow to be run for each of two thousand mutations. */
+const notForMutations = [
+  ...slow,
+  'test/simulation/**',
+  'test/{docs,readme,fuzz,walk-model-node,decimal-sum,types}.test.ts',
+  'test/sockets/process.test.ts',
+]
+
+/** `casesFactor` scales how many random cases are tried: test/cases.ts. */
+const projects: TestProjectInlineConfiguration[] = [
+  { extends: true, test: { name: 'fast', exclude: slow, provide: { casesFactor: 0.1 } } },
+  { extends: true, test: { name: 'all', provide: { casesFactor: 1 } } },
+  { extends: true, test: { name: 'simulation', provide: { casesFactor: 100 } } },
+  {
+    // Debian's Chromium; MSW is a service worker there.
+    extends: true,
+    test: {
+      name: 'browser',
+      exclude: needsNode,
+      provide: { casesFactor: 1 },
+      browser: {
+        enabled: true,
+        headless: true,
+        screenshotFailures: false,
+        provider: playwright({ launchOptions: chromiumOptions }),
+        instances: [{ browser: 'chromium' }],
+      },
+    },
+  },
+]
+
+const mutations: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'mutations',
+    exclude: notForMutations,
+    // A mutation that hangs is found soon.
+    testTimeout: 8_000,
+    provide: { casesFactor: 0.1 },
+  },
+}
 
 export default defineConfig({
   plugins: [msw()],
@@ -18,6 +73,10 @@ export default defineConfig({
     restoreMocks: true,
     // Some send 50 MB, or run a thousand cases, on machines that are busy with more.
     testTimeout: 20_000,
+    // The slowest tests wait for sockets and processes.
+    maxWorkers: availableParallelism() + 1,
     coverage: { include: ['src/**'] },
+    // Stryker runs every project that it finds.
+    projects: process.env.STRYKER_MUTATOR_WORKER === undefined ? projects : [mutations],
   },
 })

@@ -13,7 +13,7 @@ describe.each(pages)('%s', page => {
 })
 
 test('the built documentation has every guide', () => {
-  const { projectDocuments } = JSON.parse(read('typedoc.json')) as { projectDocuments: string[] }
+  const { projectDocuments } = JSON.parse(read('tools/typedoc.json')) as { projectDocuments: string[] }
   const names = new Set(projectDocuments.join().match(/[\w-]+/g))
   const isBuilt = (guide: string) => guide.startsWith('decisions/') || names.has(guide.replace(/\.md$/, ''))
   expect(guides.filter(guide => !isBuilt(guide))).toEqual([])

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type AnyApiError, Client, type ClientOptions, isApiError } from 'virtual-accounts'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { cases } from './cases.ts'
 
 const baseUrl = 'https://api.example.com'
 const apiKey = 'key_of_the_fuzz_tests'
@@ -196,7 +197,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
           expect(() => JSON.stringify(error)).not.toThrow()
         }
       }),
-      { numRuns: 150 },
+      { numRuns: cases(150) },
     )
   })
 
@@ -221,7 +222,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
           expectDocumented(await outcomeOf(() => call(clientWith(fetch))))
         },
       ),
-      { numRuns: 50 },
+      { numRuns: cases(50) },
     )
   })
 
@@ -240,7 +241,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
           expectDocumented(outcome)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     )
   })
 
@@ -273,7 +274,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
         expectDocumented(await outcomeOf(() => client.request('POST', '/x', { schema })))
         expectDocumented(await outcomeOf(() => collectAll(client.list('/x', {}, { schema }))))
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
   })
 })
@@ -352,7 +353,7 @@ describe('whatever it is given', () => {
         if (!client || Object(options).fetch !== ok) return
         expectDocumented(await outcomeOf(() => client.virtualAccounts.deactivate(account)), { misuse: true })
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -386,7 +387,7 @@ describe('whatever it is given', () => {
           if (derived) expectDocumented(await outcomeOf(() => derived.request('GET', '/x')), { misuse: true })
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -437,7 +438,7 @@ describe('whatever it is given', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: cases(400) },
     )
   })
 
@@ -466,7 +467,7 @@ describe('whatever it is given', () => {
         const outcome = await call
         expect('error' in outcome && Object.is(outcome.error, reason)).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: cases(200) },
     )
   })
 })
@@ -530,7 +531,7 @@ describe('a ResponseError', () => {
           seen++
         }
       }),
-      { numRuns: 150 },
+      { numRuns: cases(150) },
     )
     expect(seen).toBeGreaterThan(100)
   })
@@ -553,7 +554,7 @@ describe('a ResponseError', () => {
           if ('error' in outcome) expectDiscreet(outcome.error)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: cases(200) },
     )
   })
 })
@@ -756,7 +757,7 @@ describe('no digit is lost', () => {
         fc.pre(/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(source))
         expectKept(await arriving(`${before}${source}${after}`), source)
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     )
   })
 
@@ -783,7 +784,7 @@ describe('no digit is lost', () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -802,7 +803,7 @@ describe('no digit is lost', () => {
         const arrived = (await arriving(`${start}[${before}${source},${after}0]`)) as unknown[]
         expectKept(arrived[before.split(',').length - 1], source)
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(3000) },
     )
   })
 
@@ -811,7 +812,7 @@ describe('no digit is lost', () => {
       fc.asyncProperty(fc.dictionary(text, text), async strings => {
         expect(await arriving(JSON.stringify(strings))).toEqual(strings)
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -820,7 +821,7 @@ describe('no digit is lost', () => {
       fc.asyncProperty(fc.json(), async json => {
         expect(await arriving(json)).toEqual(JSON.parse(json))
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -835,7 +836,7 @@ describe('no digit is lost', () => {
         if (isHeld(source)) expect(outcome).toEqual({ value: Number(source) })
         else expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe('response')
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     )
   })
 
@@ -847,7 +848,7 @@ describe('no digit is lost', () => {
         if ('value' in outcome || !isApiError(outcome.error) || outcome.error.kind !== 'http') throw outcome
         expectKept((outcome.error.body as { n: unknown }).n, source)
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     )
   })
 })

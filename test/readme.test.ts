@@ -246,8 +246,8 @@ const jest = `
 
 /** What the compiler says of the blocks, as modules beside the tests that are nowhere but in memory. */
 function problemsOf(blocks: readonly Block[]): string[] {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.test.json'), ts.sys.readFile)
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  const { config } = ts.readConfigFile(join(root, 'test/tsconfig.json'), ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, join(root, 'test'))
   const texts = new Map(
     blocks.map(({ name, code }) => [`${root}/test/${name.split(':')[0]}.ts`, `${code}\nexport {}`]),
   )

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Client, type ClientEvent, isApiError, type Page, type Transaction } from 'virtual-accounts'
 import { expect, test } from 'vitest'
+import { cases } from './cases.ts'
 
 // A service, its list, its answers and their order, and a reader: all of them as fast-check chooses.
 
@@ -328,7 +329,7 @@ function expectSane(scenario: Scenario, done: Run): void {
 }
 
 function check<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, property: (value: T) => Promise<void>) {
-  return fc.assert(fc.asyncProperty(arbitrary, property), { numRuns })
+  return fc.assert(fc.asyncProperty(arbitrary, property), { numRuns: cases(numRuns) })
 }
 
 test('an unchanging list is read whole and in order, with as many requests as it has pages', () => {

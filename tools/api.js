@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor'
 
 const root = join(import.meta.dirname, '..')
-const configFile = join(root, 'api-extractor.json')
+const configFile = join(root, 'tools/api-extractor.json')
 const localBuild = process.argv.includes('--local')
 mkdirSync(join(root, 'etc'), { recursive: true })
 

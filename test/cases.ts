@@ -1,0 +1,15 @@
+import { inject } from 'vitest'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    casesFactor: number
+  }
+}
+
+/**
+ * How many random cases a property is tried with: all in `npm run test:all`, a tenth, and no fewer than a hundred, in
+ * `npm test`. The factors are in vitest.config.ts.
+ */
+export function cases(count: number): number {
+  return Math.max(Math.min(count, 100), Math.round(count * inject('casesFactor')))
+}
