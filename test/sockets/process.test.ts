@@ -1,36 +1,26 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { answer, FaultServer, json, silence } from './fault-server.ts'
 import { apiKey } from './support.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const built = `${root}dist/index.js`
-
-beforeAll(() => {
-  if (existsSync(built)) return
-  execFileSync(process.execPath, [`${root}node_modules/tsup/dist/cli-default.js`], {
-    cwd: root,
-    stdio: 'ignore',
-  })
-}, 60_000)
+// Node 22 says of each type that it strips that this is an experiment.
+const fromSource = ['--disable-warning=ExperimentalWarning', '--import', './tools/from-source.js']
 
 /** Runs a program that has a `client`, and gives what it wrote; rejects when it does not end by itself. */
 async function run(server: FaultServer, program: string): Promise<unknown> {
   const source = `
-    import { Client } from ${JSON.stringify(new URL(`file://${built}`).href)}
+    import { Client } from 'virtual-accounts'
     const client = new Client({ baseUrl: ${JSON.stringify(server.url)}, apiKey: ${JSON.stringify(apiKey)} })
     const account = { customerId: 'c1', virtualAccountId: 'v1' }
     ${program}`
   // Far below the 60 s of a forgotten timeout.
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['--input-type=module', '-e', source],
-    {
-      timeout: 10_000,
-    },
+    [...fromSource, '--input-type=module', '-e', source],
+    { cwd: root, timeout: 10_000 },
   )
   expect(stderr).toBe('')
   return stdout
