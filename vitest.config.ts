@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { playwright } from '@vitest/browser-playwright'
 import { msw } from 'msw/vite'
@@ -73,8 +72,8 @@ export default defineConfig({
     restoreMocks: true,
     // Some send 50 MB, or run a thousand cases, on machines that are busy with more.
     testTimeout: 20_000,
-    // The slowest tests wait for sockets and processes.
-    maxWorkers: availableParallelism() + 1,
+    // One less than there are cores is the default: one of two would idle.
+    maxWorkers: '100%',
     coverage: { include: ['src/**'] },
     // Stryker runs every project that it finds.
     projects: process.env.STRYKER_MUTATOR_WORKER === undefined ? projects : [mutations],
