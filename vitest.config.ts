@@ -28,7 +28,6 @@ const notForMutations = [
 const projects: TestProjectInlineConfiguration[] = [
   { extends: true, test: { name: 'fast', exclude: slow, provide: { casesFactor: 0.1 } } },
   { extends: true, test: { name: 'all', provide: { casesFactor: 1 } } },
-  { extends: true, test: { name: 'simulation', provide: { casesFactor: 100 } } },
   {
     // Debian's Chromium; MSW is a service worker there.
     extends: true,
