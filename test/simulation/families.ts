@@ -1,0 +1,420 @@
+import type { Expectations } from './oracle.ts'
+import type { Random } from './random.ts'
+import type { Change, Route, Scenario } from './scenario.ts'
+
+/** One kind of list, service or reader; each seed makes another walk of it. */
+export interface Family {
+  readonly name: string
+  /** Its walks are so long that a tenth of them has to do. */
+  readonly isSlow?: boolean
+  /** Changes what a plain walk of an unchanged list would be. */
+  readonly vary: (plain: Scenario, random: Random) => Partial<Scenario>
+  readonly default: Expectations
+  readonly verified: Expectations & {
+    /** Not walked in this mode: its items are not identified by their ids. */
+    readonly isSkipped?: boolean
+    /** It keeps the assumptions, so that walks may fail only once in a hundred. */
+    readonly rarelyThrows?: boolean
+  }
+}
+
+type Place = (random: Random) => number
+
+const head: Place = () => 0
+const someplace: Place = random => random.pick([0, 1, random.fraction(), random.fraction()])
+
+/** How long the walk would take, roughly: changes are spread over it. */
+function duration({ size, concurrency, service, limit }: Scenario): number {
+  const pages = Math.ceil(size / Math.min(limit ?? service.defaultLimit, service.maxLimit))
+  return 60 + (pages / Math.min(concurrency, Math.max(1, pages))) * 25
+}
+
+function spread(plain: Scenario, random: Random, count: number, create: () => Omit<Change, 'at'>): Change[] {
+  const until = Math.ceil(duration(plain))
+  const changes = random.times(count, () => ({ at: random.integer(0, until), ...create() }))
+  return changes.sort((a, b) => a.at - b.at)
+}
+
+/** Mostly one item, sometimes a few, seldom a bulk. */
+function some(random: Random, limit: number): number {
+  if (random.chance(0.7)) return 1
+  return random.chance(0.8) ? random.integer(2, 5) : random.integer(2, 2 * limit)
+}
+
+const limitOf = ({ limit, service }: Scenario) => Math.min(limit ?? service.defaultLimit, service.maxLimit)
+
+function inserts(plain: Scenario, random: Random, place: Place, count = random.integer(1, 6)): Change[] {
+  return spread(plain, random, count, () => ({
+    insert: { place: place(random), count: some(random, limitOf(plain)) },
+  }))
+}
+
+function removals(plain: Scenario, random: Random, place: Place, count = random.integer(1, 6)): Change[] {
+  return spread(plain, random, count, () => ({
+    remove: { place: place(random), count: some(random, limitOf(plain)) },
+  }))
+}
+
+function swaps(plain: Scenario, random: Random, count: number): Change[] {
+  return spread(plain, random, count, () => {
+    const items = random.chance(0.8) ? 1 : random.integer(2, 4)
+    return {
+      remove: { place: someplace(random), count: items },
+      insert: { place: someplace(random), count: items },
+    }
+  })
+}
+
+function mixed(plain: Scenario, random: Random, count = random.integer(1, 10)): Change[] {
+  return spread(plain, random, count, () => {
+    const items = some(random, limitOf(plain))
+    const kind = random.integer(0, 2)
+    return {
+      ...(kind !== 0 && { remove: { place: someplace(random), count: items } }),
+      ...(kind !== 1 && {
+        insert: { place: someplace(random), count: kind === 2 ? items : some(random, limitOf(plain)) },
+      }),
+    }
+  })
+}
+
+function anyChanges(plain: Scenario, random: Random): Change[] {
+  const kind = random.integer(0, 2)
+  if (kind === 0) return inserts(plain, random, someplace)
+  return kind === 1 ? removals(plain, random, someplace) : mixed(plain, random)
+}
+
+/** A request fails now and then in a way that passes. */
+function throttling(random: Random): Record<number, number> {
+  const statuses = random.times(random.integer(1, 5), () => [random.integer(1, 25), random.pick([429, 503])])
+  return Object.fromEntries(statuses)
+}
+
+const promised: Pick<Family, 'default' | 'verified'> = { default: {}, verified: { rarelyThrows: true } }
+const mayThrow: Pick<Family, 'default' | 'verified'> = { default: {}, verified: {} }
+const outside: Pick<Family, 'default' | 'verified'> = {
+  default: { isOutsideGuarantee: true },
+  verified: { isOutsideGuarantee: true },
+}
+
+export const families: readonly Family[] = [
+  {
+    name: 'unchanged',
+    vary: () => ({}),
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { rarelyThrows: true, neverThrows: true },
+  },
+  {
+    name: 'grows at the head',
+    vary: (plain, random) => ({ changes: inserts(plain, random, head) }),
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { rarelyThrows: true },
+  },
+  {
+    name: 'grows anywhere',
+    vary: (plain, random) => ({ changes: inserts(plain, random, someplace) }),
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { rarelyThrows: true },
+  },
+  {
+    name: 'shrinks at the head',
+    vary: (plain, random) => ({ changes: removals(plain, random, head) }),
+    default: { hidesNothing: true },
+    verified: { rarelyThrows: true },
+  },
+  {
+    name: 'shrinks anywhere',
+    vary: (plain, random) => ({ changes: removals(plain, random, someplace) }),
+    default: { hidesNothing: true },
+    verified: { rarelyThrows: true },
+  },
+  {
+    name: 'one swap',
+    vary: (plain, random) => ({ changes: swaps(plain, random, 1) }),
+    ...promised,
+  },
+  {
+    name: 'many swaps',
+    vary: (plain, random) => ({ changes: swaps(plain, random, random.integer(2, 16)) }),
+    ...promised,
+  },
+  {
+    name: 'mixed changes',
+    vary: (plain, random) => ({ changes: mixed(plain, random) }),
+    ...promised,
+  },
+  {
+    name: 'short list, mixed changes',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      const short = { ...plain, size: random.integer(1, 3 * limit) }
+      return { ...short, changes: mixed(short, random, random.integer(1, 5)) }
+    },
+    ...promised,
+  },
+  {
+    name: 'bulk changes',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      return {
+        changes: spread(plain, random, random.integer(1, 4), () => {
+          const bulk = { place: someplace(random), count: random.integer(limit, 4 * limit) }
+          return random.chance(0.5) ? { insert: bulk } : { remove: bulk }
+        }),
+      }
+    },
+    ...promised,
+  },
+  {
+    name: 'oldest first, busy tail',
+    vary: (plain, random) => ({
+      changes: spread(plain, random, 64, () => {
+        const place = 1 - random.fraction() * 0.15
+        const kind = random.integer(0, 2)
+        return {
+          ...(kind !== 0 && { remove: { place, count: 1 } }),
+          ...(kind !== 1 && { insert: { place: 1, count: 1 } }),
+        }
+      }),
+    }),
+    ...promised,
+  },
+  {
+    name: 'oldest first, changes everywhere',
+    vary: (plain, random) => ({
+      changes: spread(plain, random, 64, () => {
+        const kind = random.integer(0, 2)
+        return {
+          ...(kind !== 0 && { remove: { place: random.fraction(), count: 1 } }),
+          ...(kind !== 1 && { insert: { place: 1, count: 1 } }),
+        }
+      }),
+    }),
+    ...promised,
+  },
+  {
+    name: 'stale replicas',
+    vary: (plain, random) => ({
+      changes: random.pick([inserts, removals])(plain, random, someplace),
+      service: { ...plain.service, replicaLagsMs: lags(random) },
+    }),
+    ...promised,
+  },
+  {
+    name: 'stale replicas, mixed changes',
+    vary: (plain, random) => ({
+      changes: mixed(plain, random),
+      service: { ...plain.service, replicaLagsMs: lags(random) },
+    }),
+    ...promised,
+  },
+  {
+    name: 'late totals',
+    vary: (plain, random) => ({
+      changes: anyChanges(plain, random),
+      service: { ...plain.service, totalLagMs: random.pick([20, 60, 200, 5000]) },
+    }),
+    ...promised,
+  },
+  {
+    name: 'wrong totals',
+    vary: (plain, random) => ({
+      changes: random.chance(0.5) ? mixed(plain, random, random.integer(0, 3)) : [],
+      service: {
+        ...plain.service,
+        totalErrors: random.times(random.integer(1, 4), () => random.integer(-6, 6)),
+      },
+    }),
+    ...promised,
+  },
+  {
+    name: 'clamped limit',
+    vary: (plain, random) => {
+      const service = { ...plain.service, maxLimit: random.integer(10, 25) }
+      const clamped = { ...plain, limit: random.integer(26, 200), service }
+      return { limit: clamped.limit, service, changes: mixed(clamped, random, random.integer(0, 5)) }
+    },
+    ...promised,
+  },
+  {
+    name: 'default limit',
+    vary: (plain, random) => {
+      const service = { ...plain.service, defaultLimit: random.integer(10, 25) }
+      const own = { ...plain, limit: undefined, service }
+      return { limit: undefined, service, changes: mixed(own, random, random.integer(0, 5)) }
+    },
+    ...promised,
+  },
+  {
+    name: 'limit changes',
+    vary: (plain, random) => ({
+      service: {
+        ...plain.service,
+        limitChange: { at: random.integer(0, duration(plain)), maxLimit: random.integer(1, 30) },
+      },
+    }),
+    ...mayThrow,
+  },
+  {
+    name: 'tiny limits, mixed changes',
+    vary: (plain, random) => {
+      const tiny = { ...plain, limit: random.integer(1, 5), size: random.integer(0, 30) }
+      return { ...tiny, changes: mixed(tiny, random, random.integer(0, 4)) }
+    },
+    ...mayThrow,
+  },
+  {
+    name: 'throttled, mixed changes',
+    vary: (plain, random) => ({
+      changes: mixed(plain, random),
+      maxRetries: 2,
+      service: { ...plain.service, faults: throttling(random) },
+    }),
+    ...promised,
+  },
+  {
+    name: 'a page fails for good',
+    vary: (plain, random) => ({
+      changes: anyChanges(plain, random),
+      maxRetries: random.integer(0, 2),
+      service: {
+        ...plain.service,
+        brokenRequest: { number: random.integer(1, 8), status: random.pick([400, 500]) },
+      },
+    }),
+    ...mayThrow,
+  },
+  {
+    name: 'a page fails for good while the list shrinks',
+    vary: (plain, random) => ({
+      changes: removals(plain, random, someplace),
+      maxRetries: random.integer(0, 2),
+      service: {
+        ...plain.service,
+        brokenRequest: { number: random.integer(1, 8), status: random.pick([400, 500]) },
+      },
+    }),
+    default: { hidesNothing: true },
+    verified: {},
+  },
+  {
+    name: 'moves to the head',
+    vary: (plain, random) => ({
+      changes: spread(plain, random, random.integer(1, 10), () => ({ moveToHead: random.fraction() })),
+    }),
+    ...outside,
+  },
+  {
+    name: 'ids occur twice',
+    vary: (plain, random) => ({
+      size: Math.ceil(plain.size / 2),
+      twinDistance: random.pick([0, 1, random.integer(0, 2 * limitOf(plain))]),
+    }),
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { isSkipped: true },
+  },
+  {
+    name: 'smaller limits ignored',
+    vary: plain => {
+      const limit = limitOf(plain)
+      return {
+        // More than one page, so that there is something to prove.
+        size: plain.size + limit,
+        service: { ...plain.service, defaultLimit: limit, ignoresLimit: true },
+      }
+    },
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { mustThrow: true },
+  },
+  {
+    name: 'page number ignored',
+    vary: plain => ({
+      size: plain.size + 2 * limitOf(plain) + 1,
+      service: { ...plain.service, ignoresPage: true },
+    }),
+    default: { mustThrow: true, isOutsideGuarantee: true },
+    verified: { mustThrow: true, isOutsideGuarantee: true },
+  },
+  {
+    name: 'long list, hundreds inserted at the head',
+    isSlow: true,
+    vary: (plain, random) => {
+      const long = { ...plain, limit: 100, size: random.integer(1500, 2500) }
+      return {
+        ...long,
+        pause: undefined,
+        changes: spread(long, random, 1, () => ({
+          insert: { place: 0, count: random.integer(300, 700) },
+        })),
+      }
+    },
+    default: { neverThrows: true, hidesNothing: true },
+    verified: { rarelyThrows: true },
+  },
+  {
+    name: 'the reader leaves early',
+    vary: (plain, random) => ({
+      changes: mixed(plain, random, random.integer(0, 4)),
+      leaveAfter: random.integer(1, Math.max(1, plain.size)),
+    }),
+    ...promised,
+  },
+  {
+    name: "onMissedItems: 'continue'",
+    vary: (plain, random) => ({ changes: mixed(plain, random), onMissedItems: 'continue' }),
+    ...promised,
+  },
+]
+
+function lags(random: Random): number[] {
+  return [0, ...random.times(random.integer(1, 3), () => random.pick([10, 40, 150, 1000]))]
+}
+
+/** Some walks run against a service that answers steadily, some against one whose responses overtake each other. */
+function routes(random: Random): Route[] {
+  const slowest = random.pick([2, 12, 40])
+  const straggler = random.pick([0, 0.1, 0.3])
+  return random.times(48, () => ({
+    serveMs: random.integer(0, slowest) + (random.chance(straggler) ? 60 : 0),
+    arriveMs: random.integer(0, slowest) + (random.chance(straggler) ? 60 : 0),
+    replica: random.integer(0, 3),
+  }))
+}
+
+export function createScenario(
+  family: Family,
+  seed: string,
+  random: Random,
+  settings: { verified: boolean; concurrency: number },
+): Scenario {
+  const limit = random.pick(settings.verified ? [10, 12, 16, 20] : [2, 3, 5, 10, 16, 20])
+  const plain: Scenario = {
+    family: family.name,
+    seed,
+    ...settings,
+    onMissedItems: 'throw',
+    size: random.integer(0, limit * random.pick([2, 8, 8, 14])),
+    twinDistance: undefined,
+    limit,
+    maxRetries: 2,
+    changes: [],
+    routes: routes(random),
+    service: {
+      defaultLimit: 20,
+      maxLimit: 100,
+      limitChange: undefined,
+      ignoresLimit: false,
+      ignoresPage: false,
+      replicaLagsMs: [0],
+      totalLagMs: 0,
+      totalErrors: [0],
+      faults: {},
+      brokenRequest: undefined,
+    },
+    pause: random.chance(0.25)
+      ? { everyItems: random.integer(1, limit), ms: random.integer(1, 30) }
+      : undefined,
+    leaveAfter: undefined,
+  }
+  return { ...plain, ...family.vary(plain, random) }
+}

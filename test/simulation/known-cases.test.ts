@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { ByHand, resumed } from './by-hand.ts'
+
+// Lists that lost items once, response by response.
+
+test('a shrink that a page showed is not forgotten when the page is fetched again and its total has recovered', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 5)
+  await service.requested(2, 3)
+  // Page 2 is served; t1 is removed; page 3 is served; t6 is appended.
+  await service.respond(2, 't3 t4', 5)
+  await service.respond(3, '', 4)
+  await respondIfRequested(service, 3, 't6', 5)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination' })
+  expect(await resumed(walked, 't2 t3 t4 t5 t6', 2)).toEqual(expect.arrayContaining(['t2', 't3', 't4', 't5']))
+})
+
+test('a page that was requested before an item repeated without growth is fetched again', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 5)
+  await service.requested(2, 3)
+  // Page 3 is served; n1 is inserted at the head and t5 removed; page 2 is served.
+  await service.respond(3, 't5', 5)
+  await service.respond(2, 't2 t3', 5)
+  await service.requested(3)
+  await service.respond(3, 't4', 5)
+  await walked.ended
+  expect(walked.items.slice(0, 3)).toEqual(['t1', 't2', 't3'])
+  expect(await resumed(walked, 'n1 t1 t2 t3 t4', 2)).toContain('t4')
+})
+
+test('an item of a dropped page that never comes again counts as missing', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 6)
+  await service.requested(2, 3)
+  // Page 3 is served; n1 is inserted at the head; page 2 is served.
+  await service.respond(3, 't5 t6', 6)
+  await service.respond(2, 't2 t3', 7)
+  await service.requested(3, 4)
+  // n1 and t1 are removed, n2 and n3 appended: [t2 t3 t4 t5 t6 n2 n3].
+  await service.respond(4, 'n3', 7)
+  await service.respond(3, 't6 n2', 7)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination' })
+  expect(await resumed(walked, 't2 t3 t4 t5 t6 n2 n3', 2)).toEqual(
+    expect.arrayContaining(['t2', 't3', 't4', 't5', 't6']),
+  )
+})
+
+test('a page that fails after a later one showed a shrink moves back by as many items', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 5)
+  await service.requested(2, 3)
+  // t1 is removed.
+  await service.respond(3, '', 4)
+  await service.fail(2, 500)
+  expect(await walked.ended).toMatchObject({ kind: 'http', page: 1 })
+  expect(await resumed(walked, 't2 t3 t4 t5', 2)).toEqual(['t1', 't2', 't3', 't4', 't5'])
+})
+
+test.each([
+  { from: 3, to: 20, pages: 3, resumesAt: 1 },
+  { from: 3, to: 4, pages: 3, resumesAt: 3 },
+  { from: 20, to: 3, pages: 1, resumesAt: 1 },
+  { from: 6, to: 4, pages: 3, resumesAt: 3 },
+])(
+  'after a limit that changed from $from to $to, the page to resume from counts in the larger one',
+  async ({ from, to, pages, resumesAt }) => {
+    const all = Array.from({ length: 30 }, (_, index) => `t${index + 1}`)
+    const pageOf = (page: number, limit: number) => all.slice((page - 1) * limit, page * limit).join(' ')
+    const service = new ByHand(from)
+    const walked = service.walk({}, { concurrency: 1 })
+    for (let page = 1; page <= pages; page++) {
+      await service.requested(page)
+      await service.respond(page, pageOf(page, from), 30)
+    }
+    await service.requested(pages + 1)
+    await service.respond(pages + 1, pageOf(pages + 1, to), 30, to)
+    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: resumesAt })
+    expect(await resumed(walked, all.join(' '), to)).toEqual(all)
+  },
+)
+
+test('a list that shrank before its total did resumes from where nothing is missing', async () => {
+  const service = new ByHand(3)
+  const walked = service.walk({}, { concurrency: 1 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2 t3', 9)
+  // t1 and t2 are removed; the total goes on to say 9.
+  await service.requested(2)
+  await service.respond(2, 't6 t7 t8', 9)
+  await service.requested(3)
+  await service.respond(3, 't9', 9)
+  await respondIfRequested(service, 4, '', 9)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+  expect(await resumed(walked, 't3 t4 t5 t6 t7 t8 t9', 3)).toEqual(expect.arrayContaining(['t4', 't5']))
+})
+
+test('a list that ended short resumes from where the missing items can be', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 1 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 6)
+  await service.requested(2)
+  await service.respond(2, 't3', 6)
+  await service.requested(3)
+  await service.respond(3, 't5 t6', 6)
+  await respondIfRequested(service, 4, '', 6)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination' })
+  expect(await resumed(walked, 't1 t2 t3 t4 t5 t6', 2)).toContain('t4')
+})
+
+test('a page that repeats once, as with an insert ahead and a removal behind, does not end the walk', async () => {
+  const service = new ByHand(1)
+  const walked = service.walk({}, { concurrency: 1 })
+  await service.requested(1)
+  await service.respond(1, 't1', 3)
+  // n1 is inserted at the head and t3 removed.
+  await service.requested(2)
+  await service.respond(2, 't1', 3)
+  await service.requested(3)
+  await service.respond(3, 't2', 3)
+  expect(await walked.ended).toBeUndefined()
+  expect(walked.items).toEqual(['t1', 't2'])
+})
+
+test('a list in which ids occur twice is read to its end', async () => {
+  const service = new ByHand(3)
+  const walked = service.walk({}, { concurrency: 1 })
+  await service.requested(1)
+  await service.respond(1, 't5 t7 t8', 9)
+  await service.requested(2)
+  await service.respond(2, 't7 t8 t8', 9)
+  await service.requested(3)
+  await service.respond(3, 't9 t10 t11', 9)
+  expect(await walked.ended).toBeUndefined()
+  expect(walked.items).toEqual(['t5', 't7', 't8', 't9', 't10', 't11'])
+})
+
+test('two pages in a row that repeat an earlier one end the walk', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 1 })
+  for (const page of [1, 2, 3]) {
+    await service.requested(page)
+    await service.respond(page, 't1 t2', 8)
+  }
+  expect(await walked.ended).toMatchObject({ kind: 'pagination' })
+  expect(walked.items).toEqual(['t1', 't2'])
+})
+
+/** Whether the walk ends at once or looks further is its own choice. */
+async function respondIfRequested(
+  service: ByHand,
+  page: number,
+  ids: string,
+  totalItems: number,
+): Promise<void> {
+  const isRequested = await service.requested(page).then(
+    () => true,
+    () => false,
+  )
+  if (isRequested) await service.respond(page, ids, totalItems)
+}

@@ -1,0 +1,91 @@
+// Tens of thousands of walks, and a table of what came of them:
+//   npm run simulate -- --walks 50000 [--family 'many swaps'] [--mode verified] [--stop]
+//   SEED=17-verified-4 FAMILY='many swaps' npm run simulate     one walk, made as small as it gets, with its trace
+import { parseArgs } from 'node:util'
+import { type Family, families } from './families.ts'
+import { smallest } from './smallest.ts'
+import { traceOf } from './trace.ts'
+import { concurrencies, createTrial, findTrial, isViolation, type Mode, run, type Trial } from './trials.ts'
+
+const { values } = parseArgs({
+  options: {
+    walks: { type: 'string', default: '20000' },
+    family: { type: 'string' },
+    mode: { type: 'string' },
+    /** Ends at the first violation. */
+    stop: { type: 'boolean', default: false },
+  },
+})
+const { SEED, FAMILY } = process.env
+const columns = [
+  'right',
+  'thrown',
+  'thrown, unseen gap',
+  'unseen loss',
+  'unseen disorder',
+  'left',
+  'not judged',
+] as const
+
+process.exitCode = SEED && FAMILY ? await showOne(findTrial(FAMILY, SEED)) : await runAll()
+
+async function showOne(trial: Trial): Promise<number> {
+  const { verdict } = await run(trial, trial.scenario)
+  console.log(`${trial.family.name}, ${trial.seed}: ${verdict}`)
+  const least = await smallest(
+    trial.scenario,
+    async smaller => (await run(trial, smaller)).verdict === verdict,
+  )
+  const { record } = await run(trial, least)
+  console.log(`\n${traceOf(record)}`)
+  return isViolation(verdict) ? 1 : 0
+}
+
+async function runAll(): Promise<number> {
+  const rows = families
+    .filter(({ name }) => values.family === undefined || name === values.family)
+    .flatMap(family => modesOf(family).map(mode => ({ family, mode })))
+  const each = Math.ceil(Number(values.walks) / rows.length / concurrencies.length)
+  console.log(['family', 'mode', 'walks', ...columns, 'violations'].join(' | '))
+  let violations = 0
+  for (const row of rows) {
+    const found = await runFamily(row.family, row.mode, row.family.isSlow ? Math.ceil(each / 10) : each)
+    violations += found.violations.length
+    console.log(found.line)
+    for (const kind of new Set(found.violations.map(({ verdict }) => verdict))) {
+      const same = found.violations.filter(({ verdict }) => verdict === kind)
+      console.log(`    ${same.length} × ${kind}`)
+      console.log(`      SEED=${same[0]?.seed} FAMILY="${row.family.name}" npm run simulate`)
+    }
+    if (values.stop && violations > 0) break
+  }
+  console.log(violations === 0 ? 'No violation.' : `${violations} violations.`)
+  return violations === 0 ? 0 : 1
+}
+
+function modesOf({ verified }: Family): Mode[] {
+  const modes: Mode[] = verified.isSkipped ? ['default'] : ['default', 'verified']
+  return modes.filter(mode => values.mode === undefined || mode === values.mode)
+}
+
+async function runFamily(family: Family, mode: Mode, each: number) {
+  const counts = new Map<string, number>()
+  const violations: { verdict: string; seed: string }[] = []
+  let walks = 0
+  for (let number = 0; number < each; number++) {
+    for (const concurrency of concurrencies) {
+      const trial = createTrial(family, mode, concurrency, number)
+      const { verdict } = await run(trial, trial.scenario)
+      walks++
+      counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+      if (isViolation(verdict)) violations.push({ verdict, seed: trial.seed })
+    }
+    if (values.stop && violations.length > 0) break
+  }
+  const share = (column: string) => {
+    const count = counts.get(column) ?? 0
+    return count === 0 ? '' : `${((100 * count) / walks).toFixed(1)} %`
+  }
+  const line = [family.name, mode, walks, ...columns.map(share), violations.length || ''].join(' | ')
+  return { line, violations }
+}

@@ -1,0 +1,62 @@
+/** Where in the list something happens: 0 is the head, 1 the tail. A fraction, so that it means the same in a shorter list. */
+type Place = number
+
+/** What happens to the list in one step, so that no response shows a state between. */
+export interface Change {
+  /** Virtual milliseconds since the walk began. */
+  readonly at: number
+  readonly remove?: { readonly place: Place; readonly count: number }
+  readonly insert?: { readonly place: Place; readonly count: number }
+  /** One item leaves its place and becomes the first. */
+  readonly moveToHead?: Place
+}
+
+/** How one request fares; the requests of a walk take these in turn. */
+export interface Route {
+  /** Until its state of the list is taken. */
+  readonly serveMs: number
+  /** From there until the response arrives. */
+  readonly arriveMs: number
+  /** Which replica serves it. */
+  readonly replica: number
+}
+
+/** Everything that determines a walk. Plain data, so that a failing one can be made smaller. */
+export interface Scenario {
+  readonly family: string
+  readonly seed: string
+  readonly verified: boolean
+  readonly onMissedItems: 'throw' | 'continue'
+  /** Items t1, t2, … in the list when the walk begins. */
+  readonly size: number
+  /** Every item of the list is there a second time, so many places further on. */
+  readonly twinDistance: number | undefined
+  readonly limit: number | undefined
+  readonly concurrency: number
+  readonly maxRetries: number
+  readonly changes: readonly Change[]
+  readonly routes: readonly Route[]
+  readonly service: {
+    readonly defaultLimit: number
+    readonly maxLimit: number
+    /** From then on, another maximum. */
+    readonly limitChange: { readonly at: number; readonly maxLimit: number } | undefined
+    /** Whatever limit is sent, it uses its default one. */
+    readonly ignoresLimit: boolean
+    readonly ignoresPage: boolean
+    /** How far each replica is behind, in ms; at least one. */
+    readonly replicaLagsMs: readonly number[]
+    /** How far `totalItems` is behind the items, in ms. */
+    readonly totalLagMs: number
+    /** Added to `totalItems`, one response after the other in turn. */
+    readonly totalErrors: readonly number[]
+    /** Statuses of requests, by their number from 1. */
+    readonly faults: Readonly<Record<number, number>>
+    /** The page that is requested by this request fails for good. */
+    readonly brokenRequest: { readonly number: number; readonly status: number } | undefined
+  }
+  /** The reader pauses now and then. */
+  readonly pause: { readonly everyItems: number; readonly ms: number } | undefined
+  /** The reader leaves the loop after so many items. */
+  readonly leaveAfter: number | undefined
+}

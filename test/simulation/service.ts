@@ -1,0 +1,186 @@
+import type { Change, Scenario } from './scenario.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** One request and what became of it. Moments are positions in the walk's log. */
+export interface Exchange {
+  readonly number: number
+  readonly page: number
+  readonly requestedLimit: number | undefined
+  /** When the page was first requested: a retry belongs to the call that it repeats. */
+  readonly requestedAt: number
+  servedAt?: number
+  arrivedAt?: number
+  /** The state that was served. */
+  version?: number
+  replica?: number
+  status?: number
+  body?: { data: { id: string }[]; page: number; totalItems: number; limit: number }
+  isCancelled?: boolean
+}
+
+export type LogEntry =
+  | { type: 'change'; at: number; version: number; what: string }
+  | { type: 'request' | 'serve' | 'arrive' | 'cancel'; at: number; exchange: Exchange }
+  | { type: 'yield'; at: number; id: string }
+  | { type: 'end'; at: number; how: string }
+
+/** A list that changes, behind an HTTP service that takes its time. */
+export class SimulatedService {
+  /** The ids of the list after so many changes. */
+  readonly states: string[][]
+  readonly exchanges: Exchange[] = []
+  readonly log: LogEntry[] = []
+  mostInFlight = 0
+  readonly #scenario: Scenario
+  readonly #time: VirtualTime
+  readonly #changedAt = [Number.NEGATIVE_INFINITY]
+  readonly #inFlight = new Map<Exchange, (response: Response | Error) => void>()
+  #brokenPage: string | undefined
+  #inserted = 0
+
+  constructor(scenario: Scenario, time: VirtualTime) {
+    this.#scenario = scenario
+    this.#time = time
+    this.states = [initialIds(scenario)]
+    for (const change of scenario.changes) time.after(change.at, () => this.#change(change))
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  record(entry: { type: 'yield'; id: string } | { type: 'end'; how: string }): void {
+    this.log.push({ ...entry, at: this.#time.now })
+  }
+
+  readonly fetch = (url: string, { signal }: RequestInit): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const query = new URL(url).searchParams
+      const page = Number(query.get('page'))
+      const requestedLimit = query.has('limit') ? Number(query.get('limit')) : undefined
+      const failed = this.exchanges.findLast(
+        earlier => earlier.page === page && earlier.requestedLimit === requestedLimit,
+      )
+      const isRetry = failed?.status !== undefined && failed.status !== 200
+      const exchange: Exchange = {
+        number: this.exchanges.length + 1,
+        page,
+        requestedLimit,
+        requestedAt: isRetry ? failed.requestedAt : this.log.length,
+      }
+      this.exchanges.push(exchange)
+      this.#record('request', exchange)
+      this.#inFlight.set(exchange, response => {
+        if (!this.#inFlight.delete(exchange)) return
+        if (response instanceof Response) resolve(response)
+        else reject(response)
+      })
+      this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight.size)
+      signal?.addEventListener('abort', () => this.#cancel(exchange, signal.reason))
+      const { routes } = this.#scenario
+      const { serveMs, arriveMs, replica } = routes[(exchange.number - 1) % routes.length] ?? immediate
+      this.#time.after(serveMs, () => {
+        if (exchange.isCancelled) return
+        this.#serve(exchange, replica)
+        this.#time.after(arriveMs, () => this.#arrive(exchange))
+      })
+    })
+
+  /** The limit in effect for a request that is served now. */
+  limitFor(requested: number | undefined): number {
+    const { defaultLimit, maxLimit, limitChange, ignoresLimit } = this.#scenario.service
+    const most = limitChange && this.#time.now >= limitChange.at ? limitChange.maxLimit : maxLimit
+    return Math.min(ignoresLimit ? defaultLimit : (requested ?? defaultLimit), most)
+  }
+
+  #serve(exchange: Exchange, replica: number): void {
+    const { replicaLagsMs, totalLagMs, totalErrors, ignoresPage, faults, brokenRequest } =
+      this.#scenario.service
+    const { number, requestedLimit } = exchange
+    const target = `${exchange.page} ${requestedLimit}`
+    if (number === brokenRequest?.number) this.#brokenPage = target
+    exchange.status = faults[number] ?? 200
+    if (brokenRequest && this.#brokenPage === target) exchange.status = brokenRequest.status
+    const lagMs = replicaLagsMs[replica % replicaLagsMs.length] ?? 0
+    const version = this.#versionAt(this.#time.now - lagMs)
+    const limit = this.limitFor(requestedLimit)
+    const page = ignoresPage ? 1 : exchange.page
+    const total = (this.states[this.#versionAt(this.#time.now - lagMs - totalLagMs)] as string[]).length
+    const error = totalErrors[(number - 1) % totalErrors.length] ?? 0
+    exchange.version = version
+    exchange.replica = replica % replicaLagsMs.length
+    exchange.body = {
+      data: (this.states[version] as string[]).slice((page - 1) * limit, page * limit).map(toItem),
+      page: exchange.page,
+      totalItems: Math.max(0, total + error),
+      limit,
+    }
+    exchange.servedAt = this.log.length
+    this.#record('serve', exchange)
+  }
+
+  #arrive(exchange: Exchange): void {
+    if (exchange.isCancelled) return
+    exchange.arrivedAt = this.log.length
+    this.#record('arrive', exchange)
+    const { status = 200, body } = exchange
+    const response = status === 200 ? Response.json(body) : new Response(null, { status })
+    this.#inFlight.get(exchange)?.(response)
+  }
+
+  #cancel(exchange: Exchange, reason: Error): void {
+    if (!this.#inFlight.has(exchange)) return
+    exchange.isCancelled = true
+    this.#record('cancel', exchange)
+    this.#inFlight.get(exchange)?.(reason)
+  }
+
+  #change({ remove, insert, moveToHead }: Change): void {
+    const ids = [...(this.states.at(-1) as string[])]
+    const what: string[] = []
+    if (remove) {
+      const from = Math.max(0, Math.min(Math.floor(remove.place * ids.length), ids.length - remove.count))
+      const removed = ids.splice(from, remove.count)
+      what.push(`remove ${removed.join(' ') || 'nothing'}`)
+    }
+    if (insert) {
+      const added = Array.from({ length: insert.count }, () => `n${++this.#inserted}`)
+      ids.splice(Math.floor(insert.place * (ids.length + 1)), 0, ...added)
+      what.push(`insert ${added.join(' ')}`)
+    }
+    if (moveToHead !== undefined && ids.length > 0) {
+      const moved = ids.splice(Math.min(Math.floor(moveToHead * ids.length), ids.length - 1), 1)
+      ids.unshift(...moved)
+      what.push(`move ${moved.join(' ')} to the head`)
+    }
+    this.states.push(ids)
+    this.#changedAt.push(this.#time.now)
+    const version = this.states.length - 1
+    this.log.push({ type: 'change', at: this.#time.now, version, what: what.join(', ') })
+  }
+
+  #versionAt(time: number): number {
+    return this.#changedAt.findLastIndex(changedAt => changedAt <= time)
+  }
+
+  #record(type: 'request' | 'serve' | 'arrive' | 'cancel', exchange: Exchange): void {
+    this.log.push({ type, at: this.#time.now, exchange })
+  }
+}
+
+const immediate = { serveMs: 1, arriveMs: 1, replica: 0 }
+
+function initialIds({ size, twinDistance }: Scenario): string[] {
+  const ids = Array.from({ length: size }, (_, index) => `t${index + 1}`)
+  if (twinDistance === undefined) return ids
+  // By places: each id where it is, and once more so many places further on.
+  const places = ids.flatMap((id, index) => [
+    { id, place: index },
+    { id, place: index + twinDistance + 0.5 },
+  ])
+  return places.sort((a, b) => a.place - b.place).map(({ id }) => id)
+}
+
+function toItem(id: string): { id: string; amount: number; currency: string; description: string } {
+  return { id, amount: 1, currency: 'EUR', description: '' }
+}
