@@ -41,18 +41,31 @@ export interface Evidence {
   readonly itemsRead: number
   /** Whether some response held the item. */
   readonly wasReceived: (id: string) => boolean
+  /** Whether some response held the item at a place that the walk has passed, even if the list grew before it since. */
+  readonly wasPassed: (id: string) => boolean
 }
 
 export function evidenceOf(responses: readonly Received[], yielded: readonly string[]): Evidence {
   const read = pagesRead(responses, yielded)
   const all = new Set(responses.flatMap(({ ids }) => ids))
+  const itemsRead = read.reduce((total, { ids }) => total + ids.length, 0)
   return {
     shrunkBy: certainShrink(responses),
     usedDistrustedPage: distrusted(read),
     endedShortBy: shortfall(read, yielded),
-    itemsRead: read.reduce((total, { ids }) => total + ids.length, 0),
+    itemsRead,
     wasReceived: id => all.has(id),
+    wasPassed: id => passedIds(responses, itemsRead).has(id),
   }
+}
+
+function passedIds(responses: readonly Received[], itemsRead: number): Set<string> {
+  const largestTotal = Math.max(...responses.map(({ totalItems }) => totalItems))
+  const passed = responses.flatMap(({ ids, page, limit, totalItems }) => {
+    const firstPlace = (page - 1) * limit + largestTotal - totalItems
+    return ids.slice(0, Math.max(0, itemsRead - firstPlace))
+  })
+  return new Set(passed)
 }
 
 function certainShrink(responses: readonly Received[]): number {

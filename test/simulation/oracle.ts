@@ -25,8 +25,8 @@ export interface Expectations {
   readonly isOutsideGuarantee?: boolean
   /** Nothing gives a reason to throw. */
   readonly neverThrows?: boolean
-  /** It must not be taken for a list that can be read. */
-  readonly mustThrow?: boolean
+  /** A list of at least so many pages cannot be read, and must not seem to have been. */
+  readonly mustThrowFromPages?: number
   /** All that happens to the list shows: nothing may be lost unseen. */
   readonly hidesNothing?: boolean
 }
@@ -38,7 +38,9 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (outcome === 'thrown' && !isApiError(error)) return 'VIOLATION: crashes'
   if (record.mostInFlight > scenario.concurrency) return 'VIOLATION: more in flight than concurrency'
   if (record.leftOver > 0) return 'VIOLATION: requests after the end'
-  if (outcome === 'completed' && expected.mustThrow) return 'VIOLATION: does not throw'
+  const pages = Math.ceil(scenario.size / record.resumeLimit)
+  const mustThrow = pages >= (expected.mustThrowFromPages ?? Number.POSITIVE_INFINITY)
+  if (outcome === 'completed' && mustThrow) return 'VIOLATION: does not throw'
   if (expected.isOutsideGuarantee) return 'not judged'
   if (new Set(record.yielded).size < record.yielded.length) return 'VIOLATION: yields an item twice'
   if (outcome === 'thrown' && expected.neverThrows) return 'VIOLATION: throws for no reason'
@@ -86,7 +88,7 @@ function judgeCompleted(record: WalkRecord, kept: string[], received: readonly R
   if (record.scenario.verified) return 'VIOLATION: loses items'
   const evidence = evidenceOf(received, record.yielded)
   const told = [
-    ...giveaways(evidence, missing),
+    ...giveaways(evidence, missing, evidence.wasReceived),
     ...(evidence.shrunkBy > 0 ? ['the total shrank'] : []),
     ...(evidence.endedShortBy > 0 ? ['it ended short of the total'] : []),
   ]
@@ -94,10 +96,14 @@ function judgeCompleted(record: WalkRecord, kept: string[], received: readonly R
 }
 
 /** What should have kept items from being missed, whether the walk completes or throws. */
-function giveaways(evidence: Evidence, missing: readonly string[]): string[] {
+function giveaways(
+  evidence: Evidence,
+  missing: readonly string[],
+  wasThere: (id: string) => boolean,
+): string[] {
   return [
     ...(evidence.usedDistrustedPage ? ['a repeat without growth made a page doubtful'] : []),
-    ...(missing.some(evidence.wasReceived) ? ['a response held them'] : []),
+    ...(missing.some(wasThere) ? ['a response held them'] : []),
   ]
 }
 
@@ -122,7 +128,7 @@ function judgeThrown(record: WalkRecord, kept: string[], received: readonly Rece
 
   const evidence = evidenceOf(received, yielded)
   const first = received.find(response => response.page === 1)
-  const told = giveaways(evidence, missing)
+  const told = giveaways(evidence, missing, evidence.wasPassed)
   if (evidence.shrunkBy > 0 && start > Math.max(0, evidence.itemsRead - evidence.shrunkBy)) {
     told.push('the total shrank')
   }
