@@ -325,7 +325,7 @@ export const families: readonly Family[] = [
       }
     },
     default: { neverThrows: true, hidesNothing: true },
-    verified: { mustThrowFromPages: 2 },
+    verified: { mustThrowFromPages: 2, throwsAtOnce: true },
   },
   {
     name: 'page number ignored',

@@ -27,6 +27,8 @@ export interface Expectations {
   readonly neverThrows?: boolean
   /** A list of at least so many pages cannot be read, and must not seem to have been. */
   readonly mustThrowFromPages?: number
+  /** The first response that shows why is enough: nothing is tried in between. */
+  readonly throwsAtOnce?: boolean
   /** All that happens to the list shows: nothing may be lost unseen. */
   readonly hidesNothing?: boolean
 }
@@ -41,6 +43,11 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   const pages = Math.ceil(scenario.size / record.resumeLimit)
   const mustThrow = pages >= (expected.mustThrowFromPages ?? Number.POSITIVE_INFINITY)
   if (outcome === 'completed' && mustThrow) return 'VIOLATION: does not throw'
+  // The first request, and what may be in flight and sent for it before the response is read.
+  const soon = 1 + 2 * scenario.concurrency
+  if (outcome === 'thrown' && expected.throwsAtOnce && record.exchanges.length > soon) {
+    return 'VIOLATION: throws late'
+  }
   if (expected.isOutsideGuarantee) return 'not judged'
   if (new Set(record.yielded).size < record.yielded.length) return 'VIOLATION: yields an item twice'
   if (outcome === 'thrown' && expected.neverThrows) return 'VIOLATION: throws for no reason'
