@@ -247,13 +247,14 @@ export const families: readonly Family[] = [
   },
   {
     name: 'limit changes',
-    vary: (plain, random) => ({
-      service: {
-        ...plain.service,
-        limitChange: { at: random.integer(0, duration(plain)), maxLimit: random.integer(1, 30) },
-      },
-    }),
-    ...mayThrow,
+    vary: (plain, random) => {
+      const limit = 50
+      const service = { ...plain.service, maxLimit: random.integer(2, 20) }
+      const at = random.integer(0, duration({ ...plain, limit, service }))
+      return { limit, service: { ...service, limitChange: { at, maxLimit: random.integer(2, 30) } } }
+    },
+    default: { hidesNothing: true },
+    verified: {},
   },
   {
     name: 'tiny limits, mixed changes',

@@ -8,7 +8,7 @@ import { concurrencies, createTrial, isViolation, type Mode, run } from './trial
 import { walk } from './walk.ts'
 
 /** At each concurrency. */
-const walksOfFamily = 200
+const walksOfFamily = 150
 // A busy machine takes longer, and that must not be what a test says.
 const patience = 60_000
 

@@ -16,7 +16,7 @@ export interface WalkRecord {
   readonly mostInFlight: number
   /** Requests that were sent, or still in flight, after the walk was over. */
   readonly leftOver: number
-  /** The limit that a walk which resumes now would get. */
+  /** The limit in effect for who resumes now, with the largest one that a response showed: errors count in its pages. */
   readonly resumeLimit: number
 }
 
@@ -67,7 +67,8 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
   // What the walk still has in flight, or sends from here on, nobody wants.
   const requests = service.exchanges.length
   const inFlight = service.inFlight
-  const resumeLimit = service.limitFor(limit)
+  const echoed = service.exchanges.flatMap(({ arrivedAt, body }) => (arrivedAt && body ? [body.limit] : []))
+  const resumeLimit = service.limitFor(echoed.length > 0 ? Math.max(...echoed) : limit)
   if (outcome !== 'endless') await time.run(() => false)
   return {
     scenario,
