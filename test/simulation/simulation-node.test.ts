@@ -1,5 +1,6 @@
 import { Client } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
+import { cases } from '../cases.ts'
 import { type Family, families } from './families.ts'
 import { Random } from './random.ts'
 import type { Scenario } from './scenario.ts'
@@ -7,8 +8,7 @@ import { traceOf } from './trace.ts'
 import { concurrencies, createTrial, isViolation, type Mode, run } from './trials.ts'
 import { walk } from './walk.ts'
 
-/** At each concurrency. */
-const walksOfFamily = 150
+const walksOfFamily = cases(600)
 // A busy machine takes longer, and that must not be what a test says.
 const patience = 60_000
 
@@ -30,9 +30,9 @@ describe('a verified walk loses nothing', () => {
 })
 
 async function tryAll(family: Family, mode: Mode) {
-  const walks = family.isSlow ? walksOfFamily / 10 : walksOfFamily
+  const each = Math.ceil((family.isSlow ? walksOfFamily / 10 : walksOfFamily) / concurrencies.length)
   let thrown = 0
-  for (let number = 0; number < walks; number++) {
+  for (let number = 0; number < each; number++) {
     for (const concurrency of concurrencies) {
       const trial = createTrial(family, mode, concurrency, number)
       const { record, verdict } = await run(trial, trial.scenario)
@@ -43,7 +43,7 @@ async function tryAll(family: Family, mode: Mode) {
       if (record.outcome === 'thrown') thrown++
     }
   }
-  return { thrown, walks: walks * concurrencies.length }
+  return { thrown, walks: each * concurrencies.length }
 }
 
 describe('a list that does not change', () => {
