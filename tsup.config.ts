@@ -1,19 +1,24 @@
-import { defineConfig, type Options } from 'tsup'
+import { defineConfig } from 'tsup'
 
-const shared: Options = {
+export default defineConfig({
+  // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
+  entry: {
+    index: 'src/index.ts',
+    testing: 'src/testing/index.ts',
+    client: 'src/client.ts',
+    errors: 'src/errors.ts',
+  },
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: 'neutral',
+  splitting: true,
   treeshake: true,
   // Users install one package: docs/decisions/bundled-dependencies.md
   noExternal: ['ky', 'zod'],
-  dts: { resolve: ['@standard-schema/spec'] },
+  dts: {
+    entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+    resolve: ['@standard-schema/spec'],
+  },
   // The code is shipped readable; maps would be four times its size.
   sourcemap: false,
-}
-
-// Two builds, as the entries share no code: so each has its types in one file that imports nothing.
-export default defineConfig([
-  { ...shared, entry: { index: 'src/index.ts' } },
-  { ...shared, entry: { testing: 'src/testing/index.ts' } },
-])
+})

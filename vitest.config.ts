@@ -20,8 +20,8 @@ const needsNode = [
 const notForMutations = [
   ...slow,
   'test/simulation/**',
-  'test/{docs,readme,fuzz,walk-model-node,decimal-sum,types}.test.ts',
-  'test/sockets/process.test.ts',
+  'test/{docs,readme,fuzz,iterating-model-node,decimal-sum,types}.test.ts',
+  'test/sockets/{process,response-costs}.test.ts',
 ]
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */

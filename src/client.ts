@@ -1,16 +1,32 @@
-import { createList, type List, type ListOptions, type ListParams } from './list.js'
-import { type ClientOptions, configure, plainHeaders } from './options.js'
-import { checkPath, type Query } from './path.js'
-import { type Method, type Result, request, type WriteOptions } from './request.js'
-import { type Transactions, transactions } from './resources/transactions.js'
-import { type VirtualAccounts, virtualAccounts } from './resources/virtual-accounts.js'
-import { RetryBudget } from './retry.js'
-import { type Output, type Schema, toShape } from './schema.js'
-import { KeySource } from './secret.js'
-import { type Shared, Transport } from './transport.js'
+import { withCallerStack } from './http/caller-stack.js'
+import { createKy } from './http/ky.js'
+import { type HttpMethod, type Result, request, toMethod, type WriteOptions } from './http/request.js'
+import { RetryBudget } from './http/retry.js'
+import { Transport } from './http/transport.js'
+import { ApiKeyProvider } from './internal/api-key.js'
+import { describe } from './internal/describe.js'
+import { normalizeHeaders } from './internal/headers.js'
+import { defineHidden, inspectSymbol, printable } from './internal/object.js'
+import { assertPath, type Query } from './internal/url.js'
+import { assertClientOptions, type ClientOptions, resolveClientOptions } from './options.js'
+import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
+import { createTransactions, type Transactions } from './resources/transactions.js'
+import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
+import { resolveSchema, type Schema, type SchemaOutput } from './schema.js'
+
+// What a client made by `withOptions` takes over. A symbol, so that a subclass passes it on with the options.
+const inherited = Symbol('inherited')
+
+interface Inherited {
+  readonly retryBudget: RetryBudget
+  /** Undefined where the derived client has a key of its own. */
+  readonly apiKeys: ApiKeyProvider | undefined
+}
+
+type Options = ClientOptions & { readonly [inherited]?: Inherited }
 
 /**
- * The way to the service. Make one and share it: it holds no connections and nothing to close.
+ * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
  *
  * @example
  * ```ts
@@ -24,33 +40,39 @@ export class Client {
   readonly transactions: Transactions
 
   readonly #options: ClientOptions
-  readonly #shared: Shared
   readonly #transport: Transport
+  readonly #inherited: Inherited & { readonly apiKeys: ApiKeyProvider }
 
-  /** @throws TypeError when an option is not what is expected. Nothing is sent. */
+  /** @throws TypeError for an unknown or wrong option. Nothing is sent. */
   constructor(options: ClientOptions) {
-    if (typeof options !== 'object' || options === null) {
-      throw new TypeError('options: expected an object with at least baseUrl and apiKey')
+    assertClientOptions(options)
+    this.#options = copyOptions(options)
+    const given = (options as Options)[inherited]
+    this.#inherited = {
+      retryBudget: given?.retryBudget ?? new RetryBudget(),
+      apiKeys: given?.apiKeys ?? new ApiKeyProvider(options.apiKey),
     }
-    // A copy, so that what the caller does to its own later has no effect.
-    this.#options = { ...options }
-    if (options.headers !== undefined) this.#options.headers = plainHeaders(options.headers)
-    if (options.baseUrl instanceof URL) this.#options.baseUrl = options.baseUrl.href
-    this.#shared = {
-      configuration: configure(this.#options),
-      keys: new KeySource(options.apiKey),
-      budget: new RetryBudget(),
-    }
-    this.#transport = new Transport(this.#shared)
-    this.virtualAccounts = virtualAccounts(this.#transport)
-    this.transactions = transactions(this.#transport)
+    this.#transport = new Transport({
+      config: resolveClientOptions(this.#options),
+      ky: createKy(),
+      ...this.#inherited,
+    })
+    this.transactions = createTransactions(this.#transport)
+    this.virtualAccounts = createVirtualAccounts(this.#transport)
+    // Bound, so that they also work taken off the client, and behind a proxy, as in Vue's `ref`.
+    const { list, request, withOptions, virtualAccounts, transactions } = this
+    defineHidden(this, 'list', list.bind(this))
+    defineHidden(this, 'request', request.bind(this))
+    defineHidden(this, 'withOptions', withOptions.bind(this))
+    const baseUrl = String(this.#options.baseUrl)
+    defineHidden(this, inspectSymbol, () => printable('Client', { baseUrl, virtualAccounts, transactions }))
   }
 
   /**
-   * Any other list endpoint: all of them page alike.
+   * Lists the items of any other list endpoint: all of them page in the same way.
    *
-   * @param path What follows `baseUrl`, with one "/" at its start and ids already encoded.
-   * @throws TypeError at once, for a wrong path, wrong params or options.
+   * @param path Path after `baseUrl`. It starts with one "/", and ids in it are already encoded.
+   * @throws TypeError immediately, for a wrong path, wrong params or options.
    * @example
    * ```ts
    * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
@@ -59,43 +81,65 @@ export class Client {
   list<S extends Schema>(
     path: string,
     params: ListParams | undefined,
-    options: ListOptions<S, Output<S, unknown>> & { schema: S },
-  ): List<Output<S, unknown>> {
-    checkPath('path', path)
-    const shape = toShape(options?.schema, undefined)
-    if (shape === undefined)
-      throw new TypeError('schema: expected one, as nothing is known of the items of this list')
-    return createList<Output<S, unknown>>(this.#transport, { path, shape }, params, options)
+    options: ListOptions<S, SchemaOutput<S, unknown>> & { schema: S },
+  ): List<SchemaOutput<S, unknown>> {
+    assertPath('path', path)
+    const validator = resolveSchema(options?.schema, undefined)
+    if (validator === undefined) {
+      throw new TypeError(
+        'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
+      )
+    }
+    return createList<SchemaOutput<S, unknown>>(this.#transport, { path, validator }, params, options)
   }
 
   /**
-   * Any other endpoint, with the same key, retries, timeouts, errors and events. All methods but GET are writes.
+   * Calls any other endpoint, with the same API key, retries, timeouts, errors and events. All methods except GET are
+   * writes.
    *
-   * @param path What follows `baseUrl`, with one "/" at its start and ids already encoded.
+   * @param method HTTP method, in upper or lower case.
+   * @param path Path after `baseUrl`. It starts with one "/", and ids in it are already encoded.
    * @throws ApiError. Misuse rejects with a TypeError.
    */
-  async request<S extends Schema | undefined = undefined>(
-    method: Method,
+  request<S extends Schema | undefined = undefined>(
+    method: HttpMethod,
     path: string,
     options?: WriteOptions<S> & { query?: Query | undefined },
-  ): Promise<Result<Output<S, unknown>>> {
-    checkPath('path', path)
-    return request(this.#transport, method, path, options)
+  ): Promise<Result<SchemaOutput<S, unknown>>> {
+    return withCallerStack(async () => {
+      toMethod(method)
+      assertPath('path', path)
+      return await request(this.#transport, { method, path }, options)
+    })
   }
 
   /**
-   * The same client with some options replaced, each as a whole, `headers` too; `undefined` keeps the old one. The
-   * retry budget is shared.
+   * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
+   * keeps it. The retry budget is shared.
    *
-   * @throws TypeError when an option is not what is expected.
+   * @throws TypeError for an unknown or wrong option.
    */
   withOptions(options: Partial<ClientOptions>): Client {
-    if (typeof options !== 'object' || options === null) throw new TypeError('options: expected an object')
-    const given = Object.entries(options).filter(([, value]) => value !== undefined)
-    const client = new (this.constructor as typeof Client)({ ...this.#options, ...Object.fromEntries(given) })
-    client.#shared.budget = this.#shared.budget
-    // The same function is asked once for both.
-    if (options.apiKey === undefined) client.#shared.keys = this.#shared.keys
-    return client
+    if (typeof options !== 'object' || options === null) {
+      throw new TypeError(`options: expected an object, got ${describe(options)}`)
+    }
+    const replaced = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    const { retryBudget, apiKeys } = this.#inherited
+    const merged: Options = {
+      ...this.#options,
+      ...replaced,
+      // A function is called once for both clients.
+      [inherited]: { retryBudget, apiKeys: options.apiKey === undefined ? apiKeys : undefined },
+    }
+    return new (this.constructor as typeof Client)(merged)
   }
+}
+
+/** Changes that the caller makes to its options later have no effect. */
+function copyOptions(options: ClientOptions): ClientOptions {
+  const { baseUrl, headers } = options
+  const copy = { ...options }
+  if (headers !== undefined) copy.headers = normalizeHeaders(headers)
+  if (baseUrl instanceof URL) copy.baseUrl = baseUrl.href
+  return copy
 }

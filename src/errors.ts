@@ -1,157 +1,219 @@
-/** What every failure knows of its call. */
-export interface CallFacts {
+import { escapeNonAscii, formatPath } from './internal/describe.js'
+
+/** What every failure says about its call. */
+export interface CallInfo {
   readonly method: string
   readonly path: string
   readonly attempts: number
   readonly idempotencyKey: string | undefined
   readonly outcomeUnknown: boolean
   readonly page: number | undefined
+  readonly requestId: string | undefined
 }
 
-/** What was found, what to do about it, and what lay beneath: the parts of a message. */
-interface Finding {
-  found: string
-  advice?: string | undefined
-  cause?: unknown
+/** What an error is created from. */
+interface ErrorParts {
+  readonly info: CallInfo
+  /** What happened. */
+  readonly problem: string
+  /** What to do; `undefined` is left out. */
+  readonly hints?: readonly (string | undefined)[]
+  readonly cause?: unknown
+  /** This failure is not retried, so that "1 attempt" says nothing. */
+  readonly isNeverRetried?: boolean
 }
 
-/** One thing about an answer that does not fit: where, and what was expected there. */
+/** One place where a response does not match. */
 export interface Issue {
-  /** Keys and indexes from the top of the answer; empty: the answer as a whole. */
+  /** Keys and indexes from the top of the response body; empty: the body as a whole. */
   readonly path: readonly PropertyKey[]
-  /** What was expected. A schema of the caller's words its own. */
+  /** What was expected and what type was found. Messages from your own schema are passed through. */
   readonly message: string
 }
 
-// A symbol of the global registry, so that the ESM and the CJS copy of this package know each other's errors.
+// In the global registry, so that the ESM and the CJS copy of this package recognise each other's errors.
 const brand = Symbol.for('virtual-accounts.ApiError')
 
-const longestPath = 300
+const maxPathLength = 300
 
 /**
- * The base of the five ways a call can fail. Which one it is stands in `kind`.
+ * Base class of the five failures of a call. `kind` says which one it is.
  *
- * Misuse is a `TypeError` before anything is sent, an abort rejects with the signal's reason, and what a function of the
- * caller's throws (`apiKey`, `dedupeBy`) comes out as it is: none of these is an `ApiError`. No API key is in any part of one, not even where the service echoed it.
+ * Three failures are not `ApiError`s: misuse is a `TypeError` before anything is sent, an aborted call rejects with the
+ * signal's reason, and errors thrown by your callbacks (`apiKey`, `dedupeBy`) propagate unchanged. No part of an
+ * `ApiError` contains the API key, not even where the service echoed it.
  */
 export abstract class ApiError extends Error {
-  /** Which of the five it is: narrows {@link AnyApiError}. */
-  abstract readonly kind: 'http' | 'connection' | 'timeout' | 'response' | 'pagination'
-  /** The method of the call, in capitals. */
+  /** Which of the five failures it is. Narrows {@link AnyApiError}. */
+  abstract readonly kind: 'http' | 'connection' | 'timeout' | 'invalid-response' | 'pagination'
+  /** The HTTP method of the call, in capitals. */
   readonly method: string
-  /** What follows `baseUrl`, without the query. */
+  /** The path of the call after `baseUrl`, without the query. */
   readonly path: string
-  /** How many requests the call began, the first one included. */
+  /** Number of requests that the call has begun, the first one included. */
   readonly attempts: number
-  /** The key that every attempt of the call carried; `undefined` where none is sent (GET). */
+  /** The idempotency key that every attempt carried; `undefined` for GET. */
   readonly idempotencyKey: string | undefined
-  /** A write may have been applied although it failed: repeat it with the same `idempotencyKey`. */
+  /** `true` for a write that may have been applied although it failed: retry it with the same `idempotencyKey`. */
   readonly outcomeUnknown: boolean
   /**
-   * Of a list: the page that failed, or from which items may have been missed. `list({ page: error.page, limit })`
-   * resumes there, unless the service contradicts itself: the message says so.
+   * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item. It is the page that
+   * failed, or an earlier one if the list shrank. `undefined` for calls that are not lists.
    */
   readonly page: number | undefined
+  /** The `x-request-id` or `request-id` header of the last response, for the service's support. Not specified. */
+  readonly requestId: string | undefined
 
   /** @internal */
-  constructor(facts: CallFacts, { found, advice, cause }: Finding) {
-    const { method, path, attempts, outcomeUnknown } = facts
-    const shownPath = printable(path.length > longestPath ? `${path.slice(0, longestPath)}...` : path)
-    const todo = [outcomeUnknown ? applied : undefined, advice].filter(Boolean).join(' ')
-    super(
-      `${method} ${shownPath}: ${found} (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}).${todo && ` ${todo}`}`,
-      cause === undefined ? undefined : { cause },
-    )
-    this.method = method
-    this.path = path
-    this.attempts = attempts
-    this.idempotencyKey = facts.idempotencyKey
-    this.outcomeUnknown = outcomeUnknown
-    this.page = facts.page
+  protected constructor(parts: ErrorParts) {
+    const { info, cause } = parts
+    if (info === undefined) {
+      throw new TypeError(
+        `${new.target.prototype.name}: only a client creates its errors (to test your error handling, let a FakeService of virtual-accounts/testing fail)`,
+      )
+    }
+    super(formatMessage(parts), cause === undefined ? undefined : { cause })
+    this.method = info.method
+    this.path = info.path
+    this.attempts = info.attempts
+    this.idempotencyKey = info.idempotencyKey
+    this.outcomeUnknown = info.outcomeUnknown
+    this.page = info.page
+    this.requestId = info.requestId
+    Object.defineProperty(this, brand, { value: true })
   }
 
-  /** What a log needs: everything but the answer's headers, and no body of a 2xx answer. */
+  /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
   toJSON(): object {
-    const { name, message, kind, method, path, attempts, idempotencyKey, outcomeUnknown, page } = this
-    return { name, kind, message, method, path, attempts, idempotencyKey, outcomeUnknown, page }
+    const { name, kind, message, method, path, attempts, idempotencyKey, outcomeUnknown, page, requestId } =
+      this
+    const { cause } = this
+    return {
+      name,
+      kind,
+      message,
+      method,
+      path,
+      attempts,
+      idempotencyKey,
+      outcomeUnknown,
+      page,
+      requestId,
+      cause: cause instanceof Error ? causeToJson(cause) : undefined,
+    }
   }
 }
 
-const applied = 'It may have been applied: repeat it with the same idempotencyKey.'
+function causeToJson({ name, message, code }: Error & { code?: unknown }): object {
+  return { name, message, code }
+}
 
-/** The answer was not 2xx. A redirect is one, too: none is followed. */
+/** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
+function formatMessage({ info, problem, hints = [], isNeverRetried = false }: ErrorParts): string {
+  const { method, path, page, attempts, outcomeUnknown } = info
+  const shownPath = escapeNonAscii(path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path)
+  const shownPage = page === undefined ? '' : ` (page ${page})`
+  const shownAttempts =
+    isNeverRetried && attempts === 1 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
+  const advice = [outcomeUnknown ? mayHaveBeenApplied : undefined, ...hints].filter(Boolean).join(' ')
+  return `${method} ${shownPath}${shownPage}: ${problem}${shownAttempts}.${advice && ` ${advice}`}`
+}
+
+const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
+
+/** The service responded with another status than 2xx. Redirects are not followed, and end up here, too. */
 export class HttpError extends ApiError {
   readonly kind = 'http'
-  /** The status; 0 for a redirect in a browser, which shows no more of it. */
+  /** The HTTP status; 0 for a redirect in a browser, which hides the status. */
   readonly status: number
-  /** The answer's headers. */
+  /** The response headers. */
   readonly headers: Headers
-  /** The answer's body: a JSON value if it is JSON, else its text; `undefined` when empty, cut off or over 1 MiB. */
+  /** The response body: a JSON value if it is JSON, else its text; `undefined` if empty, cut off or over 1 MiB. */
   readonly body: unknown
-  /** How long the service asked to wait, in milliseconds; `undefined` when it did not say so readably. */
+  /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
   readonly retryAfterMs: number | undefined
 
+  override get name(): string {
+    return 'HttpError'
+  }
+
+  private constructor(parts: ErrorParts, response: HttpErrorResponse) {
+    super(parts)
+    this.status = response.status
+    this.headers = response.headers
+    this.body = response.body
+    this.retryAfterMs = response.retryAfterMs
+  }
+
   /** @internal */
-  constructor(
-    facts: CallFacts,
-    answer: { status: number; headers: Headers; body: unknown; retryAfterMs: number | undefined },
-    note?: string,
-  ) {
-    const advice = [note, httpAdvice(answer.status, answer.retryAfterMs)].filter(Boolean).join(' ')
-    super(facts, { found: `the service answered ${answer.status || 'with a redirect'}`, advice })
-    this.status = answer.status
-    this.headers = answer.headers
-    this.body = answer.body
-    this.retryAfterMs = answer.retryAfterMs
+  static create(
+    info: CallInfo,
+    response: HttpErrorResponse,
+    hints: readonly (string | undefined)[],
+  ): HttpError {
+    return new HttpError({ info, problem: describeStatus(response.status), hints }, response)
   }
 
   override toJSON(): object {
-    return { ...super.toJSON(), status: this.status, retryAfterMs: this.retryAfterMs, body: this.body }
+    const { status, retryAfterMs, body } = this
+    return { ...super.toJSON(), status, retryAfterMs, body }
   }
 }
 
-function httpAdvice(status: number, retryAfterMs: number | undefined): string | undefined {
-  if (isRedirect(status))
-    return 'Redirects are not followed: set baseUrl to where the service answers itself.'
-  if (status === 401 || status === 403) return 'Check apiKey, and that it belongs to this baseUrl.'
-  if (retryAfterMs) return `The service asks to wait ${retryAfterMs} ms.`
-  if (status === 404) return 'Check the ids and the path of baseUrl.'
-  if (status < 500) return "The service's reason, if it gave one, is in error.body."
-  return 'The service is in trouble: try again later.'
+interface HttpErrorResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+  readonly retryAfterMs: number | undefined
 }
 
-/** Without 300 and 304, which lead nowhere; 0 is how a browser shows one. */
-function isRedirect(status: number): boolean {
+function describeStatus(status: number): string {
+  if (status === 0) return 'a redirect, which is not followed'
+  if (status === 429) return 'HTTP 429, rate limited'
+  return `HTTP ${status}${isRedirect(status) ? ', a redirect, which is not followed' : ''}`
+}
+
+/** Whether a response says where to go; 0 is how a browser shows that. 300, 304 and 305 lead nowhere. */
+export function isRedirect(status: number): boolean {
   return [0, 301, 302, 303, 307, 308].includes(status)
 }
 
-/** There was no complete answer: no connection, or one that broke. */
+/** There was no complete response: no connection, or one that was lost. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
+  override get name(): string {
+    return 'ConnectionError'
+  }
+
+  private constructor(parts: ErrorParts) {
+    super(parts)
+  }
+
   /** @internal */
-  constructor(facts: CallFacts, finding: Finding) {
-    super(facts, finding)
+  static create(parts: ErrorParts): ConnectionError {
+    return new ConnectionError(parts)
   }
 }
 
-/** There was no complete answer in time. */
+/** There was no complete response in time. */
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
-  /** The limit that was crossed, in milliseconds: `timeout`, or what `totalTimeout` was. */
+  /** The limit that was exceeded, in milliseconds: that of `timeout` or `totalTimeout`. */
   readonly timeoutMs: number
 
-  /** @internal */
-  constructor(
-    facts: CallFacts,
-    option: 'timeout' | 'totalTimeout',
-    timeoutMs: number,
-    what: string,
-    note?: string,
-  ) {
-    const advice = [note, `Raise ${option} if it needs longer.`].filter(Boolean).join(' ')
-    super(facts, { found: `${what} within the ${option} of ${timeoutMs} ms`, advice })
+  override get name(): string {
+    return 'TimeoutError'
+  }
+
+  private constructor(parts: ErrorParts, timeoutMs: number) {
+    super(parts)
     this.timeoutMs = timeoutMs
+  }
+
+  /** @internal */
+  static create(parts: ErrorParts, timeoutMs: number): TimeoutError {
+    return new TimeoutError(parts, timeoutMs)
   }
 
   override toJSON(): object {
@@ -159,43 +221,51 @@ export class TimeoutError extends ApiError {
   }
 }
 
-export const shownIssues = 20
-const longestMessage = 2_000
+/** Number of issues that an error lists at most. */
+export const maxIssues = 20
+const maxIssuesLength = 2_000
 
-/** The answer was 2xx, but breaks the interface, or does not fit the caller's `schema`. Not tried again. */
-export class ResponseError extends ApiError {
-  readonly kind = 'response'
-  /** The status, from 200 to 299. */
+/** A 2xx response that breaks the interface, or does not match your `schema`. It is not retried. */
+export class InvalidResponseError extends ApiError {
+  readonly kind = 'invalid-response'
+  /** The HTTP status, from 200 to 299. */
   readonly status: number
-  /** The answer's headers. */
+  /** The response headers. */
   readonly headers: Headers
-  /** What does not fit, at most 20 of them. */
+  /** Where the response does not match, at most 20 places. */
   readonly issues: readonly Issue[]
-  readonly #body: unknown
-
-  /** @internal */
-  constructor(facts: CallFacts, answer: { status: number; headers: Headers }, misfit: Misfit) {
-    const { givenSchema, body } = misfit
-    const issues = misfit.issues.slice(0, shownIssues)
-    // What a schema of the caller's says may quote values: its words stay in `issues`, and only paths are named.
-    const named = issues.map(({ path, message }) =>
-      givenSchema ? `${place(path)} does not fit the given schema` : `${place(path)}: ${message}`,
-    )
-    let list = named.join('; ')
-    if (list.length > longestMessage) list = `${list.slice(0, longestMessage)}...`
-    const way = givenSchema
-      ? 'What it said is in error.issues: mend it, or pass another `schema` to accept it.'
-      : 'What came is in error.body: if that is right, pass `schema` to accept it.'
-    super(facts, { found: `the answer does not fit: ${list}`, advice: misfit.way ?? way })
-    this.status = answer.status
-    this.headers = answer.headers
-    this.issues = issues
-    this.#body = body
-  }
-
-  /** What came: the JSON value, else the text, else `undefined`. In no message, inspection or JSON of the error. */
+  /**
+   * The response body: the JSON value, else the text, else `undefined`. Not enumerable, and not part of the message,
+   * of what `console.log` prints or of `toJSON`.
+   */
   get body(): unknown {
     return this.#body
+  }
+
+  // Private, as console.log can show properties that are not enumerable.
+  readonly #body: unknown
+
+  override get name(): string {
+    return 'InvalidResponseError'
+  }
+
+  private constructor(parts: ErrorParts, response: InvalidResponse) {
+    super(parts)
+    this.status = response.status
+    this.headers = response.headers
+    this.issues = response.issues
+    this.#body = response.body
+  }
+
+  /** @internal */
+  static create(info: CallInfo, response: InvalidResponse): InvalidResponseError {
+    const { hint, isCustomSchema } = response
+    const issues = response.issues.slice(0, maxIssues)
+    const problem = `the response is not valid: ${formatIssues(issues, isCustomSchema)}`
+    return new InvalidResponseError(
+      { info, problem, hints: [hint], isNeverRetried: true },
+      { ...response, issues },
+    )
   }
 
   override toJSON(): object {
@@ -203,51 +273,65 @@ export class ResponseError extends ApiError {
   }
 }
 
-const longestKey = 60
-
-/** `['data', 0, 'amount']` as `data[0].amount`. */
-function place(path: readonly PropertyKey[]): string {
-  let text = ''
-  for (const key of path) {
-    const name = String(key).slice(0, longestKey)
-    if (typeof key === 'number') text += `[${key}]`
-    else if (/^[\w$-]+$/.test(name)) text += text === '' ? name : `.${name}`
-    else text += `[${printable(JSON.stringify(name))}]`
-  }
-  return text || 'the body'
+interface InvalidResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly issues: readonly Issue[]
+  readonly body: unknown
+  readonly hint: string
+  readonly isCustomSchema: boolean
 }
 
-/** On one line, in ASCII: a message is no place for what a service or a caller may write. */
-function printable(text: string): string {
-  return text.replace(/[^ -~]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** Messages of the caller's schema may quote values: they are only in `issues`, and just the paths are named. */
+function formatIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
+  const text = issues
+    .map(({ path, message }) =>
+      isCustomSchema ? `${formatPath(path)} does not match the schema` : `${formatPath(path)}: ${message}`,
+    )
+    .join('; ')
+  return text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
 }
 
 /** The pages of a list contradict themselves or each other, or items may have been missed. */
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
 
+  override get name(): string {
+    return 'PaginationError'
+  }
+
+  private constructor(parts: ErrorParts) {
+    super(parts)
+  }
+
   /** @internal */
-  constructor(facts: CallFacts, finding: Finding) {
-    super(facts, finding)
+  static create(parts: ErrorParts): PaginationError {
+    return new PaginationError({ ...parts, isNeverRetried: true })
   }
 }
 
-for (const [name, type] of Object.entries({
-  HttpError,
-  ConnectionError,
-  TimeoutError,
-  ResponseError,
-  PaginationError,
-})) {
-  Object.defineProperty(type.prototype, 'name', { value: name, configurable: true, writable: true })
+/** Moves `page` of a list's error to an earlier page, because the list shrank before that page could be fetched. */
+export function resumeFrom(error: ApiError, page: number): void {
+  if (error.page === undefined || page >= error.page) return
+  Object.assign(error, {
+    page,
+    message: `${error.message} Resume at page ${page}: the list shrank meanwhile.`,
+  })
 }
-Object.defineProperty(ApiError.prototype, brand, { value: true })
 
-/** Any of the five: `kind` narrows it. */
-export type AnyApiError = HttpError | ConnectionError | TimeoutError | ResponseError | PaginationError
+/** Sets `page` of a list's error to a page of another limit than that of its request. */
+export function moveToPage(error: ApiError, page: number, limit: number): void {
+  Object.assign(error, {
+    page,
+    message: `${error.message} Resume with list({ page: ${page}, limit: ${limit} }).`,
+  })
+}
+
+/** Any of the five failures of a call; `kind` narrows it. */
+export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidResponseError | PaginationError
 
 /**
- * Whether something caught is one of the five failures of a call.
+ * Whether a caught value is one of the five failures of a call.
  *
  * By a brand rather than `instanceof`, so that it also holds between the ESM and the CJS copy of the package.
  *
@@ -258,25 +342,4 @@ export type AnyApiError = HttpError | ConnectionError | TimeoutError | ResponseE
  */
 export function isApiError(error: unknown): error is AnyApiError {
   return typeof error === 'object' && error !== null && brand in error
-}
-
-/** An answer that does not fit, before it is known which call it belongs to. Never leaves the package. */
-export class Misfit {
-  readonly issues: readonly Issue[]
-  /** What came, as far as it could be read. */
-  readonly body: unknown
-  /** The caller's schema said so, not ours. */
-  readonly givenSchema: boolean
-  /** The way out, where it is another than a schema. */
-  readonly way: string | undefined
-
-  constructor(
-    issues: readonly Issue[],
-    rest: { body?: unknown; givenSchema?: boolean; way?: string | undefined } = {},
-  ) {
-    this.issues = issues
-    this.body = rest.body
-    this.givenSchema = rest.givenSchema ?? false
-    this.way = rest.way
-  }
 }

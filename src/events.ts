@@ -1,63 +1,99 @@
 import type { AnyApiError } from './errors.js'
 
-/**
- * What happens inside the client: see {@link ClientOptions.onEvent}.
- *
- * `call` is the same on all events of one call, so that pages side by side can be told apart; `page` is set on those
- * of a list. Never holds the API key.
- */
-export type ClientEvent = {
-  call: string
-  method: string
-  path: string
-  page: number | undefined
-} & (
-  | /** A request is about to leave. `attempt` counts from 1. */ {
-      type: 'request'
-      attempt: number
-      idempotencyKey: string | undefined
-    }
-  | /** An answer has come, body and all. `durationMs` is of this attempt. */ {
-      type: 'response'
-      attempt: number
-      status: number
-      durationMs: number
-    }
-  | /** An attempt failed (`attempt` says which) and the next begins after `delayMs`. */ {
-      type: 'retry'
-      attempt: number
-      delayMs: number
-      error: AnyApiError
-    }
-  | /** The last event of every call that rejects. `durationMs` is of the whole call. */ {
-      type: 'failure'
-      attempt: number
-      durationMs: number
-      error: unknown
-    }
-  | /**
-   * A list changed, or contradicts itself, while it was walked. `total`: totalItems before and after; `duplicate`:
-   * the pages on which one item stood; `missing`: the total and what was received.
-   */ {
-      type: 'drift'
-      change: 'total' | 'duplicate' | 'missing'
-      before: number
-      after: number
-    }
-)
+/** What all events of a call have in common. */
+export interface EventBase {
+  /** Identifies the call: the same on all of its events, so that concurrent calls can be told apart. */
+  readonly callId: string
+  /** The HTTP method, in capitals. */
+  readonly method: string
+  /** The full URL, query included. It never contains the API key. */
+  readonly url: string
+  /** The path after `baseUrl`, without the query. */
+  readonly path: string
+  /**
+   * The path with names instead of ids, such as `/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate`. For
+   * `client.list` and `client.request` the path as given.
+   */
+  readonly route: string
+  /** The page that is fetched; `undefined` for calls that are not lists. */
+  readonly page: number | undefined
+}
 
-/** What an event says beyond the call it belongs to. */
-export type Happening<E = ClientEvent> = E extends unknown
-  ? Omit<E, 'call' | 'method' | 'path' | 'page'>
-  : never
+/** A request is about to be sent. */
+export interface RequestEvent extends EventBase {
+  readonly type: 'request'
+  /** Which attempt of the call it is, from 1. */
+  readonly attempt: number
+  /** The idempotency key; `undefined` for GET. */
+  readonly idempotencyKey: string | undefined
+}
 
-/** Tells a listener, whose own failures are nobody's business here. */
-export function tell(listener: ((event: ClientEvent) => void) | undefined, event: ClientEvent): void {
+/** A response has arrived, headers and body, whatever its status. */
+export interface ResponseEvent extends EventBase {
+  readonly type: 'response'
+  /** Which attempt of the call it is, from 1. */
+  readonly attempt: number
+  /** The HTTP status. */
+  readonly status: number
+  /** The response headers. */
+  readonly headers: Headers
+  /** The `x-request-id` or `request-id` header. Not specified. */
+  readonly requestId: string | undefined
+  /** Duration of this attempt, in milliseconds. */
+  readonly durationMs: number
+}
+
+/** An attempt failed and is retried after a delay. */
+export interface RetryEvent extends EventBase {
+  readonly type: 'retry'
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  /** The delay before the next attempt, in milliseconds. */
+  readonly delayMs: number
+  /** Why the attempt failed. */
+  readonly error: AnyApiError
+}
+
+/** A call has failed. The last event of every call that rejects; misuse emits no events. */
+export interface FailureEvent extends EventBase {
+  readonly type: 'failure'
+  /** Number of attempts of the call. */
+  readonly attempt: number
+  /** Duration of the whole call, in milliseconds. */
+  readonly durationMs: number
+  /** What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. */
+  readonly error: unknown
+}
+
+/** A list changed, or contradicted itself, while it was iterated. */
+export interface DriftEvent extends EventBase {
+  readonly type: 'drift'
+  /**
+   * What changed, and so what `before` and `after` are:
+   * - `total`: `totalItems` before and after
+   * - `duplicate`: the two pages on which one item appeared
+   * - `missing`: the total, and the number of items received
+   * - `repaired`: the first page that was fetched again, and the number of items that this recovered
+   */
+  readonly change: 'total' | 'duplicate' | 'missing' | 'repaired'
+  /** See `change`. */
+  readonly before: number
+  /** See `change`. */
+  readonly after: number
+}
+
+/** What `onEvent` is called with; `type` narrows it. See {@link ClientOptions.onEvent}. */
+export type ClientEvent = RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent
+
+/** An event without what it shares with all events of its call. */
+export type EventDetails<E = ClientEvent> = E extends unknown ? Omit<E, keyof EventBase> : never
+
+/** Calls a listener. What it throws or rejects with is swallowed: observing a call must not break it. */
+export function emit(listener: ((event: ClientEvent) => void) | undefined, event: ClientEvent): void {
   try {
-    // It may be an async function: what it rejects with is swallowed, too.
     const result: unknown = listener?.(event)
     if (result !== undefined) Promise.resolve(result).catch(() => {})
   } catch {
-    // Observing a call must not break it.
+    // See above.
   }
 }

@@ -9,17 +9,26 @@ export {
   ApiError,
   ConnectionError,
   HttpError,
+  InvalidResponseError,
   type Issue,
   isApiError,
   PaginationError,
-  ResponseError,
   TimeoutError,
 } from './errors.js'
-export type { ClientEvent } from './events.js'
-export type { List, ListOptions, ListParams, Page } from './list.js'
-export type { ClientOptions, Defaults, Fetch } from './options.js'
-export type { Query, QueryValue } from './path.js'
-export type { CallOptions, Method, Result, WriteOptions } from './request.js'
+export type {
+  ClientEvent,
+  DriftEvent,
+  EventBase,
+  FailureEvent,
+  RequestEvent,
+  ResponseEvent,
+  RetryEvent,
+} from './events.js'
+export type { HttpMethod, RequestOptions, Result, WriteOptions } from './http/request.js'
+export type { Query, QueryValue } from './internal/url.js'
+export type { ClientOptions, CommonOptions, Fetch, FetchInit, FetchResponse } from './options.js'
+export type { List, ListOptions, ListParams } from './pagination/list.js'
+export type { Page, PageJson } from './pagination/page.js'
 export type { Transaction, Transactions } from './resources/transactions.js'
 export type { VirtualAccountRef, VirtualAccounts } from './resources/virtual-accounts.js'
-export type { Output, Schema } from './schema.js'
+export type { Schema, SchemaOutput } from './schema.js'

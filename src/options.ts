@@ -1,115 +1,187 @@
 import type { ClientEvent } from './events.js'
-import { checkPath } from './path.js'
+import type { ApiKeyOption } from './internal/api-key.js'
+import { describe } from './internal/describe.js'
+import { normalizeHeaders } from './internal/headers.js'
+import { type BaseUrl, parseBaseUrl } from './internal/url.js'
+import {
+  assertBoolean,
+  assertDuration,
+  assertFunction,
+  assertInteger,
+  assertKnownNames,
+} from './internal/validate.js'
 
-/** How the client asks: `fetch`, called with a URL string and a plain init. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+/**
+ * A `fetch` function, such as the global one or undici's. It is called with a URL string and a plain init object, never with
+ * a `Request`.
+ */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
-/** Settable on the client and again on each call. */
-export interface Defaults {
+/** What {@link Fetch} is called with. It is assignable to every library's `RequestInit`. */
+export interface FetchInit {
+  /** The HTTP method, in capitals. */
+  readonly method: string
+  /** All headers, `Api-Key` included, by lower-case name. */
+  readonly headers: Record<string, string>
+  /** JSON. */
+  readonly body?: string
+  /** Aborts when the call is cancelled or the attempt times out. */
+  readonly signal: AbortSignal
+  /** Redirects are not followed. */
+  readonly redirect: 'manual'
+  /** Left out where the runtime rejects it. */
+  readonly cache?: 'no-store'
+}
+
+/** What {@link Fetch} resolves with: a `Response` of any library. */
+export interface FetchResponse {
+  /** The HTTP status. */
+  readonly status: number
+  /** The response headers: `Headers`, or what `new Headers()` accepts. */
+  readonly headers: { get(name: string): string | null }
+  /** A stream of bytes, null for no body. Where it is `undefined`, `arrayBuffer()` is called. */
+  readonly body?: unknown
+  /** The whole body. */
+  arrayBuffer(): Promise<ArrayBuffer>
+}
+
+/** Options of the client that each call can override. */
+export interface CommonOptions {
   /**
-   * For one attempt, headers and body, in milliseconds.
+   * Time limit for one attempt, headers and body, in milliseconds.
    * @defaultValue 60_000
    */
   timeout?: number | undefined
   /**
-   * For the whole call, attempts and the waits between them, in milliseconds; on a walk, for each page.
+   * Time limit for the whole call, with all attempts and the delays between them, in milliseconds. When iterating a list, it
+   * applies to each page.
    * @defaultValue 180_000
    */
   totalTimeout?: number | undefined
   /**
-   * How often a call is tried again after the first attempt. 0 turns it off.
+   * Number of retries after the first attempt. 0 turns retries off.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
   /**
-   * More headers, merged over the defaults, whatever the case of their names. `Api-Key` (unless `apiKey` is null),
-   * `Idempotency-Key` and, on writes, another `Content-Type` are refused: there are options for them.
+   * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
+   * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null), `Idempotency-Key` and, on writes, another
+   * `Content-Type` are a `TypeError`: use the options for them.
    */
   headers?: RequestInit['headers'] | undefined
   /**
-   * How many pages a walk may have in flight at most. 1: one at a time.
+   * Number of pages that are fetched in parallel at most while a list is iterated. 1 fetches one page at a time.
    * @defaultValue 4
    */
   concurrency?: number | undefined
 }
 
-/** What a {@link Client} is made of. Only `baseUrl` and `apiKey` are required. */
-export interface ClientOptions extends Defaults {
+/** Options of the {@link Client}. Only `baseUrl` and `apiKey` are required. */
+export interface ClientOptions extends CommonOptions {
   /**
-   * Where the service is: an absolute https URL, which may have a path; http on loopback only, unless
-   * `allowInsecureHttp`. Or a path ('/api'), resolved against `location` at each call, in whatever scheme the page has.
+   * Root of the API. A path in it, such as `/v1`, is kept.
+   *
+   * An absolute https URL; http on loopback only, unless `allowInsecureHttp`. Or a path (`/api`), which is resolved against
+   * the page's `location` at each call, in whatever scheme the page has.
    */
   baseUrl: string | URL
-  /** A key, a function giving one (asked before every attempt), or null: none is sent (a proxy adds it). */
-  apiKey: string | null | (() => string | Promise<string>)
+  /** API key: a string, a function that returns one and is called before every attempt, or `null` to send none. */
+  apiKey: ApiKeyOption
   /**
-   * Allows plain http beyond loopback: whoever is on the way can then read the key.
+   * Allows plain http beyond loopback. Anyone on the network can then read the API key.
    * @defaultValue false
    */
   allowInsecureHttp?: boolean | undefined
   /**
-   * The longest answer that is read, in bytes, counted after decompression.
+   * Maximum size of a response body in bytes, counted after decompression. A larger one is an `InvalidResponseError`.
    * @defaultValue 10_485_760 (10 MiB)
    */
   maxResponseBytes?: number | undefined
   /**
-   * Asks instead of the global `fetch`, which is otherwise looked up at each call, so that patches made later are seen.
-   * Never called with a Request.
+   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect.
    */
   fetch?: Fetch | undefined
   /**
-   * Told what happens, for logs, metrics and traces. Never sees the key. What it throws or rejects with is swallowed.
+   * Listener for logs, metrics and traces. Events never contain the API key. What the listener throws or rejects with is
+   * swallowed.
    */
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
 
-/** `Defaults` with every choice made; the headers as one plain record of lower-case names. */
-export interface Settings {
+/** The common options with defaults applied. */
+export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly concurrency: number
-  /** No key is sent by `apiKey`: one may stand in `headers`. */
+  /** `apiKey` is null, so that `headers` may set Api-Key. */
   readonly isKeyless: boolean
 }
 
-const initialSettings: Settings = {
-  timeout: 60_000,
-  totalTimeout: 180_000,
-  maxRetries: 2,
-  headers: { accept: 'application/json' },
-  concurrency: 4,
-  isKeyless: false,
+/** The options of a client, checked and with defaults applied, except for `apiKey`. */
+export interface ClientConfig {
+  readonly baseUrl: BaseUrl
+  readonly maxResponseBytes: number
+  readonly fetch: Fetch | undefined
+  readonly onEvent: ((event: ClientEvent) => void) | undefined
+  readonly settings: CallSettings
+}
+
+/** Names of the options that a call can override. */
+export const commonOptionNames: readonly string[] = ['timeout', 'totalTimeout', 'maxRetries', 'headers']
+
+/** Names of the options that only a client has. */
+export const clientOnlyNames: readonly string[] = [
+  'baseUrl',
+  'apiKey',
+  'allowInsecureHttp',
+  'maxResponseBytes',
+  'fetch',
+  'onEvent',
+]
+
+const knownClientOptions = {
+  title: 'Client options',
+  names: [...clientOnlyNames, ...commonOptionNames, 'concurrency'],
+  elsewhere: (name: string) =>
+    ['signal', 'schema', 'idempotencyKey', 'body', 'limit', 'page', 'verified'].includes(name)
+      ? 'pass it to each call, not to the client'
+      : undefined,
+}
+
+/** Throws unless the value is an object of client options. */
+export function assertClientOptions(options: unknown): asserts options is ClientOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(
+      `options: expected an object with at least baseUrl and apiKey, got ${describe(options)}`,
+    )
+  }
+  assertKnownNames('options', options, knownClientOptions)
 }
 
 const tenMebibytes = 10 * 1024 * 1024
 
-/** What a client is after its options were checked. */
-export interface Configuration {
-  /** Without a slash at its end. */
-  readonly baseUrl: string
-  /** To be resolved against the page's location. */
-  readonly isRelative: boolean
-  readonly maxResponseBytes: number
-  readonly fetch: Fetch | undefined
-  readonly onEvent: ((event: ClientEvent) => void) | undefined
-  readonly settings: Settings
-}
-
-/** Checks the options of a client but for `apiKey`. */
-export function configure(options: ClientOptions): Configuration {
-  const { allowInsecureHttp, maxResponseBytes = tenMebibytes, fetch, onEvent } = options
-  if (allowInsecureHttp !== undefined && typeof allowInsecureHttp !== 'boolean') {
-    throw new TypeError('allowInsecureHttp: expected true or false')
+/** Checks all options of a client except `apiKey`, and applies the defaults. */
+export function resolveClientOptions(options: ClientOptions): ClientConfig {
+  const { allowInsecureHttp = false, maxResponseBytes = tenMebibytes, fetch, onEvent } = options
+  assertBoolean('allowInsecureHttp', allowInsecureHttp)
+  assertInteger('maxResponseBytes', maxResponseBytes, 1)
+  if (fetch !== undefined) assertFunction('fetch', fetch)
+  if (onEvent !== undefined) assertFunction('onEvent', onEvent)
+  const defaults: CallSettings = {
+    timeout: 60_000,
+    totalTimeout: 180_000,
+    maxRetries: 2,
+    headers: { accept: 'application/json' },
+    concurrency: 4,
+    isKeyless: options.apiKey === null,
   }
-  checkWhole('maxResponseBytes', maxResponseBytes, 1)
-  checkFunction('fetch', fetch)
-  checkFunction('onEvent', onEvent)
-  const settings = override({ ...initialSettings, isKeyless: options.apiKey === null }, options)
-  refuseContentType(settings)
+  const settings = mergeSettings(defaults, options)
+  assertJsonContentType(settings)
   return {
-    ...checkBaseUrl(options.baseUrl, allowInsecureHttp ?? false),
+    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
     maxResponseBytes,
     fetch,
     onEvent,
@@ -117,13 +189,13 @@ export function configure(options: ClientOptions): Configuration {
   }
 }
 
-/** The settings with those replaced that are given; headers are merged. */
-export function override(settings: Settings, given: Defaults): Settings {
+/** The settings with the given options replaced, and headers merged. */
+export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
   const { timeout, totalTimeout, maxRetries, headers, concurrency } = given
-  checkDuration('timeout', timeout)
-  checkDuration('totalTimeout', totalTimeout)
-  if (maxRetries !== undefined) checkWhole('maxRetries', maxRetries, 0)
-  if (concurrency !== undefined) checkWhole('concurrency', concurrency, 1)
+  if (timeout !== undefined) assertDuration('timeout', timeout)
+  if (totalTimeout !== undefined) assertDuration('totalTimeout', totalTimeout)
+  if (maxRetries !== undefined) assertInteger('maxRetries', maxRetries, 0)
+  if (concurrency !== undefined) assertInteger('concurrency', concurrency, 1)
   return {
     timeout: timeout ?? settings.timeout,
     totalTimeout: totalTimeout ?? settings.totalTimeout,
@@ -134,131 +206,21 @@ export function override(settings: Settings, given: Defaults): Settings {
   }
 }
 
-function checkBaseUrl(
-  baseUrl: unknown,
-  allowInsecureHttp: boolean,
-): Pick<Configuration, 'baseUrl' | 'isRelative'> {
-  const expected =
-    'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), as a string or URL'
-  if (typeof baseUrl === 'string' && baseUrl.startsWith('/')) {
-    checkPath('baseUrl', baseUrl)
-    return { baseUrl: withoutSlash(baseUrl), isRelative: true }
+function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {
+  const headers = normalizeHeaders(given)
+  if ('api-key' in headers && !settings.isKeyless) {
+    throw new TypeError('headers: "Api-Key" is set by the client option apiKey')
   }
-  // Not by instanceof: under Jest a URL may be of another realm.
-  const text: unknown = typeof baseUrl === 'string' ? baseUrl : (Object(baseUrl) as Partial<URL>).href
-  if (typeof text !== 'string' || !URL.canParse(text)) throw new TypeError(expected)
-  const url = new URL(text)
-  if (url.username || url.password)
-    throw new TypeError('baseUrl: expected no user and password in it (use apiKey)')
-  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl: expected no query and no fragment')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError(expected)
-  if (url.protocol === 'http:' && !allowInsecureHttp && !isLoopback(url.hostname)) {
-    throw new TypeError(
-      'baseUrl: expected https: over http the API key can be read on the way (allowInsecureHttp: true allows it)',
-    )
-  }
-  return { baseUrl: withoutSlash(url.href), isRelative: false }
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '')
-}
-
-/** The URL parser has already written every form of an IPv4 address as four decimals. */
-function isLoopback(host: string): boolean {
-  return (
-    host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
-  )
-}
-
-/** The base for one call. */
-export function resolveBaseUrl({ baseUrl, isRelative }: Configuration): string {
-  if (!isRelative) return baseUrl
-  const page: string = globalThis.location?.href ?? ''
-  if (!/^https?:/.test(page)) {
-    throw new TypeError(
-      `baseUrl: expected an absolute URL, as there is no page here that "${baseUrl}/" could belong to`,
-    )
-  }
-  return new URL(page).origin + baseUrl
-}
-
-/** Names differing in case are one, as `plainHeaders` has seen to. */
-function mergeHeaders(settings: Settings, given: NonNullable<Defaults['headers']>): Settings['headers'] {
-  const headers = plainHeaders(given)
-  if ('api-key' in headers && !settings.isKeyless)
-    throw new TypeError('headers: "Api-Key" is set by the option apiKey')
   if ('idempotency-key' in headers) {
     throw new TypeError('headers: "Idempotency-Key" is set by the option idempotencyKey of a call')
   }
   return { ...settings.headers, ...headers }
 }
 
-/** As one plain record of lower-case names, which any fetch takes. */
-export function plainHeaders(given: unknown): Record<string, string> {
-  const problem = new TypeError(
-    'headers: expected Headers, an array of [name, value] or an object, each value a string that can be sent as a header',
-  )
-  if (typeof given !== 'object' || given === null) throw problem
-  const pairs = Symbol.iterator in given ? [...(given as Iterable<unknown>)] : Object.entries(given)
-  const checked = new Headers()
-  for (const pair of pairs) {
-    const [name, value, ...more] = Array.isArray(pair) ? (pair as unknown[]) : []
-    if (more.length > 0 || typeof name !== 'string' || typeof value !== 'string') throw problem
-    try {
-      checked.append(name, value)
-    } catch {
-      // The runtime's own message would show the value.
-      throw problem
-    }
-  }
-  return Object.fromEntries(checked)
-}
-
-/** On writes the body is JSON, and the header says so. */
-export function refuseContentType({ headers }: Pick<Settings, 'headers'>): void {
+/** Throws for a write with another Content-Type than JSON. */
+export function assertJsonContentType({ headers }: CallSettings): void {
   const type = headers['content-type']
   if (type !== undefined && type.toLowerCase() !== 'application/json') {
-    throw new TypeError('headers: a write is sent as "Content-Type: application/json"; expected no other')
-  }
-}
-
-// Timers take no longer wait, and fire at once when given one.
-const longestTimer = 2 ** 31 - 1
-
-function checkDuration(name: string, value: unknown): void {
-  if (value === undefined) return
-  if (typeof value !== 'number' || !(value > 0 && value <= longestTimer)) {
-    throw new TypeError(`${name}: expected milliseconds, more than 0 and at most ${longestTimer}`)
-  }
-}
-
-/** Refuses what is not a whole number of at least `least`. */
-export function checkWhole(name: string, value: unknown, least: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < least) {
-    throw new TypeError(`${name}: expected a whole number of at least ${least}`)
-  }
-}
-
-/** Refuses what is given and no function. */
-export function checkFunction(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name}: expected a function`)
-}
-
-/** Refuses options that are no object; none are an empty one. */
-export function checkObject<T extends object>(name: string, value: T | undefined): T | Record<string, never> {
-  if (value === undefined) return {}
-  // What is iterated holds its names elsewhere: a URLSearchParams would be taken for an empty object.
-  if (typeof value !== 'object' || value === null || Symbol.iterator in value) {
-    throw new TypeError(`${name}: expected a plain object`)
-  }
-  return value
-}
-
-/** Refuses what is given and no AbortSignal. */
-export function checkSignal(signal: unknown): void {
-  const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>
-  if (signal !== undefined && (typeof aborted !== 'boolean' || typeof addEventListener !== 'function')) {
-    throw new TypeError('signal: expected an AbortSignal')
+    throw new TypeError('headers: writes are sent with "Content-Type: application/json", expected no other')
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createClient, failureOf } from './service.ts'
+import { createClient, rejectionOf } from './service.ts'
 
 // Not in a browser, whose location cannot be replaced.
 describe('a baseUrl that is a path', () => {
@@ -8,7 +8,7 @@ describe('a baseUrl that is a path', () => {
     const client = createClient({ baseUrl: '/api/', fetch })
     for (const href of ['http://shop.example/cart', 'https://shop.example/']) {
       vi.stubGlobal('location', { href })
-      await failureOf(client.transactions.list())
+      await rejectionOf(client.transactions.list())
     }
     vi.unstubAllGlobals()
     expect(fetch.mock.calls.map(([url]) => url)).toEqual([
@@ -19,15 +19,15 @@ describe('a baseUrl that is a path', () => {
 
   test.each([
     ['no page', undefined],
-    ['a page of no server', { href: 'file:///index.html' }],
-    ['a page that only names one', { href: 'blob:https://shop.example/1' }],
-  ])('is a TypeError of the call where there is %s', async (_name, location) => {
+    ['a page from a file', { href: 'file:///index.html' }],
+    ['a page from a blob', { href: 'blob:https://shop.example/1' }],
+  ])('makes calls reject with a TypeError if there is %s', async (_name, location) => {
     vi.stubGlobal('location', location)
-    const error = await failureOf(createClient({ baseUrl: '/api' }).transactions.list())
+    const error = await rejectionOf(createClient({ baseUrl: '/api' }).transactions.list())
     vi.unstubAllGlobals()
     expect(error).toEqual(
       new TypeError(
-        'baseUrl: expected an absolute URL, as there is no page here that "/api/" could belong to',
+        'baseUrl: expected an absolute URL: there is no page here that "/api/" could be resolved against',
       ),
     )
   })

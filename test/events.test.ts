@@ -1,30 +1,103 @@
-import { describe, expect, test, vi } from 'vitest'
-import { account, answerWithPage, createClient, createObservedClient, failureOf, service } from './service.ts'
+import { isApiError } from 'virtual-accounts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  account,
+  createClient,
+  createObservedClient,
+  rejectionOf,
+  respondWithPage,
+  service,
+} from './service.ts'
 
-const answer503 = () => service.fail({ with: () => new Response(null, { status: 503 }) })
+const respond503 = () => service.fail({ with: () => new Response(null, { status: 503 }) })
 
 describe('a listener', () => {
-  test('is told of the request and of its answer', async () => {
+  test('is called for the request and for its response', async () => {
     const { client, events } = createObservedClient()
     const { idempotencyKey } = await client.virtualAccounts.deactivate(account)
 
-    const call = events[0]?.call
-    const about = {
-      call,
+    const callId = events[0]?.callId
+    const base = {
+      callId,
       method: 'POST',
+      url: `${service.baseUrl}/customers/c1/virtual_accounts/v1/deactivate`,
       path: '/customers/c1/virtual_accounts/v1/deactivate',
+      route: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate',
       page: undefined,
     }
-    expect(call).toEqual(expect.any(String))
+    expect(callId).toEqual(expect.any(String))
     expect(events).toEqual([
-      { ...about, type: 'request', attempt: 1, idempotencyKey },
-      { ...about, type: 'response', attempt: 1, status: 200, durationMs: expect.any(Number) },
+      { ...base, type: 'request', attempt: 1, idempotencyKey },
+      {
+        ...base,
+        type: 'response',
+        attempt: 1,
+        status: 200,
+        headers: expect.any(Headers),
+        requestId: undefined,
+        durationMs: expect.any(Number),
+      },
     ])
   })
 
-  test('is told of a retry: which attempt failed, with what, and how long the wait is', async () => {
+  test('gets the full URL of a list, query included, and its path as the route', async () => {
+    service.serveList('/refunds', [])
+    const schema = {
+      '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+    } as const
+    const { client, events } = createObservedClient()
+    await client.transactions.list({ page: 2, limit: 10, query: { currency: 'AED' } })
+    await client.list('/refunds', {}, { schema })
+    await client.request('GET', '/refunds', { query: { limit: 3 } })
+    const { baseUrl } = service
+    expect(
+      events.filter(({ type }) => type === 'request').map(({ url, path, route }) => [url, path, route]),
+    ).toEqual([
+      [`${baseUrl}/transactions?page=2&limit=10&currency=AED`, '/transactions', '/transactions'],
+      [`${baseUrl}/refunds?page=1`, '/refunds', '/refunds'],
+      [`${baseUrl}/refunds?limit=3`, '/refunds', '/refunds'],
+    ])
+  })
+
+  test('gets the headers and the request id of every response, whatever its status', async () => {
+    const { client, events } = createObservedClient({ maxRetries: 0 })
+    service.fail({
+      with: () => new Response(null, { status: 503, headers: { 'X-Request-Id': 'r1', 'X-Node': 'a' } }),
+    })
+    service.fail({ with: () => new Response('{}', { headers: { 'Request-Id': 'r2', 'X-Node': 'b' } }) })
+    await rejectionOf(client.request('GET', '/a'))
+    await client.request('GET', '/a')
+    const responses = events.filter(event => event.type === 'response')
+    expect(responses.map(({ headers, requestId }) => [headers.get('x-node'), requestId])).toEqual([
+      ['a', 'r1'],
+      ['b', 'r2'],
+    ])
+  })
+
+  test('never gets the API key: not in URLs, paths, header names or values, nor in request ids', async () => {
+    const apiKey = 'key_that_is_echoed'
+    const headers = { 'X-Request-Id': `of ${apiKey}`, 'X-Echo': apiKey, [`X-${apiKey}`]: '1' }
+    const fetch = async () => new Response('{}', { headers })
+    const { client, events } = createObservedClient({ apiKey, fetch })
+    await client.request('GET', `/keys/${apiKey}`, { query: { [apiKey]: apiKey } })
+
+    const [request, response] = events
+    expect(request).toMatchObject({
+      url: `${service.baseUrl}/keys/[api key]?[api key]=[api key]`,
+      path: '/keys/[api key]',
+      route: '/keys/[api key]',
+    })
+    if (response?.type !== 'response') throw new Error('expected a response event')
+    expect(response.requestId).toBe('of [api key]')
+    expect([...response.headers].filter(([name]) => name !== 'content-type')).toEqual([
+      ['x-echo', '[api key]'],
+      ['x-request-id', 'of [api key]'],
+    ])
+  })
+
+  test('is called for a retry: which attempt failed, with which error, and the delay', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
-    answer503()
+    respond503()
     const { client, events } = createObservedClient()
     await client.transactions.list({ page: 2 })
 
@@ -36,13 +109,13 @@ describe('a listener', () => {
       error: { kind: 'http', status: 503 },
     })
     expect(events[3]).toMatchObject({ attempt: 2, page: 2, idempotencyKey: undefined })
-    expect(new Set(events.map(({ call }) => call)).size).toBe(1)
+    expect(new Set(events.map(({ callId }) => callId)).size).toBe(1)
   })
 
-  test('is told last of the failure of every call that rejects', async () => {
-    answer503()
+  test('is called last for the failure of every call that rejects', async () => {
+    respond503()
     const { client, events } = createObservedClient({ maxRetries: 0 })
-    const error = await failureOf(client.transactions.list())
+    const error = await rejectionOf(client.transactions.list())
     expect(events.at(-1)).toMatchObject({
       type: 'failure',
       attempt: 1,
@@ -50,39 +123,39 @@ describe('a listener', () => {
       durationMs: expect.any(Number),
     })
 
-    answerWithPage('7')
-    const misfit = await failureOf(client.transactions.list())
-    expect(events.at(-1)).toMatchObject({ type: 'failure', attempt: 1, error: misfit })
+    respondWithPage('7')
+    const invalid = await rejectionOf(client.transactions.list())
+    expect(events.at(-1)).toMatchObject({ type: 'failure', attempt: 1, error: invalid })
 
     const controller = new AbortController()
     service.fail({ with: 'hang' })
-    const hanging = failureOf(client.transactions.list({}, { signal: controller.signal }))
+    const hanging = rejectionOf(client.transactions.list({}, { signal: controller.signal }))
     controller.abort('enough')
     expect(await hanging).toBe('enough')
     expect(events.at(-1)).toMatchObject({ type: 'failure', error: 'enough' })
   })
 
-  test('is told of a next page that is refused', async () => {
+  test('is called for the failure of nextPage, too', async () => {
     const { client, events } = createObservedClient()
     const page = await client.transactions.list({ limit: 10 })
-    answerWithPage('', '"page":2,"totalItems":5,"limit":5')
-    const error = await failureOf(page.nextPage())
+    respondWithPage('', '"page":2,"totalItems":5,"limit":5')
+    const error = await rejectionOf(page.nextPage())
     expect(events.at(-1)).toMatchObject({ type: 'failure', page: 2, error })
   })
 
-  test('is told nothing of misuse', async () => {
+  test('is not called for misuse', async () => {
     const { client, events } = createObservedClient()
-    await failureOf(client.virtualAccounts.deactivate({ ...account, customerId: '' }))
+    await rejectionOf(client.virtualAccounts.deactivate({ ...account, customerId: '' }))
     expect(() => client.transactions.list({ page: 0 })).toThrow()
     expect(events).toEqual([])
   })
 
-  test('gets a call of its own for each page of a walk', async () => {
+  test('sees a call of its own for each page when a list is iterated', async () => {
     const { client, events } = createObservedClient()
     for await (const _ of client.transactions.list({ limit: 10 }));
     const pages = events.filter(({ type }) => type === 'request').map(({ page }) => page)
     expect(pages).toEqual([1, 2, 3])
-    expect(new Set(events.map(({ call }) => call)).size).toBe(3)
+    expect(new Set(events.map(({ callId }) => callId)).size).toBe(3)
   })
 
   test.each([
@@ -98,65 +171,112 @@ describe('a listener', () => {
         throw new Error('listener')
       },
     ],
-  ])('that %s does no harm', async (_what, onEvent) => {
+  ])('that %s does not affect the call', async (_what, onEvent) => {
     const { status } = await createClient({ onEvent }).virtualAccounts.deactivate(account)
     expect(status).toBe(200)
   })
 })
 
-describe('a failure says which call, what was found, and what to do', () => {
+describe('the message of a failure says which call, what happened, how often, and what to do', () => {
   const deactivate = (options?: object) =>
     createClient({ maxRetries: 0, ...options }).virtualAccounts.deactivate(account)
   const call = 'POST /customers/c1/virtual_accounts/v1/deactivate'
-  const applied = 'It may have been applied: repeat it with the same idempotencyKey.'
+  const applied = 'The request may have been applied: retry with the same idempotencyKey.'
+  const redirect = 'Set baseUrl to the address that responds itself.'
+  const seeBody = 'If the service gave a reason, it is in error.body.'
+  const reason = 'If it gave a reason, it is in error.body.'
 
   test.each([
-    [400, `the service answered 400 (1 attempt). The service's reason, if it gave one, is in error.body.`],
-    [401, 'the service answered 401 (1 attempt). Check apiKey, and that it belongs to this baseUrl.'],
-    [404, 'the service answered 404 (1 attempt). Check the ids and the path of baseUrl.'],
-    [
-      302,
-      'the service answered 302 (1 attempt). Redirects are not followed: set baseUrl to where the service answers itself.',
-    ],
-    [500, `the service answered 500 (1 attempt). ${applied} The service is in trouble: try again later.`],
-  ])('%i', async (status, message) => {
+    [400, `HTTP 400 (1 attempt). ${seeBody}`],
+    [401, 'HTTP 401 (1 attempt). Check apiKey, and that it belongs to this baseUrl.'],
+    [403, 'HTTP 403 (1 attempt). Check apiKey, and that it belongs to this baseUrl.'],
+    [404, 'HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.'],
+    [409, `HTTP 409 (1 attempt). ${seeBody}`],
+    [422, `HTTP 422 (1 attempt). ${seeBody}`],
+    [429, 'HTTP 429, rate limited (1 attempt). Retry later, or lower `concurrency`.'],
+    [301, `HTTP 301, a redirect, which is not followed (1 attempt). ${applied} ${redirect}`],
+    [302, `HTTP 302, a redirect, which is not followed (1 attempt). ${applied} ${redirect}`],
+    [307, `HTTP 307, a redirect, which is not followed (1 attempt). ${redirect}`],
+    [308, `HTTP 308, a redirect, which is not followed (1 attempt). ${redirect}`],
+    [500, `HTTP 500 (1 attempt). ${applied} The service failed: retry later. ${reason}`],
+    [501, `HTTP 501 (1 attempt). ${applied} The service failed: retry later. ${reason}`],
+  ])('after HTTP %i', async (status, message) => {
     const fetch = async () => new Response(null, { status })
-    expect(await failureOf(deactivate({ fetch }))).toMatchObject({ message: `${call}: ${message}`, status })
+    expect(await rejectionOf(deactivate({ fetch }))).toMatchObject({ message: `${call}: ${message}`, status })
   })
 
-  test('a lost connection', async () => {
+  test.each([
+    [
+      409,
+      `HTTP 409 (1 attempt). ${applied} A request with this key is still in progress: retry with the same key.`,
+      true,
+    ],
+    [
+      422,
+      'HTTP 422 (1 attempt). The key may have been used for another request: each write needs its own idempotencyKey. See error.body.',
+      false,
+    ],
+  ])("after HTTP %i for the caller's own idempotency key", async (status, message, outcomeUnknown) => {
+    const fetch = async () => new Response(null, { status })
+    const write = createClient({ maxRetries: 0, fetch }).virtualAccounts.deactivate(account, {
+      idempotencyKey: 'k',
+    })
+    expect(await rejectionOf(write)).toMatchObject({ message: `${call}: ${message}`, outcomeUnknown })
+  })
+
+  test.each([
+    [429, 'HTTP 429, rate limited (1 attempt). Retry after 90 s, or lower `concurrency`.'],
+    [503, 'HTTP 503 (1 attempt). Retry after 90 s.'],
+  ])('after HTTP %i with a long Retry-After, which is not waited for', async (status, message) => {
+    const fetch = async () => new Response(null, { status, headers: { 'Retry-After': '90' } })
+    const error = await rejectionOf(createClient({ fetch }).transactions.list({ page: 5 }))
+    expect(error).toMatchObject({ message: `GET /transactions (page 5): ${message}`, retryAfterMs: 90_000 })
+  })
+
+  test('after a lost connection', async () => {
     service.fail({ with: 'truncate' })
     const { fetch } = service
-    expect(await failureOf(deactivate({ fetch }))).toMatchObject({
+    expect(await rejectionOf(deactivate({ fetch }))).toMatchObject({
       name: 'ConnectionError',
-      message: `${call}: connection lost while reading the answer (1 attempt). ${applied}`,
+      message: `${call}: connection lost before the response was complete (1 attempt). ${applied}`,
       outcomeUnknown: true,
     })
     expect(service.isActive(account)).toBe(false)
   })
 
-  test('a timeout', async () => {
+  test('after a refused connection, with the code of the runtime', async () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    const fetch = async () => Promise.reject(new TypeError('fetch failed', { cause: refused }))
+    expect(await rejectionOf(deactivate({ fetch }))).toMatchObject({
+      message: `${call}: could not connect: ECONNREFUSED (1 attempt). Check baseUrl and the network.`,
+      outcomeUnknown: false,
+    })
+  })
+
+  test('after a timeout', async () => {
     service.fail({ with: 'hang' })
     const { fetch } = service
-    expect(await failureOf(deactivate({ timeout: 20, fetch }))).toMatchObject({
+    expect(await rejectionOf(deactivate({ timeout: 20, fetch }))).toMatchObject({
       name: 'TimeoutError',
-      message: `${call}: no complete answer within the timeout of 20 ms (1 attempt). ${applied} Raise timeout if it needs longer.`,
+      message: `${call}: no complete response within the timeout of 20 ms (1 attempt). ${applied} Raise \`timeout\` if the service needs longer.`,
       timeoutMs: 20,
     })
   })
 
-  test('as JSON, for logs, with all but headers', async () => {
-    const fetch = async () => Response.json({ code: 'frozen' }, { status: 422 })
-    const error = await failureOf(deactivate({ fetch }))
+  test('and its JSON, for logs, has everything except the headers', async () => {
+    const headers = { 'X-Request-Id': 'r7' }
+    const fetch = async () => Response.json({ code: 'frozen' }, { status: 422, headers })
+    const error = await rejectionOf(deactivate({ fetch }))
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: 'HttpError',
       kind: 'http',
-      message: `${call}: the service answered 422 (1 attempt). The service's reason, if it gave one, is in error.body.`,
+      message: `${call}: HTTP 422 (1 attempt). ${seeBody}`,
       method: 'POST',
       path: '/customers/c1/virtual_accounts/v1/deactivate',
       attempts: 1,
       idempotencyKey: (error as { idempotencyKey: string }).idempotencyKey,
       outcomeUnknown: false,
+      requestId: 'r7',
       status: 422,
       body: { code: 'frozen' },
     })
@@ -164,31 +284,45 @@ describe('a failure says which call, what was found, and what to do', () => {
 })
 
 describe('the cause of a ConnectionError', () => {
-  test('is what lay beneath: name, message, code and stack, down to the fourth', async () => {
+  test('has the name, message, code and stack of the original error, and of its causes down to the fourth', async () => {
     const depths = ['fifth', 'fourth', 'third', 'second', 'first']
-    const beneath = depths.reduce<Error | undefined>((cause, name) => {
+    const original = depths.reduce<Error | undefined>((cause, name) => {
       const code = name === 'second' ? 'ECONNRESET' : `not a code: ${name}`
       return Object.assign(new RangeError(name, cause && { cause }), { code })
     }, undefined)
     const fetch = async () => {
-      throw beneath
+      throw original
     }
-    const error = await failureOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+    const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
 
-    const told: string[] = []
-    let at = error as Error & { code?: string }
-    for (;;) {
-      if (!at.cause) break
-      at = at.cause as Error
-      told.push(`${at.name} ${at.message} ${at.code}`)
-      expect(at.stack).toContain(at.message)
+    const causes: string[] = []
+    let current = error as Error & { code?: string }
+    while (current.cause) {
+      current = current.cause as Error
+      causes.push(`${current.name} ${current.message} ${current.code}`)
+      expect(current.stack).toContain(current.message)
     }
-    expect(told).toEqual([
+    expect(causes).toEqual([
       'RangeError first ECONNRESET',
       'RangeError second ECONNRESET',
       'RangeError third undefined',
       'RangeError fourth undefined',
     ])
+  })
+
+  test('is { name, message, code } in the JSON of its error', async () => {
+    const reset = Object.assign(new RangeError('read'), { code: 'ECONNRESET', errno: -104 })
+    const fetch = async () => Promise.reject(reset)
+    const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({
+      name: 'ConnectionError',
+      cause: { name: 'RangeError', message: 'read', code: 'ECONNRESET' },
+    })
+    expect(JSON.parse(JSON.stringify(error)).cause).toEqual({
+      name: 'RangeError',
+      message: 'read',
+      code: 'ECONNRESET',
+    })
   })
 
   test('may be anything that was thrown', async () => {
@@ -198,35 +332,120 @@ describe('the cause of a ConnectionError', () => {
       [null, '[object Null]'],
     ]) {
       const fetch = () => Promise.reject(thrown)
-      const error = await failureOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+      const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
       expect(error).toMatchObject({ kind: 'connection', cause: { message } })
     }
   })
 })
 
-test('a timeout tells its limit in JSON, too', async () => {
+test('a TimeoutError has its limit in its JSON, too', async () => {
   const { fetch } = service
   service.fail({ with: 'hang' })
-  const error = await failureOf(createClient({ fetch, timeout: 10, maxRetries: 0 }).transactions.list())
+  const error = await rejectionOf(createClient({ fetch, timeout: 10, maxRetries: 0 }).transactions.list())
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ kind: 'timeout', method: 'GET', timeoutMs: 10 })
-  expect(String(error)).toContain('Raise timeout if it needs longer.')
+  expect(String(error)).toContain('Raise `timeout` if the service needs longer.')
 })
 
-test('an apiKey function that gives no key in time says so', async () => {
+test('the message of a TimeoutError says when it was the apiKey function that gave no key in time', async () => {
   const apiKey = () => new Promise<string>(() => {})
-  const error = await failureOf(
+  const error = await rejectionOf(
     createClient({ apiKey, timeout: 10, maxRetries: 0 }).virtualAccounts.deactivate(account),
   )
   expect(error).toMatchObject({ kind: 'timeout', outcomeUnknown: false })
-  expect(String(error)).toContain('no key from apiKey within the timeout of 10 ms')
+  expect(String(error)).toContain(
+    ': apiKey gave no key within the timeout of 10 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
+  )
 })
 
-test('a schema that never settles ends with totalTimeout', async () => {
+test('a schema that never finishes is a TimeoutError after totalTimeout', async () => {
   const schema = {
     '~standard': { version: 1, vendor: 'test', validate: () => new Promise<never>(() => {}) },
   } as const
   const call = createClient({ totalTimeout: 30 }).virtualAccounts.deactivate(account, { schema })
-  const error = await failureOf(call)
+  const error = await rejectionOf(call)
   expect(error).toMatchObject({ kind: 'timeout', timeoutMs: 30, outcomeUnknown: true })
-  expect(String(error)).toContain('no verdict of the schema within the totalTimeout of 30 ms')
+  expect(String(error)).toContain(': the schema did not finish within the totalTimeout of 30 ms (1 attempt).')
+})
+
+describe('durationMs', () => {
+  const takes = (ms: number, status: number) => () =>
+    new Promise<Response>(resolve => setTimeout(() => resolve(new Response('{}', { status })), ms))
+
+  test('is in milliseconds: of its own attempt on a response, of the whole call on a failure', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const fetch = vi.fn(takes(300, 503)).mockImplementationOnce(takes(700, 503))
+    const { client, events } = createObservedClient({ fetch, maxRetries: 1 })
+    const call = rejectionOf(client.request('GET', '/a'))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await call).toMatchObject({ status: 503, attempts: 2 })
+
+    const durations = events.map(event => ('durationMs' in event ? [event.type, event.durationMs] : []))
+    // The delay between the attempts is 250 ms; a timer of 0 ms takes 1.
+    expect(durations.filter(({ length }) => length > 0)).toEqual([
+      ['response', 700],
+      ['response', 300],
+      ['failure', expect.closeTo(1250, -1)],
+    ])
+  })
+})
+
+describe('the request id', () => {
+  const page = '{"data":[],"page":1,"totalItems":0,"limit":20}'
+  const respond = (body: string, status = 200, headers: HeadersInit = { 'X-Request-Id': 'r1' }) =>
+    createClient({ maxRetries: 0, fetch: async () => new Response(body, { status, headers }) })
+
+  test('is on pages and on results', async () => {
+    expect((await respond(page).transactions.list()).requestId).toBe('r1')
+    expect((await respond('').virtualAccounts.deactivate(account)).requestId).toBe('r1')
+    expect((await respond('{}').request('GET', '/a')).requestId).toBe('r1')
+  })
+
+  test.each<[string, Record<string, string>, string | undefined]>([
+    ['x-request-id', { 'X-Request-Id': 'a', 'Request-Id': 'b' }, 'a'],
+    ['request-id', { 'Request-Id': 'b' }, 'b'],
+    ['neither header', { 'X-Amzn-RequestId': 'c' }, undefined],
+  ])('is that of %s', async (_name, headers, requestId) => {
+    expect((await respond(page, 200, headers).transactions.list()).requestId).toBe(requestId)
+  })
+
+  test.each([
+    ['HttpError', '', 404],
+    ['InvalidResponseError', '[]', 200],
+    ['PaginationError', page.replace('"page":1', '"page":2'), 200],
+  ])('is on a %s, and in its JSON', async (name, body, status) => {
+    const error = await rejectionOf(respond(body, status).transactions.list())
+    expect(error).toMatchObject({ name, requestId: 'r1' })
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ name, requestId: 'r1' })
+  })
+
+  test('is that of the last response if the last attempt got none', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const lost = async () => Promise.reject(new TypeError('fetch failed'))
+    const fetch = vi
+      .fn<() => Promise<Response>>(lost)
+      .mockResolvedValueOnce(new Response('', { status: 503, headers: { 'X-Request-Id': 'r1' } }))
+    const error = await rejectionOf(createClient({ fetch, maxRetries: 1 }).transactions.list())
+    expect(error).toMatchObject({ kind: 'connection', requestId: 'r1' })
+  })
+
+  test('is undefined on an error of a call that got no response', async () => {
+    const fetch = async () => Promise.reject(new TypeError('fetch failed'))
+    const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+    expect(isApiError(error) && 'requestId' in error && error.requestId).toBe(undefined)
+  })
+
+  test('is redacted where the service echoes the API key in it', async () => {
+    const client = respond(page, 200, { 'X-Request-Id': service.apiKey }).withOptions({
+      apiKey: service.apiKey,
+    })
+    expect(
+      await rejectionOf(respond('', 404, { 'X-Request-Id': service.apiKey }).transactions.list()),
+    ).toMatchObject({
+      requestId: '[api key]',
+    })
+    // The data of a success is never rewritten.
+    expect((await client.transactions.list()).requestId).toBe(service.apiKey)
+  })
 })

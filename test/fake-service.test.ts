@@ -4,13 +4,17 @@ import {
   type Fault,
   sampleTransactions,
 } from 'virtual-accounts/testing'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+// Latencies take no real time.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }))
+afterEach(() => void vi.useRealTimers())
 
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 const deactivate = '/customers/c1/virtual_accounts/v1/deactivate'
 const reactivate = '/customers/c1/virtual_accounts/v1/reactivate'
 
-/** Asks for a path below the service's base URL, with the right key. */
+/** Gets a path below the base URL of the service, with the right API key. */
 function get(service: FakeService, path: string, init?: RequestInit): Promise<Response> {
   return service.fetch(service.baseUrl + path, { headers: { 'Api-Key': service.apiKey }, ...init })
 }
@@ -28,14 +32,22 @@ function requestFor(service: FakeService, path: string, init?: RequestInit): Req
   return new Request(service.baseUrl + path, { headers: { 'Api-Key': service.apiKey }, ...init })
 }
 
-/** What a promise rejects with, or a failure of the test. */
-async function rejection(promise: Promise<unknown>): Promise<unknown> {
+/** What a promise rejects with. */
+async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise
   } catch (error) {
     return error
   }
-  throw new Error('it did not reject')
+  throw new Error('expected a rejection')
+}
+
+/** How long a promise takes, in virtual milliseconds. */
+async function durationOf(promise: Promise<unknown>): Promise<number> {
+  const start = Date.now()
+  const duration = promise.then(() => Date.now() - start)
+  await vi.advanceTimersByTimeAsync(100_000)
+  return duration
 }
 
 async function errorBody(response: Response) {
@@ -62,13 +74,13 @@ describe('a list', () => {
     })
   })
 
-  test('is empty when no transactions were given', async () => {
+  test('is empty without transactions', async () => {
     const response = await get(new FakeService(), '/transactions')
 
     expect(await response.json()).toEqual({ data: [], page: 1, totalItems: 0, limit: 20 })
   })
 
-  test('begins with page 1 and pages of 20 when nothing is asked for', async () => {
+  test('begins with page 1, in pages of 20, if the query says nothing else', async () => {
     const service = new FakeService({ transactions: sampleTransactions(25) })
 
     const body = await (await get(service, '/transactions')).json()
@@ -77,7 +89,7 @@ describe('a list', () => {
     expect(body.data).toHaveLength(20)
   })
 
-  test('lowers a limit over the maximum, and echoes the lowered one', async () => {
+  test('lowers a limit over the maximum, and says so in the response', async () => {
     const service = new FakeService({ transactions: sampleTransactions(250) })
 
     const body = await (await get(service, '/transactions?limit=1000')).json()
@@ -86,14 +98,14 @@ describe('a list', () => {
     expect(body.data).toHaveLength(100)
   })
 
-  test('pages by the limits the fake was given', async () => {
+  test('pages by the limits of its options', async () => {
     const service = new FakeService({ transactions: sampleTransactions(50), defaultLimit: 7, maxLimit: 9 })
 
     expect((await (await get(service, '/transactions')).json()).limit).toBe(7)
     expect((await (await get(service, '/transactions?limit=10')).json()).limit).toBe(9)
   })
 
-  test('never has a page longer than the maximum, not even by default', async () => {
+  test('never has a page over the maximum, not even by default', async () => {
     const service = new FakeService({ maxLimit: 5 })
 
     expect((await (await get(service, '/transactions')).json()).limit).toBe(5)
@@ -130,7 +142,7 @@ describe('a list', () => {
     'limit=2.5',
     'limit=',
     'limit=all',
-  ])('refuses %s with 400', async query => {
+  ])('rejects %s with 400', async query => {
     const response = await get(new FakeService(), `/transactions?${query}`)
 
     expect(response.status).toBe(400)
@@ -149,15 +161,16 @@ describe('a list', () => {
   })
 
   test('shows the transactions as they were when the request arrived', async () => {
-    const service = new FakeService({ transactions: sampleTransactions(3), latency: 5 })
+    const service = new FakeService({ transactions: sampleTransactions(3), latency: 5_000 })
 
-    const answer = get(service, '/transactions')
+    const response = get(service, '/transactions')
     service.transactions.length = 0
 
-    expect((await (await answer).json()).totalItems).toBe(3)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect((await (await response).json()).totalItems).toBe(3)
   })
 
-  test('can be served at another path, and is paged alike', async () => {
+  test('can be served at another path, paged in the same way', async () => {
     const service = new FakeService()
     const customers = [{ id: 'c1' }, { id: 'c2' }, { id: 'c3' }]
     service.serveList('/customers', customers)
@@ -170,7 +183,7 @@ describe('a list', () => {
     expect((await get(service, '/customers?page=0')).status).toBe(400)
   })
 
-  test('at a path with special characters is found where a URL puts them', async () => {
+  test('is found at a path with special characters, encoded or not', async () => {
     const service = new FakeService()
     service.serveList('/customers/café/notes', ['a'])
 
@@ -185,19 +198,31 @@ describe('a list', () => {
     },
   )
 
-  test('is made of an array', () => {
+  test('at a wrong path is rejected with what was got', () => {
+    const { serveList } = FakeService.prototype
+    const serve = (path: unknown) => () => serveList.call(new FakeService(), path as string, [])
+    const expected =
+      'path: expected the path after baseUrl, which starts with one "/" and has no query and no fragment'
+    expect(serve('refunds')).toThrow(new TypeError(`${expected}, got "refunds"`))
+    expect(serve(7)).toThrow(new TypeError(`${expected}, got 7`))
+    expect(serve('/transactions')).toThrow(
+      new TypeError('path: /transactions is already a list: change `service.transactions` instead'),
+    )
+  })
+
+  test('needs an array of items', () => {
     expect(() => new FakeService().serveList('/customers', {} as unknown[])).toThrow(
-      /items: expected an array/,
+      new TypeError('items: expected an array, got an object'),
     )
   })
 })
 
 describe('an account', () => {
-  test('exists and is active before anything happened', () => {
+  test('exists and is active at first', () => {
     expect(new FakeService().isActive({ customerId: 'anyone', virtualAccountId: 'any' })).toBe(true)
   })
 
-  test('is deactivated and reactivated, each answered with 200 and no body', async () => {
+  test('is deactivated and reactivated, each with 200 and no body', async () => {
     const service = new FakeService()
 
     const first = await post(service, deactivate, 'k1')
@@ -211,7 +236,7 @@ describe('an account', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  test('that is deactivated can be deactivated again', async () => {
+  test('can be deactivated twice', async () => {
     const service = new FakeService()
     await post(service, deactivate, 'k1')
 
@@ -219,7 +244,7 @@ describe('an account', () => {
     expect(service.isActive(account)).toBe(false)
   })
 
-  test('is its own: others of the same customer, or of the same id, stay active', async () => {
+  test('is independent of others with the same customer or the same id', async () => {
     const service = new FakeService()
     await post(service, deactivate, 'k1')
 
@@ -227,7 +252,7 @@ describe('an account', () => {
     expect(service.isActive({ customerId: 'c2', virtualAccountId: 'v1' })).toBe(true)
   })
 
-  test('is known by its ids as they were before they were encoded', async () => {
+  test('is identified by its ids before they were encoded', async () => {
     const service = new FakeService()
     const odd = { customerId: 'a/b?é', virtualAccountId: '100%' }
     const ids = Object.values(odd).map(encodeURIComponent)
@@ -238,15 +263,18 @@ describe('an account', () => {
     expect(service.requests[0]!.path).toBe(`/customers/${ids[0]}/virtual_accounts/${ids[1]}/deactivate`)
   })
 
-  test('is asked for with both ids', () => {
+  test('is identified by both ids', () => {
     const service = new FakeService()
-    expect(() => service.isActive({ customerId: 'c1' } as never)).toThrow(TypeError)
-    expect(() => service.isActive(null as never)).toThrow(TypeError)
+    const expected = 'account: expected { customerId, virtualAccountId }, both strings'
+    expect(() => service.isActive({ customerId: 'c1' } as never)).toThrow(
+      new TypeError(`${expected}, got { customerId: a string, virtualAccountId: undefined }`),
+    )
+    expect(() => service.isActive(null as never)).toThrow(new TypeError(`${expected}, got null`))
   })
 })
 
 describe('an idempotency key', () => {
-  test('sent again gets the same answer, and nothing is applied twice', async () => {
+  test('gets the same response when it is sent again, and nothing is applied twice', async () => {
     const service = new FakeService()
     await post(service, deactivate, 'k1')
     await post(service, reactivate, 'k2')
@@ -260,7 +288,7 @@ describe('an idempotency key', () => {
   test.each([
     ['path', reactivate, undefined],
     ['body', deactivate, '{"reason":"lost"}'],
-  ])('sent with another %s is refused with 422', async (_, path, body) => {
+  ])('is rejected with 422 for another %s', async (_, path, body) => {
     const service = new FakeService()
     await post(service, deactivate, 'k1')
 
@@ -281,7 +309,7 @@ describe('an idempotency key', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  test('that came with the wrong Api-Key is not used up', async () => {
+  test('is not used up by a request with a wrong API key', async () => {
     const service = new FakeService()
     const headers = { 'Api-Key': 'wrong', 'Idempotency-Key': 'k1' }
     await post(service, reactivate, 'k1', { headers })
@@ -294,7 +322,7 @@ describe('a request', () => {
   test.each([
     ['no', {}],
     ['a wrong', { 'Api-Key': 'wrong' }],
-  ])('with %s key is answered 401', async (_, headers) => {
+  ])('with %s API key gets 401', async (_, headers) => {
     const service = new FakeService()
 
     for (const path of ['/transactions', '/nowhere']) {
@@ -306,7 +334,7 @@ describe('a request', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  test('with the key the fake was given is answered', async () => {
+  test('with the API key of the options is accepted', async () => {
     const service = new FakeService({ apiKey: 'another key' })
 
     expect(service.apiKey).toBe('another key')
@@ -319,13 +347,13 @@ describe('a request', () => {
     '/transactions/',
     '/customers/c1',
     '/customers/%E0%A4%A/virtual_accounts/v1/deactivate',
-  ])('for the unknown path %s is answered 404', async path => {
+  ])('for the unknown path %s gets 404', async path => {
     const response = await get(new FakeService(), path)
     expect(response.status).toBe(404)
     await errorBody(response)
   })
 
-  test('with another method than the path knows is answered 405', async () => {
+  test('with a method that its path does not allow gets 405', async () => {
     const service = new FakeService()
 
     const write = await post(service, '/transactions', 'k1')
@@ -355,20 +383,22 @@ describe('a request', () => {
     expect(second!.body).toBe('not JSON')
   })
 
-  test('is recorded in the order of arrival, also when it is refused', async () => {
-    const service = new FakeService({ latency: 2 })
-    await Promise.all([1, 2, 3].map(page => get(service, `/transactions?page=${page}`, { headers: {} })))
+  test('is recorded in the order of arrival, also if it is rejected', async () => {
+    const service = new FakeService({ latency: 2_000 })
+    const responses = [1, 2, 3].map(page => get(service, `/transactions?page=${page}`, { headers: {} }))
+    await vi.advanceTimersByTimeAsync(2_000)
+    await Promise.all(responses)
 
     expect(service.requests.map(request => request.query.page)).toEqual(['1', '2', '3'])
   })
 })
 
 describe('the base URL', () => {
-  test('has a default', () => {
+  test('is https://virtual-accounts.test by default', () => {
     expect(new FakeService().baseUrl).toBe('https://virtual-accounts.test')
   })
 
-  test('may have a path and a slash at its end', async () => {
+  test('may have a path, and a slash at its end', async () => {
     const service = new FakeService({
       baseUrl: 'https://bank.test/api/v1/',
       transactions: sampleTransactions(1),
@@ -380,7 +410,7 @@ describe('the base URL', () => {
   })
 
   test.each(['/transactions', '/api/v10/transactions', '/api'])(
-    'decides what is the service: %s is outside, a 404 and not recorded',
+    'bounds the service: %s is outside, gets 404 and is not recorded',
     async path => {
       const service = new FakeService({ baseUrl: 'https://bank.test/api/v1' })
       service.fail({ with: 'network-error' })
@@ -394,11 +424,11 @@ describe('the base URL', () => {
     },
   )
 
-  test('of another origin cannot be reached by fetch, and is a 404 of handle', async () => {
+  test('bounds the service: another origin cannot be reached by fetch, and gets 404 from handle', async () => {
     const service = new FakeService()
     const elsewhere = 'https://elsewhere.test/transactions'
 
-    const error = await rejection(service.fetch(elsewhere))
+    const error = await rejectionOf(service.fetch(elsewhere))
     expect(error).toBeInstanceOf(TypeError)
     expect(String(error)).toMatch(/elsewhere\.test.*virtual-accounts\.test/)
 
@@ -409,7 +439,7 @@ describe('the base URL', () => {
 })
 
 describe('fetch', () => {
-  test('works without its object', async () => {
+  test('works taken off its service', async () => {
     const service = new FakeService({ transactions: sampleTransactions(1) })
     const { fetch, baseUrl } = service
 
@@ -427,25 +457,25 @@ describe('fetch', () => {
     expect((await service.fetch(new Request(url, { headers }), { method: 'DELETE' })).status).toBe(405)
   })
 
-  test('rejects with the reason of a signal that has aborted, and nothing is received', async () => {
+  test('rejects with the reason of a signal that is already aborted, and nothing is received', async () => {
     const service = new FakeService()
     const reason = new Error('changed my mind')
     const signal = AbortSignal.abort(reason)
 
-    expect(await rejection(get(service, '/transactions', { signal }))).toBe(reason)
-    expect(await rejection(service.fetch(requestFor(service, '/transactions', { signal })))).toBe(reason)
-    expect(await rejection(service.fetch('https://elsewhere.test/', { signal }))).toBe(reason)
+    expect(await rejectionOf(get(service, '/transactions', { signal }))).toBe(reason)
+    expect(await rejectionOf(service.fetch(requestFor(service, '/transactions', { signal })))).toBe(reason)
+    expect(await rejectionOf(service.fetch('https://elsewhere.test/', { signal }))).toBe(reason)
     expect(service.requests).toEqual([])
   })
 
   test.each([0, 60_000])(
-    'rejects with the reason at once when aborted within a latency of %i ms',
+    'rejects with the reason immediately when it is aborted during a latency of %i ms',
     async latency => {
       const service = new FakeService({ latency })
       const controller = new AbortController()
       const reason = new Error('changed my mind')
 
-      const answers = [
+      const responses = [
         get(service, '/transactions', { signal: controller.signal }),
         service.fetch(requestFor(service, '/transactions', { signal: controller.signal })),
         post(service, deactivate, 'k1', { signal: controller.signal }),
@@ -453,33 +483,36 @@ describe('fetch', () => {
       ]
       controller.abort(reason)
 
-      for (const answer of answers) expect(await rejection(answer)).toBe(reason)
+      for (const response of responses) expect(await rejectionOf(response)).toBe(reason)
     },
   )
 
-  test('rejects with an AbortError when no reason was given', async () => {
+  test('rejects with an AbortError if the abort has no reason', async () => {
     const service = new FakeService({ latency: 60_000 })
     const controller = new AbortController()
 
-    const answer = get(service, '/transactions', { signal: controller.signal })
+    const response = get(service, '/transactions', { signal: controller.signal })
     controller.abort()
 
-    expect(await rejection(answer)).toHaveProperty('name', 'AbortError')
+    expect(await rejectionOf(response)).toHaveProperty('name', 'AbortError')
   })
 
-  test('takes as long as the latency says', async () => {
-    const service = new FakeService({ latency: 30 })
-    const start = performance.now()
-    await get(service, '/transactions')
-
-    expect(performance.now() - start).toBeGreaterThan(25)
+  test('takes as long as the latency', async () => {
+    const service = new FakeService({ latency: 30_000 })
+    expect(await durationOf(get(service, '/transactions'))).toBe(30_000)
   })
 })
 
 describe('a fault', () => {
+  const faultShape = "fault: expected an object such as { with: 'network-error' }"
+  const pathShape =
+    'path: expected the path after baseUrl, which starts with one "/" and has no query and no fragment'
+  const outcomeShape =
+    "with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate'"
+
   const unavailable = () => new Response('busy', { status: 503, headers: { 'Retry-After': '1' } })
 
-  test('hits the next request, and only that', async () => {
+  test('affects the next request only', async () => {
     const service = new FakeService()
     service.fail({ with: unavailable() })
 
@@ -490,7 +523,7 @@ describe('a fault', () => {
     expect((await get(service, '/transactions')).status).toBe(200)
   })
 
-  test('hits as many as it is told to, each with a body of its own', async () => {
+  test('affects as many requests as `times` says, each with its own body', async () => {
     const service = new FakeService()
     service.fail({ times: 2, with: unavailable() })
 
@@ -507,7 +540,7 @@ describe('a fault', () => {
     expect((await get(service, '/transactions')).status).toBe(200)
   })
 
-  test('can be made anew each time', async () => {
+  test('can be a function that creates a response for each request', async () => {
     const service = new FakeService()
     let made = 0
     service.fail({ times: 2, with: () => new Response(`${++made}`, { status: 500 }) })
@@ -517,7 +550,7 @@ describe('a fault', () => {
     expect((await get(service, '/transactions')).status).toBe(200)
   })
 
-  test('that throws rejects with what it threw', async () => {
+  test('can be a function that throws: fetch and handle reject with its error', async () => {
     const service = new FakeService()
     const error = Object.assign(new TypeError('fetch failed'), { code: 'ECONNRESET' })
     const thrown = () => {
@@ -525,18 +558,18 @@ describe('a fault', () => {
     }
     service.fail({ times: 2, with: thrown })
 
-    expect(await rejection(get(service, '/transactions'))).toBe(error)
-    expect(await rejection(service.handle(requestFor(service, '/transactions')))).toBe(error)
+    expect(await rejectionOf(get(service, '/transactions'))).toBe(error)
+    expect(await rejectionOf(service.handle(requestFor(service, '/transactions')))).toBe(error)
   })
 
-  test('that is a network error of the platform makes fetch reject', async () => {
+  test('can be Response.error(): fetch rejects', async () => {
     const service = new FakeService()
     service.fail({ with: () => Response.error() })
 
-    expect(await rejection(get(service, '/transactions'))).toBeInstanceOf(TypeError)
+    expect(await rejectionOf(get(service, '/transactions'))).toBeInstanceOf(TypeError)
   })
 
-  test('hits a write instead of its answer: nothing is applied, and its key is not used up', async () => {
+  test('replaces a write: nothing is applied, and its key is not used up', async () => {
     const service = new FakeService()
     service.fail({ with: unavailable() })
 
@@ -548,14 +581,14 @@ describe('a fault', () => {
     expect(service.isActive(account)).toBe(false)
   })
 
-  test('comes before the check of the key', async () => {
+  test('takes precedence over the check of the API key', async () => {
     const service = new FakeService()
     service.fail({ with: unavailable() })
 
     expect((await get(service, '/transactions', { headers: {} })).status).toBe(503)
   })
 
-  test('waits for its method, in any case', async () => {
+  test('waits for its method, in upper or lower case', async () => {
     const service = new FakeService()
     service.fail({ method: 'post', with: unavailable() })
 
@@ -573,7 +606,7 @@ describe('a fault', () => {
   })
 
   test.each([/\/deactivate$/, /\/deactivate$/g, /\/customers\/c1/y])(
-    'waits for a path that fits %s',
+    'waits for a path that matches %s',
     async path => {
       const service = new FakeService()
       service.fail({ path, times: 2, with: unavailable() })
@@ -585,7 +618,7 @@ describe('a fault', () => {
     },
   )
 
-  test('waits for its turn: they queue in the order given', async () => {
+  test('waits for its turn: faults queue in the order in which they were added', async () => {
     const service = new FakeService()
     service.fail({ with: new Response(null, { status: 500 }) })
     service.fail({ method: 'POST', with: new Response(null, { status: 502 }) })
@@ -597,7 +630,7 @@ describe('a fault', () => {
     expect((await post(service, deactivate, 'k1')).status).toBe(502)
   })
 
-  test('ends its body when the signal aborts', async () => {
+  test('has a body that fails when the signal aborts', async () => {
     const service = new FakeService()
     const endless = new ReadableStream({ start: c => c.enqueue(new TextEncoder().encode('{"data":[')) })
     service.fail({ with: new Response(endless, { status: 200, headers: { 'X-Slow': 'yes' } }) })
@@ -612,14 +645,14 @@ describe('a fault', () => {
     const rest = reader.read()
     controller.abort(reason)
 
-    expect(await rejection(rest)).toBe(reason)
+    expect(await rejectionOf(rest)).toBe(reason)
   })
 
-  test('of the network is noted as sent, and nothing is applied', async () => {
+  test('of the network is recorded as a request, and nothing is applied', async () => {
     const service = new FakeService()
     service.fail({ times: 2, with: 'network-error' })
 
-    expect(await rejection(post(service, deactivate, 'k1'))).toBeInstanceOf(TypeError)
+    expect(await rejectionOf(post(service, deactivate, 'k1'))).toBeInstanceOf(TypeError)
     expect((await service.handle(requestFor(service, '/transactions'))).type).toBe('error')
     expect(service.requests).toHaveLength(2)
     expect(service.isActive(account)).toBe(true)
@@ -628,7 +661,7 @@ describe('a fault', () => {
   })
 
   test.each(['deactivated', 'listed'])(
-    'that cuts off the answer comes after the work was done: %s',
+    'that truncates the response comes after the request was applied: %s',
     async what => {
       const service = new FakeService({ transactions: sampleTransactions(5) })
       service.fail({ with: 'truncate' })
@@ -638,13 +671,13 @@ describe('a fault', () => {
         : post(service, deactivate, 'k1'))
 
       expect(response.status).toBe(200)
-      expect(await rejection(response.text())).toBeInstanceOf(TypeError)
+      expect(await rejectionOf(response.text())).toBeInstanceOf(TypeError)
       expect(service.requests).toHaveLength(1)
       expect(service.isActive(account)).toBe(what === 'listed')
     },
   )
 
-  test('that cuts off the answer lets half of it through', async () => {
+  test('that truncates the response lets half of it through', async () => {
     const service = new FakeService({ transactions: sampleTransactions(5) })
     const whole = await (await get(service, '/transactions')).text()
     service.fail({ with: 'truncate' })
@@ -657,13 +690,13 @@ describe('a fault', () => {
     expect(value.length).toBeGreaterThan(whole.length / 3)
     expect(whole.startsWith(value)).toBe(true)
     expect(value).not.toBe(whole)
-    expect(await rejection(reader.read())).toBeInstanceOf(TypeError)
+    expect(await rejectionOf(reader.read())).toBeInstanceOf(TypeError)
   })
 
-  test('that cut off the answer of a write: its key gets the whole answer when it comes again', async () => {
+  test('that truncates the response of a write: its key gets the whole response when it is retried', async () => {
     const service = new FakeService()
     service.fail({ with: 'truncate' })
-    await rejection((await post(service, deactivate, 'k1')).text())
+    await rejectionOf((await post(service, deactivate, 'k1')).text())
     await post(service, reactivate, 'k2')
 
     const again = await post(service, deactivate, 'k1')
@@ -673,7 +706,7 @@ describe('a fault', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  test('that hangs never answers, and ends when the signal aborts', async () => {
+  test('that hangs never responds, and ends when the signal aborts', async () => {
     const service = new FakeService()
     service.fail({ times: 2, with: 'hang' })
     const controller = new AbortController()
@@ -682,56 +715,71 @@ describe('a fault', () => {
 
     const viaFetch = post(service, deactivate, 'k1', { signal: controller.signal })
     const viaHandle = service.handle(requestFor(service, '/transactions', { signal: controller.signal }))
-    for (const answer of [viaFetch, viaHandle]) answer.catch(() => {}).finally(() => settled++)
-    await new Promise(resolve => setTimeout(resolve, 20))
+    for (const response of [viaFetch, viaHandle]) response.catch(() => {}).finally(() => settled++)
+    await vi.advanceTimersByTimeAsync(1_000_000)
 
     expect(settled).toBe(0)
     expect(service.requests).toHaveLength(2)
     expect(service.isActive(account)).toBe(true)
 
     controller.abort(reason)
-    expect(await rejection(viaFetch)).toBe(reason)
+    expect(await rejectionOf(viaFetch)).toBe(reason)
     expect((await viaHandle).type).toBe('error')
   })
 
-  test('waits as long as the latency says', async () => {
-    const service = new FakeService({ latency: 30 })
+  test('takes as long as the latency', async () => {
+    const service = new FakeService({ latency: 30_000 })
     service.fail({ with: unavailable() })
-    const start = performance.now()
-
-    expect((await get(service, '/transactions')).status).toBe(503)
-    expect(performance.now() - start).toBeGreaterThan(25)
+    expect(await durationOf(get(service, '/transactions'))).toBe(30_000)
+    expect(service.requests).toHaveLength(1)
   })
 
   test.each<[string, unknown]>([
-    ['object', null],
-    ['object', 'hang'],
-    ['times', { times: 0, with: 'hang' }],
-    ['times', { times: 1.5, with: 'hang' }],
-    ['times', { times: null, with: 'hang' }],
-    ['method', { method: 1, with: 'hang' }],
-    ['path', { path: 'transactions', with: 'hang' }],
-    ['path', { path: '/transactions?page=2', with: 'hang' }],
-    ['path', { path: 1, with: 'hang' }],
-    ['with', {}],
-    ['with', { with: 'timeout' }],
-    ['with', { with: { status: 503 } }],
-    ['with', { with: null }],
-  ])('that does not fit is a TypeError about %s: %j', (word, fault) => {
-    expect(() => new FakeService().fail(fault as Fault)).toThrow(TypeError)
-    expect(() => new FakeService().fail(fault as Fault)).toThrow(word)
+    [`${faultShape}, got null`, null],
+    [`${faultShape}, got a string`, 'hang'],
+    ['times: expected a whole number of at least 1, or Infinity, got 0', { times: 0, with: 'hang' }],
+    ['times: expected a whole number of at least 1, or Infinity, got 1.5', { times: 1.5, with: 'hang' }],
+    ['times: expected a whole number of at least 1, or Infinity, got null', { times: null, with: 'hang' }],
+    ['method: expected a string, got 1', { method: 1, with: 'hang' }],
+    [`${pathShape}, got "transactions"`, { path: 'transactions', with: 'hang' }],
+    [`${pathShape}, got "/transactions?page=2"`, { path: '/transactions?page=2', with: 'hang' }],
+    [`${pathShape}, got 1`, { path: 1, with: 'hang' }],
+    [`${outcomeShape}, got undefined`, {}],
+    [`${outcomeShape}, got 'timeout'`, { with: 'timeout' }],
+    [`${outcomeShape}, got an object`, { with: { status: 503 } }],
+    [`${outcomeShape}, got null`, { with: null }],
+    ['time: unknown option. Options of a fault are: method, path, times, with', { time: 2, with: 'hang' }],
+  ])('is rejected with the message "%s"', (message, fault) => {
+    expect(() => new FakeService().fail(fault as Fault)).toThrow(new TypeError(message))
   })
 
-  test('cannot be a Response that was read already', async () => {
+  test('may have an unknown option that is undefined, which is ignored', () => {
+    const fault = { with: 'hang', time: undefined } as Fault
+    expect(() => new FakeService().fail(fault)).not.toThrow()
+  })
+
+  test('cannot be a function that returns no Response', async () => {
+    const service = new FakeService()
+    service.fail({ with: () => ({ status: 503 }) as Response })
+    expect(await rejectionOf(get(service, '/transactions'))).toEqual(
+      new TypeError('with: expected the function to return a Response, got an object'),
+    )
+  })
+
+  test('cannot be a Response whose body was read', async () => {
     const response = new Response('busy', { status: 503 })
     await response.text()
 
-    expect(() => new FakeService().fail({ with: response })).toThrow(/unread/)
+    expect(() => new FakeService().fail({ with: response })).toThrow(
+      new TypeError(
+        'with: expected a Response with an unread body, got one that was read (pass a function that creates a new one)',
+      ),
+    )
   })
 })
 
 describe('handle', () => {
-  test('answers a Request as fetch does', async () => {
+  test('responds to a Request as fetch does', async () => {
     const service = new FakeService({ transactions: sampleTransactions(3) })
 
     const response = await service.handle(requestFor(service, '/transactions?limit=2'))
@@ -740,18 +788,18 @@ describe('handle', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test('settles at once when the signal aborts within the latency', async () => {
+  test('settles immediately when the signal aborts during the latency', async () => {
     const service = new FakeService({ latency: 60_000 })
     const controller = new AbortController()
-    const answer = service.handle(requestFor(service, '/transactions', { signal: controller.signal }))
+    const response = service.handle(requestFor(service, '/transactions', { signal: controller.signal }))
     controller.abort()
 
-    expect((await answer).type).toBe('error')
+    expect((await response).type).toBe('error')
   })
 })
 
 describe('reset', () => {
-  test('restores the transactions that were given, in the same array', async () => {
+  test('restores the original transactions, in the same array', async () => {
     const transactions = sampleTransactions(3)
     const given = structuredClone(transactions)
     const service = new FakeService({ transactions })
@@ -789,15 +837,18 @@ describe('reset', () => {
   })
 })
 
-describe('an option', () => {
-  test('is not needed', () => {
+describe('the options', () => {
+  const baseUrl = 'baseUrl: expected an absolute http or https URL without user info, query and fragment'
+  const apiKey = 'apiKey: expected a non-empty string of printable ASCII without white space around it'
+
+  test('are optional', () => {
     const service = new FakeService()
     expect(service.apiKey).toBe('test_key')
     expect(service.transactions).toEqual([])
     expect(service.requests).toEqual([])
   })
 
-  test('of transactions is copied: changing the fake leaves the array alone', () => {
+  test('are copied: changing `transactions` of the service leaves the given array unchanged', () => {
     const transactions = sampleTransactions(2)
     const service = new FakeService({ transactions })
     service.transactions[0]!.description = 'changed'
@@ -807,37 +858,44 @@ describe('an option', () => {
   })
 
   test.each<[string, unknown]>([
-    ['options', null],
-    ['options', 'https://bank.test'],
-    ['baseUrl', { baseUrl: '' }],
-    ['baseUrl', { baseUrl: '/api' }],
-    ['baseUrl', { baseUrl: 'ftp://bank.test' }],
-    ['baseUrl', { baseUrl: 'https://me:secret@bank.test' }],
-    ['baseUrl', { baseUrl: 'https://bank.test/?a=1' }],
-    ['baseUrl', { baseUrl: 'https://bank.test/#a' }],
-    ['baseUrl', { baseUrl: null }],
-    ['apiKey', { apiKey: '' }],
-    ['apiKey', { apiKey: ' key' }],
-    ['apiKey', { apiKey: 'a\nb' }],
-    ['apiKey', { apiKey: null }],
-    ['transactions', { transactions: {} }],
-    ['transactions', { transactions: null }],
-    ['defaultLimit', { defaultLimit: 0 }],
-    ['defaultLimit', { defaultLimit: '20' }],
-    ['maxLimit', { maxLimit: 1.5 }],
-    ['maxLimit', { maxLimit: Infinity }],
-    ['latency', { latency: -1 }],
-    ['latency', { latency: Number.NaN }],
-    ['latency', { latency: 2 ** 31 }],
-    ['latency', { latency: '5' }],
-  ])('that does not fit is a TypeError about %s: %j', (name, options) => {
-    expect(() => new FakeService(options as FakeServiceOptions)).toThrow(TypeError)
-    expect(() => new FakeService(options as FakeServiceOptions)).toThrow(`${name}: expected`)
+    ['options: expected an object, got null', null],
+    ['options: expected an object, got a string', 'https://bank.test'],
+    [`${baseUrl}, got an empty string`, { baseUrl: '' }],
+    [`${baseUrl}, got another string`, { baseUrl: '/api' }],
+    [`${baseUrl}, got another string`, { baseUrl: 'ftp://bank.test' }],
+    [`${baseUrl}, got another string`, { baseUrl: 'https://me:secret@bank.test' }],
+    [`${baseUrl}, got another string`, { baseUrl: 'https://bank.test/?a=1' }],
+    [`${baseUrl}, got another string`, { baseUrl: 'https://bank.test/#a' }],
+    [`${baseUrl}, got null`, { baseUrl: null }],
+    [`${apiKey}, got an empty string`, { apiKey: '' }],
+    [`${apiKey}, got another string`, { apiKey: ' key' }],
+    [`${apiKey}, got another string`, { apiKey: 'a\nb' }],
+    [`${apiKey}, got null`, { apiKey: null }],
+    ['transactions: expected an array, got an object', { transactions: {} }],
+    ['transactions: expected an array, got null', { transactions: null }],
+    ['defaultLimit: expected a whole number of at least 1, got 0', { defaultLimit: 0 }],
+    ['defaultLimit: expected a whole number of at least 1, got a string', { defaultLimit: '20' }],
+    ['maxLimit: expected a whole number of at least 1, got 1.5', { maxLimit: 1.5 }],
+    ['maxLimit: expected a whole number of at least 1, got Infinity', { maxLimit: Infinity }],
+    ['latency: expected milliseconds from 0 to 2147483647, got -1', { latency: -1 }],
+    ['latency: expected milliseconds from 0 to 2147483647, got NaN', { latency: Number.NaN }],
+    ['latency: expected milliseconds from 0 to 2147483647, got 2147483648', { latency: 2 ** 31 }],
+    ['latency: expected milliseconds from 0 to 2147483647, got a string', { latency: '5' }],
+    [
+      'delay: unknown option. FakeService options are: apiKey, baseUrl, defaultLimit, latency, maxLimit, transactions',
+      { delay: 5 },
+    ],
+  ])('are rejected with the message "%s": %j', (message, options) => {
+    expect(() => new FakeService(options as FakeServiceOptions)).toThrow(new TypeError(message))
+  })
+
+  test('may have an unknown name whose value is undefined, which is ignored', () => {
+    expect(() => new FakeService({ delay: undefined } as FakeServiceOptions)).not.toThrow()
   })
 })
 
 describe('sample transactions', () => {
-  test('are the same for the same seed, and others for another', () => {
+  test('are the same for the same seed, and different for another', () => {
     expect(sampleTransactions(50, 7)).toEqual(sampleTransactions(50, 7))
     expect(sampleTransactions(50)).toEqual(sampleTransactions(50, 1))
     expect(sampleTransactions(50, 7)).not.toEqual(sampleTransactions(50, 8))
@@ -855,26 +913,26 @@ describe('sample transactions', () => {
     ])
   })
 
-  test('begin alike however many are asked for', () => {
+  test('begin with the same ones, however many are generated', () => {
     expect(sampleTransactions(10, 1)).toEqual(sampleTransactions(20, 1).slice(0, 10))
     expect(sampleTransactions(0)).toEqual([])
   })
 
-  test('have ids of many digits, no two alike', () => {
+  test('have unique ids of 23 digits', () => {
     const ids = sampleTransactions(20_000).map(({ id }) => id)
 
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[1-9]\d{22}$/)
   })
 
-  test('have positive amounts of at most two decimals, and whole ones in yen', () => {
+  test('have positive amounts with at most two decimals, and none in yen', () => {
     for (const { amount, currency } of sampleTransactions(20_000)) {
       expect(String(amount)).toMatch(currency === 'JPY' ? /^[1-9]\d*$/ : /^\d+(\.\d{1,2})?$/)
       expect(amount).toBeGreaterThan(0)
     }
   })
 
-  test('have several currencies and a description', () => {
+  test('have several currencies, and a description each', () => {
     const transactions = sampleTransactions(200)
 
     expect(new Set(transactions.map(({ currency }) => currency))).toContain('AED')
@@ -885,11 +943,26 @@ describe('sample transactions', () => {
     }
   })
 
-  test.each([-1, 1.5, Number.NaN, '3', undefined])('cannot be %j many', count => {
-    expect(() => sampleTransactions(count as number)).toThrow(/count: expected a whole number/)
+  test.each([
+    [-1, '-1'],
+    [1.5, '1.5'],
+    [Number.NaN, 'NaN'],
+    ['3', 'a string'],
+    [undefined, 'undefined'],
+  ])('cannot have the count %j', (count, got) => {
+    expect(() => sampleTransactions(count as number)).toThrow(
+      new TypeError(`count: expected a whole number of at least 0, got ${got}`),
+    )
   })
 
-  test.each([1.5, Number.NaN, '3', null])('cannot have the seed %j', seed => {
-    expect(() => sampleTransactions(1, seed as number)).toThrow(/seed: expected a whole number/)
+  test.each([
+    [1.5, '1.5'],
+    [Number.NaN, 'NaN'],
+    ['3', 'a string'],
+    [null, 'null'],
+  ])('cannot have the seed %j', (seed, got) => {
+    expect(() => sampleTransactions(1, seed as number)).toThrow(
+      new TypeError(`seed: expected a whole number, got ${got}`),
+    )
   })
 })

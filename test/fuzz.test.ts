@@ -21,7 +21,7 @@ afterAll(async () => {
 
 type Outcome = { value: unknown } | { error: unknown }
 
-/** What came of a call; one that hangs fails the test. */
+/** How a call settles. One that hangs fails the test. */
 async function outcomeOf(call: () => PromiseLike<unknown>): Promise<Outcome> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const hung = new Promise<never>((_resolve, reject) => {
@@ -36,29 +36,32 @@ async function outcomeOf(call: () => PromiseLike<unknown>): Promise<Outcome> {
   }
 }
 
-/** A value, or one of the five failures; misuse, where that is possible, is a TypeError of the client's own words. */
+/** A value or one of the five failures; where misuse is possible, also a TypeError with a message of the client. */
 function expectDocumented(outcome: Outcome, { misuse = false } = {}): void {
   if ('value' in outcome || isApiError(outcome.error)) return
   if (misuse && isMisuse(outcome.error)) return
-  throw new Error('an outcome that is not documented', { cause: outcome.error })
+  throw new Error('an undocumented outcome', { cause: outcome.error })
 }
+
+const misuse =
+  /^.*: (?:expected |unknown option\. [A-Z][A-Za-z ]+ are: |pass it |set it on |cannot be sent|"[\w-]+" is set by |writes are sent )/s
 
 /** "timeout: expected …": says which option, and what was expected. */
 function isMisuse(error: unknown): boolean {
-  return error instanceof TypeError && /^[\w.[\]-]*.*: (?:expected|"|a write)/s.test(error.message)
+  return error instanceof TypeError && misuse.test(error.message)
 }
 
 async function collectAll<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) {
     all.push(item)
-    // An answer that always has another page is no hang.
+    // A response that always has another page is not a hang.
     if (all.length > 500) break
   }
   return all
 }
 
-/** Every kind of call there is. */
+/** One call of each kind. */
 const calls: Record<string, (client: Client) => PromiseLike<unknown>> = {
   'one page': client => client.transactions.list(),
   'the items of a list': client => collectAll(client.transactions.list()),
@@ -75,7 +78,7 @@ function schemaOf(validate: (value: unknown) => unknown) {
   return { '~standard': { version: 1 as const, vendor: 'fuzz', validate: validate as never } }
 }
 
-// ---- answers
+// ---- responses
 
 const envelopeOf = (item: fc.Arbitrary<unknown>) =>
   fc.record(
@@ -102,7 +105,7 @@ const jsonBytes = fc
   .oneof(fc.jsonValue(), envelopeOf(fc.oneof(transaction, fc.jsonValue())))
   .map(value => new TextEncoder().encode(JSON.stringify(value)))
 
-/** JSON in which a few bytes were replaced, added or lost. */
+/** JSON in which a few bytes were replaced, added or removed. */
 const damaged = fc
   .tuple(jsonBytes, fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(2)), { minLength: 1, maxLength: 4 }))
   .map(([bytes, changes]) => {
@@ -157,10 +160,10 @@ const headers = fc
     return result
   })
 
-const answer = fc.record({ bytes, headers, status: fc.integer({ min: 200, max: 599 }), chunk: fc.nat(40) })
-type Answer = typeof answer extends fc.Arbitrary<infer T> ? T : never
+const response = fc.record({ bytes, headers, status: fc.integer({ min: 200, max: 599 }), chunk: fc.nat(40) })
+type ResponseData = typeof response extends fc.Arbitrary<infer T> ? T : never
 
-function toResponse({ bytes, headers, status, chunk }: Answer): Response {
+function toResponse({ bytes, headers, status, chunk }: ResponseData): Response {
   const hasBody = ![204, 205, 304].includes(status)
   return new Response(hasBody ? streamOf(bytes, chunk) : null, { status, headers })
 }
@@ -178,16 +181,16 @@ function streamOf(bytes: Uint8Array, chunk: number): BodyInit {
 }
 
 function clientWith(fetch: ClientOptions['fetch'], options: Partial<ClientOptions> = {}): Client {
-  // No time for a wait: what is worth another attempt is told at once.
+  // No time for a backoff: what could be retried is thrown immediately.
   return new Client({ baseUrl, apiKey, fetch, timeout: 2000, totalTimeout: 200, ...options })
 }
 
-describe.each(Object.entries(calls))('whatever the service answers, %s', (_what, call) => {
-  test('gives a value or one of the five failures', async () => {
+describe.each(Object.entries(calls))('whatever the service responds, %s', (_what, call) => {
+  test('has a value or one of the five failures', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 3 }), async answers => {
-        let asked = 0
-        const fetch = async () => toResponse(answers[asked++ % answers.length] as Answer)
+      fc.asyncProperty(fc.array(response, { minLength: 1, maxLength: 3 }), async responses => {
+        let sent = 0
+        const fetch = async () => toResponse(responses[sent++ % responses.length] as ResponseData)
         const outcome = await outcomeOf(() => call(clientWith(fetch)))
         expectDocumented(outcome)
         if ('error' in outcome) {
@@ -201,7 +204,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
     )
   })
 
-  test('ends when a body breaks off or its chunks are none', async () => {
+  test('settles when a body breaks off or its chunks are not bytes', async () => {
     const piece = fc.oneof(bytes, fc.anything())
     await fc.assert(
       fc.asyncProperty(
@@ -226,7 +229,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
     )
   })
 
-  test('ends when fetch rejects with anything, or gives anything', async () => {
+  test('rejects as documented when fetch rejects with anything, or resolves with anything', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.anything({ withNullPrototype: true, withBigInt: true }),
@@ -245,7 +248,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
     )
   })
 
-  test('and whatever a schema, a listener or dedupeBy do with it, ends as documented', async () => {
+  test('settles as documented whatever a schema, a listener or dedupeBy return or throw', async () => {
     const odd = fc.anything({ withNullPrototype: true })
     const doing = fc.oneof(
       odd.map(value => () => value),
@@ -279,7 +282,7 @@ describe.each(Object.entries(calls))('whatever the service answers, %s', (_what,
   })
 })
 
-describe('whatever it is given', () => {
+describe('whatever it is called with', () => {
   const any = fc.anything({
     withNullPrototype: true,
     withBigInt: true,
@@ -289,7 +292,7 @@ describe('whatever it is given', () => {
   })
   const ok = async () => new Response('{"data":[],"page":1,"totalItems":0,"limit":20}')
 
-  /** An object with some of these, right ones and wrong ones. */
+  /** An object with some of these fields, right and wrong ones. */
   const some = (fields: Record<string, fc.Arbitrary<unknown>>) =>
     fc.record(
       Object.fromEntries(Object.entries(fields).map(([name, right]) => [name, fc.oneof(right, any)])),
@@ -301,10 +304,11 @@ describe('whatever it is given', () => {
     totalTimeout: fc.double({ min: 1, max: 1000 }),
     maxRetries: fc.nat(3),
     headers: fc.dictionary(fc.string(), fc.string()),
-    concurrency: fc.integer({ min: 1, max: 5 }),
   }
+  const concurrency = fc.integer({ min: 1, max: 5 })
   const clientOptions = some({
     ...settings,
+    concurrency,
     baseUrl: fc.constantFrom(baseUrl, '/api', 'http://localhost:1'),
     apiKey: fc.oneof(
       fc.string(),
@@ -316,19 +320,25 @@ describe('whatever it is given', () => {
     fetch: fc.constant(ok),
     onEvent: fc.constant(() => {}),
   })
-  const callOptions = some({
+  const callOptions = {
     ...settings,
     signal: fc.constant(new AbortController().signal),
     schema: fc.constant(anything),
-    idempotencyKey: fc.string(),
-    body: fc.jsonValue(),
-    query: fc.dictionary(
-      fc.string(),
-      fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.string())),
-    ),
+  }
+  const ofWrites = { ...callOptions, idempotencyKey: fc.string(), body: fc.jsonValue() }
+  const query = fc.dictionary(
+    fc.string(),
+    fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.string())),
+  )
+  const writeOptions = some(ofWrites)
+  const requestOptions = some({ ...ofWrites, query })
+  const listOptions = some({
+    ...callOptions,
+    concurrency,
     maxItems: fc.nat(5),
     dedupeBy: fc.constant((item: unknown) => item),
     onMissedItems: fc.constantFrom('throw', 'continue'),
+    verified: fc.boolean(),
   })
   const params = some({
     page: fc.integer({ min: 1, max: 3 }),
@@ -336,7 +346,7 @@ describe('whatever it is given', () => {
     query: any,
   })
 
-  /** What is thrown must be misuse. */
+  /** What `make` returns, or `undefined` if it throws for misuse, as it may. */
   function orMisuse<T>(make: () => T): T | undefined {
     try {
       return make()
@@ -346,7 +356,7 @@ describe('whatever it is given', () => {
     }
   }
 
-  test('the constructor makes a client or throws a TypeError that names the option', async () => {
+  test('the constructor creates a client or throws a TypeError that names the option', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(clientOptions, any), async options => {
         const client = orMisuse(() => new Client(options as unknown as ClientOptions))
@@ -357,7 +367,7 @@ describe('whatever it is given', () => {
     )
   })
 
-  test('a client that is right but for one option calls or throws as documented', async () => {
+  test('a client with one odd option calls or throws as documented', async () => {
     const right = { baseUrl, apiKey, fetch: ok }
     const name = fc.constantFrom<keyof ClientOptions>(
       'baseUrl',
@@ -391,13 +401,17 @@ describe('whatever it is given', () => {
     )
   })
 
-  test('a call sends or throws as documented, a list at once, others by rejecting', async () => {
+  test('a call settles as documented: lists throw immediately for misuse, others reject', async () => {
     let sent = 0
     const client = clientWith(async () => {
       sent++
       return ok()
     })
-    const options = fc.oneof(callOptions, any) as fc.Arbitrary<never>
+    const options = fc.record({
+      write: fc.oneof(writeOptions, any),
+      request: fc.oneof(requestOptions, any),
+      list: fc.oneof(listOptions, any),
+    }) as fc.Arbitrary<{ write: never; request: never; list: never }>
     const path = fc.oneof(fc.constant('/x'), fc.webPath(), fc.string(), any) as fc.Arbitrary<never>
     const method = fc.oneof(fc.constantFrom('GET', 'POST', 'DELETE'), any) as fc.Arbitrary<never>
     const ref = fc.oneof(
@@ -413,11 +427,11 @@ describe('whatever it is given', () => {
         fc.oneof(params, any),
         async (options, path, method, ref, params) => {
           for (const call of [
-            () => client.request(method, path, options),
-            () => client.request('POST', '/x', options),
-            () => client.request('GET', '/x', options),
-            () => client.virtualAccounts.deactivate(ref, options),
-            () => client.virtualAccounts.reactivate(account, options),
+            () => client.request(method, path, options.request),
+            () => client.request('POST', '/x', options.request),
+            () => client.request('GET', '/x', options.request),
+            () => client.virtualAccounts.deactivate(ref, options.write),
+            () => client.virtualAccounts.reactivate(account, options.write),
           ]) {
             const before = sent
             const promise = call()
@@ -427,8 +441,8 @@ describe('whatever it is given', () => {
             if ('error' in outcome && isMisuse(outcome.error)) expect(sent).toBe(before)
           }
           for (const make of [
-            () => client.transactions.list(params as never, options),
-            () => client.list('/x', params as never, options),
+            () => client.transactions.list(params as never, options.list),
+            () => client.list('/x', params as never, options.list),
             () => client.list(path, {}, { schema: anything }),
           ]) {
             const before = sent
@@ -442,7 +456,7 @@ describe('whatever it is given', () => {
     )
   })
 
-  test('an abort with any reason rejects with that very reason', async () => {
+  test('an aborted call rejects with the reason, whatever it is', async () => {
     await fc.assert(
       fc.asyncProperty(any, fc.nat(3), async (reason, when) => {
         fc.pre(reason !== undefined)
@@ -472,11 +486,11 @@ describe('whatever it is given', () => {
   })
 })
 
-describe('a ResponseError', () => {
+describe('an InvalidResponseError', () => {
   const marker = 'Zq7PersonalDataNobodyMayLogXy9'
   const digits = '73194650287316495027'
 
-  /** JSON text with a value of somebody's in it, that no log may show. */
+  /** JSON text that contains a personal value, which no log may show. */
   const secretive = fc.oneof(
     { weight: 3, arbitrary: fc.constant(JSON.stringify(marker)) },
     fc.constant(`{"a":${JSON.stringify(marker)}}`),
@@ -519,7 +533,7 @@ describe('a ResponseError', () => {
     expect(JSON.stringify({ ...error, issues: undefined })).not.toContain(marker)
   }
 
-  test('names paths, never a value, in one line of less than 4 KB', async () => {
+  test('names paths and never a value, in one line of less than 4 KB', async () => {
     let seen = 0
     await fc.assert(
       fc.asyncProperty(body, fc.constantFrom('application/json', 'text/html'), async (text, type) => {
@@ -536,7 +550,7 @@ describe('a ResponseError', () => {
     expect(seen).toBeGreaterThan(100)
   })
 
-  test('of a schema that quotes what it saw does not quote it in its message', async () => {
+  test('does not quote values in its message, even if a schema quotes them in its issues', async () => {
     const key = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.nat(), fc.constant('💶\n'.repeat(50)))
     const issue = fc.record({ message: fc.string().map(text => `${text} ${marker}\n`), path: fc.array(key) })
     await fc.assert(
@@ -550,7 +564,9 @@ describe('a ResponseError', () => {
           () => client.list('/x', {}, { schema }),
         ]) {
           const outcome = await outcomeOf(call)
-          expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe('response')
+          expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe(
+            'invalid-response',
+          )
           if ('error' in outcome) expectDiscreet(outcome.error)
         }
       }),
@@ -668,7 +684,7 @@ describe('no digit is lost', () => {
     ['655654267100317.3', false],
     ['0.3000000000000000444', false],
     ['0.1000000000000000055511151231257827', false],
-  ])('the oracle of these tests knows that %s is held: %j', (source, held) => {
+  ])('the oracle of these tests knows whether a double holds %s: %j', (source, held) => {
     expect(isHeld(source)).toBe(held)
   })
 
@@ -751,7 +767,7 @@ describe('no digit is lost', () => {
     return (await client.request('GET', '/numbers')).data
   }
 
-  test('a number arrives as it was written, else as the string of its exact digits', async () => {
+  test('a number arrives as the service wrote it, or as the string of its exact digits', async () => {
     await fc.assert(
       fc.asyncProperty(number, space, space, async (source, before, after) => {
         fc.pre(/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(source))
@@ -761,7 +777,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('so do many of them, anywhere in an answer, beside strings that look like numbers', async () => {
+  test('many numbers do, anywhere in a response, beside strings that look like numbers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(number, text, space, space), { minLength: 1, maxLength: 8 }),
@@ -788,13 +804,13 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('so does one behind a row of short numbers, wherever it begins', async () => {
+  test('a number does after a row of short ones, wherever it begins', async () => {
     const short = fc
       .tuple(fc.integer({ min: 0, max: 999 }).map(String), fc.constantFrom(',', ', ', ',\n'))
       .map(([n, s]) => n + s)
     const row = fc.oneof(
       fc.array(short, { maxLength: 20 }).map(parts => parts.join('')),
-      // Of one period, in step with whoever looks at every second, third, fourth byte.
+      // Periodic, in step with a search that looks at every second, third or fourth byte only.
       fc.tuple(short, fc.nat(20)).map(([part, count]) => part.repeat(count)),
       fc.tuple(short, short, fc.nat(10)).map(([one, other, count]) => (one + other).repeat(count)),
     )
@@ -807,7 +823,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('what stands in strings and keys never changes', async () => {
+  test('strings and keys never change', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(text, text), async strings => {
         expect(await arriving(JSON.stringify(strings))).toEqual(strings)
@@ -816,7 +832,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('any JSON value whose numbers a double holds is what JSON.parse makes of it', async () => {
+  test('any JSON value whose numbers a double holds is parsed as JSON.parse does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), async json => {
         expect(await arriving(json)).toEqual(JSON.parse(json))
@@ -825,7 +841,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('an amount is what was written, or the page is refused', async () => {
+  test('an amount is what the service wrote, or the page is rejected', async () => {
     await fc.assert(
       fc.asyncProperty(number, async source => {
         const item = `{"id":"t1","amount":${source},"currency":"EUR","description":""}`
@@ -834,13 +850,16 @@ describe('no digit is lost', () => {
         )
         const outcome = await outcomeOf(() => client.transactions.list().then(({ data }) => data[0]?.amount))
         if (isHeld(source)) expect(outcome).toEqual({ value: Number(source) })
-        else expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe('response')
+        else
+          expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe(
+            'invalid-response',
+          )
       }),
       { numRuns: cases(1000) },
     )
   })
 
-  test('in an error’s body neither', async () => {
+  test('the body of an HttpError keeps every digit, too', async () => {
     await fc.assert(
       fc.asyncProperty(number, async source => {
         const client = clientWith(async () => new Response(`{"n":${source}}`, { status: 400 }))

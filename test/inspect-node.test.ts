@@ -1,22 +1,40 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { answerWithPage, createClient, failureOf, service } from './service.ts'
+import { createClient, rejectionOf, respondWithPage, service } from './service.ts'
 
 const everything = { depth: 20, showHidden: true }
 
-test('a printed client shows its name and its resources, and no key', () => {
+test('console.log of a client shows its baseUrl and resources, and never the API key', () => {
   const client = createClient()
-  expect(inspect(client)).toMatch(/^Client \{/)
+  expect(inspect(client)).toMatch(
+    /^Client \{\s+baseUrl: 'https:\/\/virtual-accounts\.test',\s+virtualAccounts: /,
+  )
   expect(inspect(client, everything)).not.toContain(service.apiKey)
   expect(inspect(createClient({ apiKey: () => service.apiKey }), everything)).not.toContain(service.apiKey)
   expect(JSON.stringify(client)).not.toContain(service.apiKey)
 })
 
-test('a printed ResponseError does not show what came', async () => {
-  answerWithPage('{"id":"iban-DE1234"}')
-  const error = await failureOf(createClient().transactions.list())
+test('console.log of a list shows its path and params, and sends nothing', () => {
+  const list = createClient().transactions.list({ page: 2, query: { currency: 'AED' } })
+  expect(inspect(list)).toBe(
+    "List {\n  path: '/transactions',\n  params: { page: 2, limit: undefined, query: { currency: 'AED' } }\n}",
+  )
+  expect(inspect(list, everything)).not.toContain(service.apiKey)
+  expect(service.requests).toEqual([])
+})
+
+test('console.log of a page shows its data, and never the API key', async () => {
+  const page = await createClient().transactions.list({ limit: 1 })
+  expect(inspect(page)).toMatch(/^\{\s+data: \[/)
+  expect(inspect(page)).toContain('hasNextPage: true')
+  expect(inspect(page, everything)).not.toContain(service.apiKey)
+})
+
+test('console.log of an InvalidResponseError does not show the response body', async () => {
+  respondWithPage('{"id":"iban-DE1234"}')
+  const error = await rejectionOf(createClient().transactions.list())
   expect(inspect(error, everything)).not.toContain('iban-DE1234')
   expect(inspect(error)).toMatch(
-    /^ResponseError: GET \/transactions: the answer does not fit: data\[0\]\.amount/,
+    /^InvalidResponseError: GET \/transactions \(page 1\): the response is not valid: data\[0\]\.amount/,
   )
 })

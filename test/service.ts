@@ -4,7 +4,7 @@ import { Client, type ClientEvent, type ClientOptions } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
-/** The service of these tests: MSW hands it every request that the client's global fetch sends. */
+/** The service of these tests: MSW passes it every request that the client sends with the global fetch. */
 export const service = new FakeService({ transactions: sampleTransactions(25) })
 
 export const account = { customerId: 'c1', virtualAccountId: 'v1' }
@@ -25,25 +25,25 @@ export function createClient(options: Partial<ClientOptions> = {}): Client {
   return new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, ...options })
 }
 
-/** A client, and what it told its listener. */
+/** A client, and the events that it emitted. */
 export function createObservedClient(options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = []
   const client = createClient({ onEvent: event => void events.push(event), ...options })
   return { client, events }
 }
 
-/** The next answer, whatever is asked. */
-export function answerWith(body: BodyInit | null, init: ResponseInit = {}): void {
+/** The response to the next request, whatever it is. */
+export function respondWith(body: BodyInit | null, init: ResponseInit = {}): void {
   service.fail({ with: () => new Response(body, init) })
 }
 
-/** The next answer as one page of a list, written as the given JSON text. */
-export function answerWithPage(items: string, rest = '"page":1,"totalItems":1,"limit":20'): void {
-  answerWith(`{"data":[${items}],${rest}}`, { headers: { 'Content-Type': 'application/json' } })
+/** The response to the next request: one page of a list, with its items as JSON text. */
+export function respondWithPage(items: string, rest = '"page":1,"totalItems":1,"limit":20'): void {
+  respondWith(`{"data":[${items}],${rest}}`, { headers: { 'Content-Type': 'application/json' } })
 }
 
 /** What a promise rejects with. */
-export async function failureOf(promise: PromiseLike<unknown>): Promise<unknown> {
+export async function rejectionOf(promise: PromiseLike<unknown>): Promise<unknown> {
   const fulfilled = Symbol('fulfilled')
   const outcome = await promise.then(
     () => fulfilled,

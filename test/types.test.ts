@@ -1,49 +1,110 @@
 import {
   type AnyApiError,
   Client,
+  type ClientEvent,
+  type ClientOptions,
+  type CommonOptions,
+  type DriftEvent,
+  type FailureEvent,
   type HttpError,
+  type HttpMethod,
   isApiError,
   type List,
+  type ListOptions,
   type Page,
+  type RequestEvent,
+  type RequestOptions,
+  type ResponseEvent,
   type Result,
+  type RetryEvent,
+  type SchemaOutput,
   type Transaction,
+  type WriteOptions,
 } from 'virtual-accounts'
-import { FakeService } from 'virtual-accounts/testing'
-import { expectTypeOf, test } from 'vitest'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 
-// Checked by `npm run types`; nothing here needs an answer.
-const { baseUrl, apiKey, fetch } = new FakeService()
+// The types are checked by `npm run types`, the values by running the tests: a type must not promise what is not there.
+const { baseUrl, apiKey, fetch } = new FakeService({ transactions: sampleTransactions(3) })
 const client = new Client({ baseUrl, apiKey, fetch })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
-test('a list is of transactions, and of what a schema puts out', () => {
-  const schema = z.object({ id: z.string() }).transform(({ id }) => id.length)
-  expectTypeOf(client.transactions.list()).toEqualTypeOf<List<Transaction>>()
-  expectTypeOf(client.transactions.list({}, { schema })).toEqualTypeOf<List<number>>()
-  expectTypeOf(client.list('/x', { limit: 2 }, { schema, dedupeBy: length => length })).toEqualTypeOf<
-    List<number>
-  >()
-  const page = async () => await client.transactions.list()
-  expectTypeOf(page).returns.resolves.toEqualTypeOf<Page<Transaction>>()
-  expectTypeOf<Transaction['status']>().toEqualTypeOf<unknown>()
+test('a list is a list of transactions', async () => {
+  const list = client.transactions.list()
+  expectTypeOf(list).toEqualTypeOf<List<Transaction>>()
+  const page = await list
+  expectTypeOf(page).toEqualTypeOf<Page<Transaction>>()
+  for await (const transaction of page) {
+    expectTypeOf(transaction).toEqualTypeOf<Transaction>()
+    expect(typeof transaction.amount).toBe('number')
+  }
 })
 
-test('a write gives what a schema puts out, and unknown without one', () => {
-  const schema = z.object({ status: z.string() })
-  const write = () => client.virtualAccounts.deactivate(account, { schema })
-  expectTypeOf(write).returns.resolves.toEqualTypeOf<Result<{ status: string }>>()
-  const plain = () => client.virtualAccounts.reactivate(account)
-  expectTypeOf(plain).returns.resolves.toEqualTypeOf<Result<unknown>>()
+test('a list with a schema is a list of its output', async () => {
+  const schema = z.object({ id: z.string() }).transform(({ id }) => id.length)
+  const list = client.transactions.list({}, { schema })
+  expectTypeOf(list).toEqualTypeOf<List<number>>()
+  expect((await list).data).toEqual([23, 23, 23])
+  const same = client.list('/transactions', { limit: 2 }, { schema, dedupeBy: length => length })
+  expectTypeOf(same).toEqualTypeOf<List<number>>()
+  for await (const length of same) expect(length).toBe(23)
+})
+
+test('a transaction has no other fields than the specified ones, so that misspelt ones do not compile', async () => {
+  const [transaction] = (await client.transactions.list()).data
+  expectTypeOf<keyof Transaction>().toEqualTypeOf<'id' | 'amount' | 'currency' | 'description'>()
+  // @ts-expect-error
+  expect(transaction?.ammount).toBe(undefined)
+})
+
+test('the data of a write is the output of its schema, and unknown without one', async () => {
+  const plain = await client.virtualAccounts.reactivate(account)
+  expectTypeOf(plain).toEqualTypeOf<Result<unknown>>()
+  const schema = z.undefined().transform(() => 'empty' as const)
+  const result = await client.virtualAccounts.deactivate(account, { schema })
+  expectTypeOf(result).toEqualTypeOf<Result<'empty'>>()
+  expect(result.data).toBe('empty')
   const other = () => client.request('PUT', '/x', { query: { a: [1, 'b'], c: undefined } })
   expectTypeOf(other).returns.resolves.toEqualTypeOf<Result<unknown>>()
+  await expect(other()).rejects.toMatchObject({ status: 404 })
 })
 
-test('`kind` narrows a failure', () => {
-  const error: unknown = undefined
-  if (isApiError(error)) {
-    expectTypeOf(error).toEqualTypeOf<AnyApiError>()
-    if (error.kind === 'http') expectTypeOf(error).toEqualTypeOf<HttpError>()
-    if (error.kind === 'timeout') expectTypeOf(error.timeoutMs).toEqualTypeOf<number>()
-  }
+test('`kind` narrows an error', async () => {
+  const error: unknown = await client.request('GET', '/nowhere').catch((error: unknown) => error)
+  if (!isApiError(error)) throw error
+  expectTypeOf(error).toEqualTypeOf<AnyApiError>()
+  if (error.kind !== 'http') throw error
+  expectTypeOf(error).toEqualTypeOf<HttpError>()
+  expect(error.status).toBe(404)
+  expectTypeOf<AnyApiError['kind']>().toEqualTypeOf<
+    'http' | 'connection' | 'timeout' | 'invalid-response' | 'pagination'
+  >()
+  expectTypeOf<Extract<AnyApiError, { kind: 'timeout' }>['timeoutMs']>().toEqualTypeOf<number>()
+})
+
+test('`type` narrows an event', async () => {
+  const events: ClientEvent[] = []
+  await client.withOptions({ onEvent: event => void events.push(event) }).transactions.list()
+  const [request, response] = events
+  if (request?.type !== 'request' || response?.type !== 'response') throw new Error('expected two events')
+  expectTypeOf(request).toEqualTypeOf<RequestEvent>()
+  expectTypeOf(response).toEqualTypeOf<ResponseEvent>()
+  expect(response.status).toBe(200)
+  expectTypeOf<ClientEvent>().toEqualTypeOf<
+    RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent
+  >()
+})
+
+test('the options of each kind of call have types of their own', () => {
+  expectTypeOf<ClientOptions>().toExtend<CommonOptions>()
+  expectTypeOf<WriteOptions>().toExtend<RequestOptions>()
+  expectTypeOf<ListOptions>().toExtend<RequestOptions>()
+  expectTypeOf<RequestOptions>().not.toHaveProperty('concurrency')
+  expectTypeOf<ListOptions>().not.toHaveProperty('idempotencyKey')
+  expectTypeOf<HttpMethod>().toEqualTypeOf<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'>()
+  expectTypeOf<SchemaOutput<undefined, 5>>().toEqualTypeOf<5>()
+  // A list without a schema would have items of an unknown type.
+  // @ts-expect-error
+  expect(() => client.list('/refunds', {}, {})).toThrow(TypeError)
 })

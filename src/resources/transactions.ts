@@ -1,43 +1,64 @@
 import * as z from 'zod/mini'
-import { createList, type List, type ListKind, type ListOptions, type ListParams } from '../list.js'
-import { type Output, ownShape, type Schema } from '../schema.js'
-import type { Transport } from '../transport.js'
+import type { Transport } from '../http/transport.js'
+import { typeName } from '../internal/describe.js'
+import { isExact } from '../internal/lossless-json.js'
+import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
+import type { ListEndpoint } from '../pagination/page.js'
+import { builtIn, type Schema, type SchemaOutput } from '../schema.js'
 
 /**
- * A movement of money. Fields that the interface does not show are passed through as they come.
+ * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
+ *
+ * A number that a double cannot hold exactly arrives as the string of its digits.
  * @see docs/interface.md#transaction
  */
 export interface Transaction {
   /** Identifies the transaction. */
   id: string
-  /** How much. The unit (major or minor) is not specified. */
+  /** Amount of the transaction. Its unit (major or minor) is not specified. */
   amount: number
-  /** A currency code. Its format is not specified. */
+  /** Currency code. Its format is not specified. */
   currency: string
   /** Free text. */
   description: string
-  /** Not specified. A number that a double cannot hold arrives as the string of its digits. */
-  [notShown: string]: unknown
 }
 
-const transaction = ownShape(
-  z.looseObject(
-    {
-      id: z.string('expected a string'),
-      amount: z.number('expected a number that a double can hold'),
-      currency: z.string('expected a string'),
-      description: z.string('expected a string'),
-    },
-    'expected an object',
-  ),
+function string() {
+  return z.string({ error: ({ input }) => `expected a string, got ${typeName(input)}` })
+}
+
+function number() {
+  return z.number({
+    error: ({ input }) => `expected a number, got ${isDigits(input) ? tooManyDigits : typeName(input)}`,
+  })
+}
+
+const tooManyDigits = 'one with more digits than a double holds (kept as a string)'
+
+function isDigits(input: unknown): boolean {
+  return (
+    typeof input === 'string' &&
+    /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(input) &&
+    !isExact(input, Number(input))
+  )
+}
+
+const transaction = /* @__PURE__ */ z.looseObject(
+  {
+    id: /* @__PURE__ */ string(),
+    amount: /* @__PURE__ */ number(),
+    currency: /* @__PURE__ */ string(),
+    description: /* @__PURE__ */ string(),
+  },
+  { error: ({ input }) => `expected an object, got ${typeName(input)}` },
 )
 
-/** `client.transactions` */
+/** Transactions: see {@link Client.transactions}. */
 export interface Transactions {
   /**
-   * All transactions: iterate them, or await one page.
+   * Lists transactions. Iterate the list for every transaction, or await it for one page.
    *
-   * @throws TypeError at once, for wrong params or options.
+   * @throws TypeError immediately, for wrong params or options.
    * @example
    * ```ts
    * for await (const transaction of client.transactions.list()) console.log(transaction.id)
@@ -46,16 +67,16 @@ export interface Transactions {
    */
   list<S extends Schema | undefined = undefined>(
     params?: ListParams,
-    options?: ListOptions<S, Output<S, Transaction>>,
-  ): List<Output<S, Transaction>>
+    options?: ListOptions<S, SchemaOutput<S, Transaction>>,
+  ): List<SchemaOutput<S, Transaction>>
 }
 
-const kind: ListKind = {
+const endpoint: ListEndpoint = {
   path: '/transactions',
-  shape: transaction,
-  identify: raw => (raw as Partial<Transaction> | null)?.id,
+  validator: /* @__PURE__ */ builtIn(transaction),
+  itemKey: item => (item as Partial<Transaction> | null)?.id,
 }
 
-export function transactions(transport: Transport): Transactions {
-  return { list: (params, options) => createList(transport, kind, params, options) }
+export function createTransactions(transport: Transport): Transactions {
+  return { list: (params, options) => createList(transport, endpoint, params, options) }
 }

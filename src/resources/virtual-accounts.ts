@@ -1,25 +1,26 @@
-import { segment } from '../path.js'
-import { type Result, request, type WriteOptions } from '../request.js'
-import type { Output, Schema } from '../schema.js'
-import type { Transport } from '../transport.js'
+import { withCallerStack } from '../http/caller-stack.js'
+import { assertWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
+import type { Transport } from '../http/transport.js'
+import { describe } from '../internal/describe.js'
+import { encodePathSegment } from '../internal/url.js'
+import type { Schema, SchemaOutput } from '../schema.js'
 
-/** Which virtual account, and whose. */
+/** Identifies a virtual account and the customer that owns it. */
 export interface VirtualAccountRef {
-  /** Identifies the customer that owns the account. */
+  /** Identifies the customer. */
   customerId: string
-  /** Identifies the account. */
+  /** Identifies the virtual account. */
   virtualAccountId: string
 }
 
-/** `client.virtualAccounts` */
+/** Virtual accounts: see {@link Client.virtualAccounts}. */
 export interface VirtualAccounts {
   /**
-   * Deactivates a virtual account. Sent again with the same idempotency key when an attempt fails on the way.
+   * Deactivates a virtual account. Retried with the same idempotency key when an attempt fails.
    *
-   * What the service answers is not specified: `data` is `unknown` unless `schema` narrows it.
+   * The response body is not specified: `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError, whose `outcomeUnknown` says whether it may have been done all the same. Misuse rejects with a
-   * TypeError.
+   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. Misuse rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.deactivate({ customerId, virtualAccountId })
@@ -28,15 +29,14 @@ export interface VirtualAccounts {
   deactivate<S extends Schema | undefined = undefined>(
     account: VirtualAccountRef,
     options?: WriteOptions<S>,
-  ): Promise<Result<Output<S, unknown>>>
+  ): Promise<Result<SchemaOutput<S, unknown>>>
 
   /**
-   * Reactivates a virtual account. Sent again with the same idempotency key when an attempt fails on the way.
+   * Reactivates a virtual account. Retried with the same idempotency key when an attempt fails.
    *
-   * What the service answers is not specified: `data` is `unknown` unless `schema` narrows it.
+   * The response body is not specified: `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError, whose `outcomeUnknown` says whether it may have been done all the same. Misuse rejects with a
-   * TypeError.
+   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. Misuse rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
@@ -45,23 +45,31 @@ export interface VirtualAccounts {
   reactivate<S extends Schema | undefined = undefined>(
     account: VirtualAccountRef,
     options?: WriteOptions<S>,
-  ): Promise<Result<Output<S, unknown>>>
+  ): Promise<Result<SchemaOutput<S, unknown>>>
 }
 
-export function virtualAccounts(transport: Transport): VirtualAccounts {
+export function createVirtualAccounts(transport: Transport): VirtualAccounts {
+  const change = (name: string) => {
+    return <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) =>
+      withCallerStack(async () => {
+        assertAccount(name, account)
+        assertWriteOptions(options)
+        return await request(transport, { method: 'POST', ...pathTo(name, account) }, options)
+      })
+  }
+  return { deactivate: change('deactivate'), reactivate: change('reactivate') }
+}
+
+function assertAccount(change: string, account: VirtualAccountRef): void {
+  if (typeof account === 'object' && account !== null && !(account instanceof Promise)) return
+  throw new TypeError(`${change}: expected { customerId, virtualAccountId }, got ${describe(account)}`)
+}
+
+function pathTo(change: string, account: VirtualAccountRef): { path: string; route: string } {
+  const customer = encodePathSegment('customerId', account.customerId)
+  const virtualAccount = encodePathSegment('virtualAccountId', account.virtualAccountId)
   return {
-    deactivate: async (account, options) =>
-      request(transport, 'POST', pathTo('deactivate', account), options),
-    reactivate: async (account, options) =>
-      request(transport, 'POST', pathTo('reactivate', account), options),
+    path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${change}`,
+    route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${change}`,
   }
-}
-
-function pathTo(change: string, account: VirtualAccountRef): string {
-  if (typeof account !== 'object' || account === null) {
-    throw new TypeError(`${change}: expected { customerId, virtualAccountId }`)
-  }
-  const customer = segment('customerId', account.customerId)
-  const virtualAccount = segment('virtualAccountId', account.virtualAccountId)
-  return `/customers/${customer}/virtual_accounts/${virtualAccount}/${change}`
 }

@@ -1,61 +1,66 @@
+import { describe } from '../internal/describe.js'
+import { assertInteger, assertKnownNames } from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
-import { pathInUrl, type ReceivedRequest, received } from './received.js'
-import { type Answer, failure, Rules } from './rules.js'
+import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
+import { errorResponse, type ResponseData, Rules } from './rules.js'
 
-/** What a {@link FakeService} can be given. A value that does not fit is a `TypeError`. */
+/** Options of the {@link FakeService}. All are optional; a wrong or unknown one is a `TypeError`. */
 export interface FakeServiceOptions {
   /**
-   * Where it is, for those who ask: an absolute http or https URL, which may have a path.
+   * Root of the API: an absolute http or https URL. It may have a path.
    * @defaultValue 'https://virtual-accounts.test'
    */
   baseUrl?: string | undefined
   /**
-   * The only key it accepts.
+   * The only API key that is accepted.
    * @defaultValue 'test_key'
    */
   apiKey?: string | undefined
   /**
-   * What `GET /transactions` lists. Copied, so that `reset()` can restore them.
+   * The items of `GET /transactions`. They are copied, so that `reset()` can restore them.
    * @defaultValue none
    */
   transactions?: Transaction[] | undefined
   /**
-   * Items on a page when no `limit` is asked for, but never more than `maxLimit`. The interface shows none.
+   * Page size of requests without `limit`; never more than `maxLimit`. Not specified by the interface.
    * @defaultValue 20
    */
   defaultLimit?: number | undefined
   /**
-   * The most items on a page: a larger `limit` is lowered to it. The interface shows none.
+   * Maximum page size: a larger `limit` is lowered to it. Not specified by the interface.
    * @defaultValue 100
    */
   maxLimit?: number | undefined
   /**
-   * How long each answer takes, in milliseconds.
+   * Duration of each response, in milliseconds.
    * @defaultValue 0
    */
   latency?: number | undefined
 }
 
+const knownOptions = {
+  title: 'FakeService options',
+  names: ['baseUrl', 'apiKey', 'transactions', 'defaultLimit', 'maxLimit', 'latency'],
+}
+
 /**
- * The service of the interface, in memory: for tests, demos and development. It answers Requests and needs no
- * server.
+ * The service of the interface, in memory: for tests, demos and development. It needs no server.
  *
- * What the interface doesn't show had to be chosen. These are the fake's own choices, and no promise of a
- * real service:
- * - Every account exists and is active at first. Deactivate and reactivate answer 200 with an empty body,
- *   also where nothing changes.
- * - Every request needs the key: without it, or with another, 401.
- * - A write without `Idempotency-Key`: 400. The same key again: the same answer, and nothing is applied a
- *   second time. A key that came with another method, path or body: 422. Only writes that were applied count,
- *   and keys are kept until `reset()`.
- * - `page` or `limit` that is not a whole number from 1: 400. A `limit` over `maxLimit` is lowered to it, and
- *   the lowered one echoed. A page beyond the end is empty.
- * - An unknown path: 404. A known one with another method: 405.
- * - Each of these errors has a body `{"error":{"message":"…"}}`.
- * - A request is applied and its answer made when it arrives, in the order of arrival; `latency` holds the
- *   answer back. So a write that is aborted meanwhile has been applied.
+ * The interface leaves much unspecified. What follows are choices of the fake, not promises of a real service:
+ * - Every account exists and is active at first. Deactivate and reactivate respond with 200 and an empty body, even if
+ *   nothing changes.
+ * - Every request needs the API key: without it, or with another one, 401.
+ * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
+ *   was used with another method, path or body: 422. Only writes that were applied use up their key, and keys are
+ *   remembered until `reset()`.
+ * - A `page` or `limit` that is not a whole number of at least 1: 400. A `limit` over `maxLimit` is lowered to it, and the
+ *   response says so. A page beyond the end is empty.
+ * - An unknown path: 404. A known path with another method: 405.
+ * - Each of these errors has the body `{"error":{"message":"…"}}`.
+ * - Requests are applied in the order in which they arrive, on arrival; `latency` only delays the response. So a write that
+ *   is aborted during the latency has been applied.
  *
  * @example As the fetch of a client
  * ```ts
@@ -73,13 +78,13 @@ export interface FakeServiceOptions {
  * ```
  */
 export class FakeService {
-  /** Where it is, without a slash at the end. */
+  /** Root of the API, without a slash at the end. */
   readonly baseUrl: string
-  /** The only key it accepts. */
+  /** The only API key that is accepted. */
   readonly apiKey: string
-  /** What `GET /transactions` lists. Live: change it, even while a list is walked, to make the list drift. */
+  /** The items of `GET /transactions`. Live: change the array, even while it is iterated, to make the list drift. */
   readonly transactions: Transaction[]
-  /** What was sent to `baseUrl`, oldest first, also what a fault then met. Live: it grows with each request. */
+  /** Requests received below `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
   readonly requests: readonly ReceivedRequest[]
 
   readonly #origin: string
@@ -89,14 +94,15 @@ export class FakeService {
   readonly #requests: ReceivedRequest[] = []
   readonly #faults = new FaultQueue()
   readonly #rules: Rules
-  // A request that hangs may be held by nobody else; collected, its signal would never abort.
-  readonly #waiting = new Set<Request>()
+  // A request that hangs may be referenced from nowhere else: if it were collected, its signal would never abort.
+  readonly #pending = new Set<Request>()
 
-  /** @throws TypeError where an option does not fit. */
+  /** @throws TypeError for an unknown or wrong option. */
   constructor(options: FakeServiceOptions = {}) {
     if (typeof options !== 'object' || options === null) {
-      throw new TypeError('options: expected an object')
+      throw new TypeError(`options: expected an object, got ${describe(options)}`)
     }
+    assertKnownNames('options', options, knownOptions)
     const {
       baseUrl = 'https://virtual-accounts.test',
       apiKey = 'test_key',
@@ -107,16 +113,16 @@ export class FakeService {
     } = options
     if (typeof apiKey !== 'string' || !/^[!-~]([ -~]*[!-~])?$/.test(apiKey)) {
       throw new TypeError(
-        'apiKey: expected a non-empty string of printable ASCII, without white space around it',
+        `apiKey: expected a non-empty string of printable ASCII without white space around it, got ${describeText(apiKey)}`,
       )
     }
-    checkArray('transactions', transactions)
-    checkWholeNumber('defaultLimit', defaultLimit)
-    checkWholeNumber('maxLimit', maxLimit)
-    if (typeof latency !== 'number' || !(latency >= 0 && latency <= longestTimer)) {
-      throw new TypeError(`latency: expected a number of milliseconds from 0 to ${longestTimer}`)
+    assertArray('transactions', transactions)
+    assertInteger('defaultLimit', defaultLimit, 1)
+    assertInteger('maxLimit', maxLimit, 1)
+    if (typeof latency !== 'number' || !(latency >= 0 && latency <= maxTimerMs)) {
+      throw new TypeError(`latency: expected milliseconds from 0 to ${maxTimerMs}, got ${describe(latency)}`)
     }
-    const { origin, pathname } = parsedBaseUrl(baseUrl)
+    const { origin, pathname } = parseBaseUrl(baseUrl)
     this.#origin = origin
     this.#basePath = pathname.replace(/\/+$/, '')
     this.baseUrl = origin + this.#basePath
@@ -130,10 +136,10 @@ export class FakeService {
   }
 
   /**
-   * Answers like the platform's `fetch`: give it to a client as its `fetch`. Needs no `this`.
+   * Responds like the platform's `fetch`: pass it to a client as its `fetch`. It needs no `this`.
    *
-   * Rejects with a `TypeError` where there is no connection (a network fault, or another origin than that of
-   * `baseUrl`), and with the signal's reason when the request's signal aborts, or already has.
+   * Rejects with a `TypeError` if there is no connection (a network fault, or another origin than that of `baseUrl`), and
+   * with the signal's reason when the request's signal aborts or is already aborted.
    */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
@@ -142,42 +148,44 @@ export class FakeService {
     if (origin !== this.#origin) {
       throw new TypeError(`fetch failed: ${origin} is not reachable, the fake service is ${this.baseUrl}`)
     }
-    const response = await this.#answer(request)
-    if (response.type === 'error') throw new TypeError('fetch failed: a network error given to fail()')
+    const response = await this.#receive(request)
+    if (response.type === 'error') throw new TypeError('fetch failed: a network error passed to fail()')
     return response
   }
 
   /**
-   * Answers one request: for MSW, a server, or whatever else hands out Requests.
+   * Responds to one request: for MSW, a server, or anything else that provides a `Request`.
    *
-   * A network fault is `Response.error()`, and so is an abort of the request's signal; what is not below
-   * `baseUrl` gets a 404.
+   * A network fault is `Response.error()`, and so is a request whose signal aborts. A request that is not below `baseUrl`
+   * gets a 404.
    */
   async handle(request: Request): Promise<Response> {
     try {
-      return await this.#answer(request)
+      return await this.#receive(request)
     } catch (error) {
       if (request.signal?.aborted) return Response.error()
       throw error
     }
   }
 
-  /** Whether an account is active: not deactivated, or reactivated since. Ids as a client is given them. */
+  /** Whether an account is active: not deactivated, or reactivated since. Pass the ids as you pass them to a client. */
   isActive(account: VirtualAccountRef): boolean {
     const { customerId, virtualAccountId } = Object(account) as Partial<VirtualAccountRef>
     if (typeof customerId !== 'string' || typeof virtualAccountId !== 'string') {
-      throw new TypeError('account: expected { customerId, virtualAccountId }, both strings')
+      throw new TypeError(
+        `account: expected { customerId, virtualAccountId }, both strings, got ${describeAccount(account)}`,
+      )
     }
     return this.#rules.isActive(account)
   }
 
   /**
-   * Lets the next request that matches fail, or the next `times`; the ones after that are answered again.
+   * Makes the next matching request fail, or the next `times`. Later ones get their responses again.
    *
-   * Faults queue: a request gets the first given that matches it. They come before every other rule, the
-   * key's included.
+   * Faults queue: a request gets the first one added that matches it. They take precedence over every other rule, the check
+   * of the API key included.
    *
-   * @throws TypeError where the fault does not fit.
+   * @throws TypeError for an unknown or wrong option of the fault.
    * @example
    * ```ts
    * service.fail({ path: '/transactions', times: 2, with: new Response(null, { status: 503 }) })
@@ -189,61 +197,61 @@ export class FakeService {
   }
 
   /**
-   * Serves another list at a path, paged as `/transactions` is.
+   * Serves another list at a path, paged in the same way as `/transactions`.
    *
-   * Live: changes of the array are seen. A second one for the same path replaces the first.
+   * Live: changes of the array are visible. A second list for the same path replaces the first.
    *
-   * @throws TypeError where the path or the items do not fit.
+   * @throws TypeError for a wrong path, or items that are not an array.
    * @example
    * ```ts
    * service.serveList('/customers', [{ id: 'c1' }, { id: 'c2' }])
    * ```
    */
   serveList(path: string, items: unknown[]): void {
-    const normalPath = pathInUrl(path)
-    if (normalPath === transactionsPath) {
-      throw new TypeError('path: /transactions is already a list; change `transactions` instead')
+    const urlPath = toUrlPath(path)
+    if (urlPath === transactionsPath) {
+      throw new TypeError('path: /transactions is already a list: change `service.transactions` instead')
     }
-    checkArray('items', items)
-    this.#rules.serveList(normalPath, items)
+    assertArray('items', items)
+    this.#rules.serveList(urlPath, items)
   }
 
   /**
-   * Returns the service to how it was constructed: between tests.
+   * Resets the service to its state after construction, for example between tests.
    *
-   * `transactions` holds fresh copies of those given then. Requests, faults, idempotency keys, deactivations
-   * and lists of `serveList` are forgotten. `transactions` and `requests` remain the same arrays.
+   * `transactions` contains fresh copies of the original ones. Requests, faults, idempotency keys, deactivations and the
+   * lists of `serveList` are forgotten. `transactions` and `requests` remain the same arrays.
    */
   reset(): void {
     this.#requests.length = 0
     this.#faults.clear()
-    this.#rules.forget()
+    this.#rules.reset()
     this.#rules.serveList(transactionsPath, this.transactions)
     this.transactions.length = 0
-    // Not by spreading: an argument list has its limits.
+    // Not by spreading: the number of arguments is limited.
     for (const transaction of structuredClone(this.#initial)) this.transactions.push(transaction)
   }
 
-  async #answer(request: Request): Promise<Response> {
-    // Not every runtime gives the requests it received a signal.
+  async #receive(request: Request): Promise<Response> {
+    // Not every runtime gives the requests that a server receives a signal.
     const signal: AbortSignal | undefined = request.signal ?? undefined
     signal?.throwIfAborted()
     const { origin, pathname } = new URL(request.url)
     if (origin !== this.#origin || !`${pathname}/`.startsWith(`${this.#basePath}/`)) {
-      return responseOf(failure(404, `Everything here is below ${this.baseUrl}.`))
+      return toResponse(errorResponse(404, `Everything here is below ${this.baseUrl}.`))
     }
-    // Without a body there is nothing to wait for: lists are noted in the order in which they were asked for.
+    // Requests without a body are recorded synchronously, and so in the order in which they were sent.
     const text = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
-    const noted = received(request, pathname.slice(this.#basePath.length) || '/', text)
-    const fault = this.#faults.take(noted)
-    this.#requests.push(noted)
-    const response = this.#respond(noted, fault, signal)
+    const received = toReceivedRequest(request, pathname.slice(this.#basePath.length) || '/', text)
+    const fault = this.#faults.take(received)
+    this.#requests.push(received)
+    const response = this.#respond(received, fault, signal)
 
-    this.#waiting.add(request)
+    this.#pending.add(request)
     try {
-      await pause(fault === 'hang' ? Infinity : this.#latency, signal)
+      await delay(fault === 'hang' ? Number.POSITIVE_INFINITY : this.#latency, signal)
     } finally {
-      this.#waiting.delete(request)
+      this.#pending.delete(request)
     }
     return response
   }
@@ -253,66 +261,74 @@ export class FakeService {
     fault: Fault['with'] | undefined,
     signal: AbortSignal | undefined,
   ): Response {
-    if (fault === undefined) return responseOf(this.#rules.answer(request))
-    if (fault === 'truncate') return responseOf(this.#rules.answer(request), halfOf)
-    // Of what hangs nobody gets to see the answer.
+    if (fault === undefined) return toResponse(this.#rules.respond(request))
+    if (fault === 'truncate') return toTruncatedResponse(this.#rules.respond(request))
+    // A request that hangs never gets this response.
     if (fault === 'network-error' || fault === 'hang') return Response.error()
     const response = typeof fault === 'function' ? fault() : fault.clone()
-    if (!isResponse(response)) throw new TypeError('with: expected the function to give a Response')
+    if (!isResponse(response)) {
+      throw new TypeError(`with: expected the function to return a Response, got ${describe(response)}`)
+    }
     return abortable(response, signal)
   }
 }
 
 const transactionsPath = '/transactions'
 
-/** What setTimeout can hold; beyond it fires at once. */
-const longestTimer = 2 ** 31 - 1
+// setTimeout holds no longer delay: given one, it fires at once.
+const maxTimerMs = 2 ** 31 - 1
 
-function checkArray(name: string, value: unknown): void {
-  if (!Array.isArray(value)) throw new TypeError(`${name}: expected an array`)
+function assertArray(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw new TypeError(`${name}: expected an array, got ${describe(value)}`)
 }
 
-function checkWholeNumber(name: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new TypeError(`${name}: expected a whole number from 1`)
-  }
-}
-
-function parsedBaseUrl(baseUrl: string): URL {
+function parseBaseUrl(baseUrl: string): URL {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || /[?#]/.test(baseUrl)) {
     throw new TypeError(
-      'baseUrl: expected an absolute http or https URL without user info, query and fragment',
+      `baseUrl: expected an absolute http or https URL without user info, query and fragment, got ${describeText(baseUrl)}`,
     )
   }
   return url
 }
 
-function responseOf({ status, headers, body }: Answer, cut?: (body: string) => BodyInit): Response {
-  return new Response(cut ? cut(body ?? '') : body, { status, headers })
+/** For an option that has to be a string, but not any string. */
+function describeText(value: unknown): string {
+  return typeof value === 'string' && value !== '' ? 'another string' : describe(value)
 }
 
-/** The first half of a body, and then none of the rest. */
-function halfOf(body: string): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const bytes = new TextEncoder().encode(body)
+function describeAccount(account: unknown): string {
+  if (typeof account !== 'object' || account === null) return describe(account)
+  const { customerId, virtualAccountId } = account as Partial<VirtualAccountRef>
+  return `{ customerId: ${describe(customerId)}, virtualAccountId: ${describe(virtualAccountId)} }`
+}
+
+function toResponse({ status, headers, body }: ResponseData): Response {
+  return new Response(body, { status, headers })
+}
+
+/** Status, headers and the first half of the body arrive, then the body fails. */
+function toTruncatedResponse({ status, headers, body }: ResponseData): Response {
+  const bytes = new TextEncoder().encode(body ?? '')
   const half = bytes.slice(0, bytes.length / 2)
-  const rest = half.length ? [half] : []
-  return new ReadableStream({
+  const chunks = half.length ? [half] : []
+  const stream = new ReadableStream({
     pull(controller) {
-      const chunk = rest.pop()
+      const chunk = chunks.pop()
       if (chunk) controller.enqueue(chunk)
-      else controller.error(new TypeError('terminated: the answer was cut off by a fault given to fail()'))
+      else controller.error(new TypeError('terminated: the response was cut off by a fault passed to fail()'))
     },
   })
+  return new Response(stream, { status, headers })
 }
 
-/** Waits, if only until the caller had the chance to abort. An abort rejects at once, with its reason. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits at least until the caller had the chance to abort. An abort rejects immediately, with the signal's reason. */
+async function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await undefined
   signal?.throwIfAborted()
   if (ms === 0) return
   await new Promise<void>((resolve, reject) => {
-    const timer = ms === Infinity ? undefined : setTimeout(end, ms)
+    const timer = ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(end, ms)
     signal?.addEventListener('abort', end)
     function end() {
       clearTimeout(timer)
@@ -323,7 +339,7 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
   })
 }
 
-/** A body that ends with the signal, as those of the network do. The fake's own are there at once. */
+/** Fails the body when the signal aborts, as a network would. The fake's own bodies arrive at once. */
 function abortable(response: Response, signal: AbortSignal | undefined): Response {
   if (!signal || !response.body) return response
   return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)

@@ -1,7 +1,9 @@
-import { pathInUrl, type ReceivedRequest } from './received.js'
+import { describe } from '../internal/describe.js'
+import { assertKnownNames } from '../internal/validate.js'
+import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
- * What goes wrong, for which requests, how often: see {@link FakeService.fail}.
+ * What goes wrong, for which requests and how often: see {@link FakeService.fail}.
  *
  * @example
  * ```ts
@@ -11,45 +13,57 @@ import { pathInUrl, type ReceivedRequest } from './received.js'
  */
 export interface Fault {
   /**
-   * How many matching requests get it: a whole number from 1, or `Infinity`, which lasts until `reset()`.
+   * Number of matching requests that fail: a whole number of at least 1, or `Infinity`, which lasts until `reset()`.
    * @defaultValue 1
    */
   times?: number | undefined
-  /** Only requests of this method, in any case. All by default. */
+  /**
+   * Only requests with this method fail. Upper or lower case.
+   * @defaultValue all methods
+   */
   method?: string | undefined
-  /** Only requests of this path: what follows `baseUrl`, without the query, or a pattern. All by default. */
+  /**
+   * Only requests for this path fail: the path after `baseUrl`, without the query, or a pattern for it.
+   * @defaultValue all paths
+   */
   path?: string | RegExp | undefined
   /**
-   * What they get instead of the answer:
-   * - a `Response`, a fresh copy of it each time, or a function that makes one (what it throws, `fetch`
-   *   rejects with). Nothing is applied, no key is remembered;
-   * - `'network-error'`: no connection. It stands in `requests`, as it was sent, but is not applied;
-   * - `'hang'`: the request is received, but neither applied nor ever answered. Ends when its signal aborts;
-   * - `'truncate'`: the request is received and **applied**, but its answer breaks off: status, headers and
-   *   half of the body come, then the body fails. A write whose answer was lost; repeated with its key, it is
-   *   answered in full.
+   * What matching requests get instead of their response:
+   * - a `Response`, copied for each request, or a function that returns one. If the function throws, `fetch` rejects with
+   *   its error. Nothing is applied, and no idempotency key is remembered.
+   * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied.
+   * - `'hang'`: the request is received, but neither applied nor ever responded to. It ends when its signal aborts.
+   * - `'truncate'`: the request is received and **applied**, but its response is cut off: status, headers and half of the
+   *   body arrive, then the body fails. This is a write whose response was lost; retried with its key, it gets the whole
+   *   response.
    */
   with: Response | (() => Response) | 'network-error' | 'hang' | 'truncate'
 }
 
+const knownNames = { title: 'Options of a fault', names: ['times', 'method', 'path', 'with'] }
+
 type Matcher = (request: ReceivedRequest) => boolean
 
-/** The faults still to come, in the order given. */
+/** The faults still to come, in the order in which they were added. */
 export class FaultQueue {
   #faults: { left: number; matches: Matcher; with: Fault['with'] }[] = []
 
   add(fault: Fault): void {
-    if (typeof fault !== 'object' || fault === null)
-      throw new TypeError('fail: expected an object with `with`')
-    const { times = 1 } = fault
-    if (!(times === Infinity || (Number.isSafeInteger(times) && times >= 1))) {
-      throw new TypeError('times: expected a whole number from 1, or Infinity')
+    if (typeof fault !== 'object' || fault === null) {
+      throw new TypeError(
+        `fault: expected an object such as { with: 'network-error' }, got ${describe(fault)}`,
+      )
     }
-    checkOutcome(fault.with)
-    this.#faults.push({ left: times, matches: matcher(fault), with: fault.with })
+    assertKnownNames('fault', fault, knownNames)
+    const { times = 1 } = fault
+    if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times >= 1)) {
+      throw new TypeError(`times: expected a whole number of at least 1, or Infinity, got ${describe(times)}`)
+    }
+    assertOutcome(fault.with)
+    this.#faults.push({ left: times, matches: createMatcher(fault), with: fault.with })
   }
 
-  /** What this request gets instead of its answer; `undefined`: nothing goes wrong. */
+  /** What this request gets instead of its response; `undefined` when nothing goes wrong. */
   take(request: ReceivedRequest): Fault['with'] | undefined {
     const fault = this.#faults.find(fault => fault.matches(request))
     if (!fault) return undefined
@@ -63,17 +77,18 @@ export class FaultQueue {
   }
 }
 
-function checkOutcome(outcome: unknown): void {
+function assertOutcome(outcome: unknown): void {
   if (outcome === 'network-error' || outcome === 'hang' || outcome === 'truncate') return
   if (typeof outcome === 'function') return
   if (!isResponse(outcome)) {
+    const got = typeof outcome === 'string' ? `'${outcome}'` : describe(outcome)
     throw new TypeError(
-      "with: expected a Response, a function giving one, 'network-error', 'hang' or 'truncate'",
+      `with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got ${got}`,
     )
   }
   if (outcome.bodyUsed) {
     throw new TypeError(
-      'with: expected a Response whose body is unread; give a function that makes a new one',
+      'with: expected a Response with an unread body, got one that was read (pass a function that creates a new one)',
     )
   }
 }
@@ -84,15 +99,17 @@ export function isResponse(value: unknown): value is Response {
   return typeof status === 'number' && typeof clone === 'function'
 }
 
-function matcher({ method, path }: Fault): Matcher {
-  if (method !== undefined && typeof method !== 'string') throw new TypeError('method: expected a string')
-  const wantedMethod = method?.toUpperCase()
-  const matchesPath = pathMatcher(path)
+function createMatcher({ method, path }: Fault): Matcher {
+  if (method !== undefined && typeof method !== 'string') {
+    throw new TypeError(`method: expected a string, got ${describe(method)}`)
+  }
+  const upperMethod = method?.toUpperCase()
+  const matchesPath = createPathMatcher(path)
   return request =>
-    (wantedMethod === undefined || request.method.toUpperCase() === wantedMethod) && matchesPath(request.path)
+    (upperMethod === undefined || request.method.toUpperCase() === upperMethod) && matchesPath(request.path)
 }
 
-function pathMatcher(path: Fault['path']): (path: string) => boolean {
+function createPathMatcher(path: Fault['path']): (path: string) => boolean {
   if (path === undefined) return () => true
   if (path instanceof RegExp) {
     const pattern = new RegExp(path)
@@ -102,6 +119,6 @@ function pathMatcher(path: Fault['path']): (path: string) => boolean {
       return pattern.test(candidate)
     }
   }
-  const wanted = pathInUrl(path)
-  return candidate => candidate === wanted
+  const urlPath = toUrlPath(path)
+  return candidate => candidate === urlPath
 }

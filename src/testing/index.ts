@@ -1,9 +1,9 @@
 /**
  * The service of the interface, in memory: for tests, demos and development, without a network or an account.
  *
- * {@link FakeService} answers requests as `docs/interface.md` describes and can be told to fail in the ways
- * real services do; {@link sampleTransactions} makes it something to list. Only web standards: it runs where
- * the client does, browsers included.
+ * {@link FakeService} responds as `docs/interface.md` describes, and fails on request in the ways real services do;
+ * {@link sampleTransactions} generates something to list. It uses only web standards, so it runs wherever the client does,
+ * browsers included.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@
  * const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch })
  *
  * service.fail({ with: new Response(null, { status: 503 }) })
- * const page = await client.transactions.list({ limit: 100 })   // asked twice: the first answer is the 503
+ * const page = await client.transactions.list({ limit: 100 })   // retried after the 503
  * ```
  *
  * @module virtual-accounts/testing

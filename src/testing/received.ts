@@ -1,19 +1,21 @@
+import { describe } from '../internal/describe.js'
+
 /** A request as the {@link FakeService} received it. */
 export interface ReceivedRequest {
-  /** As sent; fetch puts the usual ones in capitals. */
+  /** The HTTP method as sent; fetch puts the usual ones in capitals. */
   method: string
-  /** What follows `baseUrl`, without the query. Ids in it are still encoded. */
+  /** The path after `baseUrl`, without the query. Ids in it are still encoded. */
   path: string
-  /** By name. The values of a repeated name are joined by commas. */
+  /** The query parameters by name. The values of a repeated name are joined by commas. */
   query: Record<string, string>
-  /** All of them, the key included. */
+  /** All headers, including the API key. */
   headers: Headers
-  /** The JSON value if it is JSON, else the text; `undefined` when empty. */
+  /** The JSON value if the body is JSON, else its text; `undefined` if empty. */
   body: unknown
 }
 
-/** Puts down what came: `path` as the caller cut it, `text` as the caller read it. */
-export function received(request: Request, path: string, text: string): ReceivedRequest {
+/** A request as data. `path` and `text` are what the caller has already read of it. */
+export function toReceivedRequest(request: Request, path: string, text: string): ReceivedRequest {
   const { searchParams } = new URL(request.url)
   const names = new Set(searchParams.keys())
   return {
@@ -21,11 +23,11 @@ export function received(request: Request, path: string, text: string): Received
     path,
     query: Object.fromEntries(Array.from(names, name => [name, searchParams.getAll(name).join(',')])),
     headers: new Headers(request.headers),
-    body: bodyOf(text),
+    body: parseBody(text),
   }
 }
 
-function bodyOf(text: string): unknown {
+function parseBody(text: string): unknown {
   if (text === '') return undefined
   try {
     return JSON.parse(text)
@@ -34,10 +36,13 @@ function bodyOf(text: string): unknown {
   }
 }
 
-/** A path as it stands in a URL, where `é` is `%C3%A9`; a TypeError if it is none. */
-export function pathInUrl(path: unknown): string {
+/** A path as it is written in a URL, where `é` is `%C3%A9`. Throws for a value that is not a path. */
+export function toUrlPath(path: unknown): string {
   if (typeof path !== 'string' || !/^\/(?!\/)[^?#]*$/.test(path)) {
-    throw new TypeError("path: expected what follows baseUrl, from its '/' on, without query and fragment")
+    const got = typeof path === 'string' ? JSON.stringify(path) : describe(path)
+    throw new TypeError(
+      `path: expected the path after baseUrl, which starts with one "/" and has no query and no fragment, got ${got}`,
+    )
   }
   return new URL(`https://any.invalid${path}`).pathname
 }

@@ -1,11 +1,11 @@
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import type { ReceivedRequest } from './received.js'
 
-/** An answer before it is a Response: the same one may be given twice, or be cut off. */
-export interface Answer {
+/** A response before it is a `Response`: it may be sent twice, or be truncated. */
+export interface ResponseData {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** JSON, or null: no body. */
+  /** JSON, or null for no body. */
   readonly body: string | null
 }
 
@@ -17,31 +17,31 @@ export interface Paging {
 
 const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/(deactivate|reactivate)$/
 
-/** What the service answers, and what it remembers from one request to the next. */
+/** How the service responds, and what it remembers from one request to the next. */
 export class Rules {
   readonly #apiKey: string
   readonly #paging: Paging
   readonly #lists = new Map<string, readonly unknown[]>()
   readonly #deactivated = new Set<string>()
-  readonly #answered = new Map<string, { write: string; answer: Answer }>()
+  readonly #writes = new Map<string, { write: string; response: ResponseData }>()
 
   constructor(apiKey: string, paging: Paging) {
     this.#apiKey = apiKey
     this.#paging = paging
   }
 
-  answer(request: ReceivedRequest): Answer {
+  respond(request: ReceivedRequest): ResponseData {
     const { method, path, headers } = request
     if (headers.get('Api-Key') !== this.#apiKey) {
-      return failure(401, `The Api-Key header is ${headers.has('Api-Key') ? 'wrong' : 'missing'}.`)
+      return errorResponse(401, `The Api-Key header is ${headers.has('Api-Key') ? 'wrong' : 'missing'}.`)
     }
     const items = this.#lists.get(path)
-    if (items) return method === 'GET' ? this.#page(items, request.query) : wrongMethod('GET')
+    if (items) return method === 'GET' ? this.#page(items, request.query) : methodNotAllowed('GET')
 
     const [, customerId, virtualAccountId, operation] = accountPath.exec(path) ?? []
     const account = accountKey(customerId, virtualAccountId)
-    if (account === undefined) return failure(404, `There is nothing at ${path}.`)
-    if (method !== 'POST') return wrongMethod('POST')
+    if (account === undefined) return errorResponse(404, `There is nothing at ${path}.`)
+    if (method !== 'POST') return methodNotAllowed('POST')
     return this.#once(request, () => {
       if (operation === 'deactivate') this.#deactivated.add(account)
       else this.#deactivated.delete(account)
@@ -57,37 +57,39 @@ export class Rules {
     return !this.#deactivated.has(JSON.stringify([customerId, virtualAccountId]))
   }
 
-  forget(): void {
+  reset(): void {
     this.#lists.clear()
     this.#deactivated.clear()
-    this.#answered.clear()
+    this.#writes.clear()
   }
 
-  #page(items: readonly unknown[], query: ReceivedRequest['query']): Answer {
+  #page(items: readonly unknown[], query: ReceivedRequest['query']): ResponseData {
     const { defaultLimit, maxLimit } = this.#paging
-    const page = wholeNumber(query.page, 1)
-    const wanted = wholeNumber(query.limit, defaultLimit)
-    if (page === undefined) return failure(400, 'page: expected a whole number from 1.')
-    if (wanted === undefined) return failure(400, 'limit: expected a whole number from 1.')
-    const limit = Math.min(wanted, maxLimit)
+    const page = parseInteger(query.page, 1)
+    const requestedLimit = parseInteger(query.limit, defaultLimit)
+    if (page === undefined) return errorResponse(400, 'page: expected a whole number of at least 1.')
+    if (requestedLimit === undefined) {
+      return errorResponse(400, 'limit: expected a whole number of at least 1.')
+    }
+    const limit = Math.min(requestedLimit, maxLimit)
     const data = items.slice((page - 1) * limit, page * limit)
-    return json(200, { data, page, totalItems: items.length, limit })
+    return jsonResponse(200, { data, page, totalItems: items.length, limit })
   }
 
-  /** Applies a write once for each key, and gives its answer again when the key comes again. */
-  #once({ method, path, headers, body }: ReceivedRequest, apply: () => Answer): Answer {
+  /** Applies a write once for each key, and repeats its response when the key is sent again. */
+  #once({ method, path, headers, body }: ReceivedRequest, apply: () => ResponseData): ResponseData {
     const key = headers.get('Idempotency-Key')
-    if (!key) return failure(400, 'The Idempotency-Key header is missing.')
+    if (!key) return errorResponse(400, 'The Idempotency-Key header is missing.')
     const write = JSON.stringify([method, path, body])
-    const earlier = this.#answered.get(key)
+    const earlier = this.#writes.get(key)
     if (earlier) {
       return earlier.write === write
-        ? earlier.answer
-        : failure(422, 'The Idempotency-Key belongs to another request: each needs its own.')
+        ? earlier.response
+        : errorResponse(422, 'The Idempotency-Key was used for another request: each needs its own.')
     }
-    const answer = apply()
-    this.#answered.set(key, { write, answer })
-    return answer
+    const response = apply()
+    this.#writes.set(key, { write, response })
+    return response
   }
 }
 
@@ -101,20 +103,24 @@ function accountKey(...encoded: (string | undefined)[]): string | undefined {
   }
 }
 
-function wholeNumber(text: string | undefined, byDefault: number): number | undefined {
-  if (text === undefined) return byDefault
+function parseInteger(text: string | undefined, fallback: number): number | undefined {
+  if (text === undefined) return fallback
   const value = Number(text)
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(value) ? value : undefined
 }
 
-function json(status: number, value: unknown, headers?: Record<string, string>): Answer {
+function jsonResponse(status: number, value: unknown, headers?: Record<string, string>): ResponseData {
   return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(value) }
 }
 
-export function failure(status: number, message: string, headers?: Record<string, string>): Answer {
-  return json(status, { error: { message } }, headers)
+export function errorResponse(
+  status: number,
+  message: string,
+  headers?: Record<string, string>,
+): ResponseData {
+  return jsonResponse(status, { error: { message } }, headers)
 }
 
-function wrongMethod(allowed: string): Answer {
-  return failure(405, `Only ${allowed} works here.`, { Allow: allowed })
+function methodNotAllowed(allowed: string): ResponseData {
+  return errorResponse(405, `Only ${allowed} is allowed here.`, { Allow: allowed })
 }

@@ -1,19 +1,22 @@
+import { describe } from '../internal/describe.js'
+import { assertInteger } from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 
 /**
- * So many plausible transactions, the same for the same seed, in every runtime.
+ * Generates `count` plausible transactions, the same for the same seed in every runtime.
  *
- * Ids are strings of 23 digits, no two alike. Amounts are positive, with at most two decimals (none for JPY).
- * A larger count begins with the same ones: `sampleTransactions(20).slice(0, 10)` equals
- * `sampleTransactions(10)`.
+ * Ids are unique strings of 23 digits. Amounts are positive, with at most two decimals (none for JPY). A larger count begins
+ * with the same transactions: `sampleTransactions(20).slice(0, 10)` equals `sampleTransactions(10)`.
  *
- * @param count How many. A whole number from 0.
- * @param seed Which ones. A whole number; those from 0 to 4294967295 give different ones. 1 by default.
- * @throws TypeError where one of them does not fit.
+ * @param count Number of transactions: a whole number of at least 0.
+ * @param seed Selects the transactions: a whole number. Those from 0 to 4294967295 give different ones. Default: 1.
+ * @throws TypeError for a wrong count or seed.
  */
 export function sampleTransactions(count: number, seed = 1): Transaction[] {
-  if (!Number.isSafeInteger(count) || count < 0) throw new TypeError('count: expected a whole number from 0')
-  if (!Number.isSafeInteger(seed)) throw new TypeError('seed: expected a whole number')
+  assertInteger('count', count, 0)
+  if (!Number.isSafeInteger(seed)) {
+    throw new TypeError(`seed: expected a whole number, got ${describe(seed)}`)
+  }
   const random = mulberry32(seed)
   return Array.from({ length: count }, (_, index) => transaction(index, random))
 }
@@ -35,12 +38,12 @@ function transaction(index: number, random: Random): Transaction {
 function id(index: number, random: Random): string {
   const beginning = 1_000_000 + below(9_000_000, random)
   const middle = String(below(10_000_000, random)).padStart(7, '0')
-  // Another one for each index up to a billion: the factor and a billion have no divisor in common.
+  // Different for each index up to a billion: the factor and a billion are coprime.
   const ending = String((index * 7_654_321 + 382_904_834) % 1_000_000_000).padStart(9, '0')
   return `${beginning}${middle}${ending}`
 }
 
-/** Small ones are more frequent, as in life. Made of whole cents: each is written with two decimals at most. */
+/** Small amounts are more frequent. Computed from whole cents, so that each has at most two decimals. */
 function amount(currency: string, random: Random): number {
   const cents = 1 + below(pick([5_000, 20_000, 100_000, 5_000_000], random), random)
   return currency === 'JPY' ? cents : cents / 100
@@ -72,7 +75,7 @@ function pick<T>(from: readonly T[], random: Random): T {
   return from[below(from.length, random)]!
 }
 
-/** Tommy Ettinger's mulberry32: integer operations alone, so that every engine gets the same. In [0, 1). */
+/** Tommy Ettinger's mulberry32, in [0, 1): integer operations only, so that every engine computes the same. */
 function mulberry32(seed: number): Random {
   let state = seed | 0
   return () => {

@@ -198,9 +198,10 @@ try {
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
   const consumer = `
     import {
-      type AnyApiError, ApiError, type CallOptions, Client, type ClientEvent, type ClientOptions, ConnectionError,
-      type Fetch, HttpError, isApiError, type List, type ListOptions, type ListParams, type Page, PaginationError,
-      type Query, ResponseError, type Result, TimeoutError, type Transaction, type VirtualAccountRef, type WriteOptions,
+      type AnyApiError, ApiError, Client, type ClientEvent, type ClientOptions, ConnectionError,
+      type Fetch, HttpError, type HttpMethod, isApiError, type List, type ListOptions, type ListParams, type Page, PaginationError,
+      type Query, InvalidResponseError, type RequestOptions, type Result, type SchemaOutput, TimeoutError,
+      type Transaction, type VirtualAccountRef, type WriteOptions,
     } from 'virtual-accounts'
     import {
       FakeService, type FakeServiceOptions, type Fault, type ReceivedRequest, sampleTransactions,
@@ -220,20 +221,22 @@ try {
       const page: Page<Transaction> = await list
       const texts: List<string> = client.list('/texts', undefined, { schema, signal, dedupeBy: text => text.length })
       const result: Result<unknown> = await client.virtualAccounts.deactivate(account, { idempotencyKey: 'k', body: {} })
-      const typed: Result<string> = await client.request('PUT', '/x', { schema, headers: { a: 'b' } })
+      for await (const { id } of page) void id
+      const method: HttpMethod = 'PUT'
+      const typed: Result<string> = await client.request(method, '/x', { schema, headers: { a: 'b' } })
       try { await client.virtualAccounts.reactivate(account) } catch (error) {
         if (isApiError(error)) {
           const any: AnyApiError = error
           if (any.kind === 'http') return String(any.status + (any.retryAfterMs ?? 0))
           if (any.kind === 'timeout') return String(any.timeoutMs)
-          if (any.kind === 'response') return any.issues.map(issue => issue.path.join()).join()
+          if (any.kind === 'invalid-response') return any.issues.map(issue => issue.path.join()).join()
         }
         if (error instanceof ApiError || error instanceof HttpError || error instanceof ConnectionError) return error.message
-        if (error instanceof TimeoutError || error instanceof ResponseError || error instanceof PaginationError) return error.path
+        if (error instanceof TimeoutError || error instanceof InvalidResponseError || error instanceof PaginationError) return error.path
       }
       return [page.pageCount, texts, result.status, typed.data.length].join()
     }
-    export const others: [CallOptions?, WriteOptions?, ListOptions?, ListParams?, Query?, Fetch?, Fault?, ReceivedRequest?] = []
+    export const others: [RequestOptions?, WriteOptions?, ListOptions?, ListParams?, Query?, Fetch?, Fault?, ReceivedRequest?] = []
   `
   for (const [folder, type] of [
     ['as-module', 'module'],

@@ -1,25 +1,29 @@
 import { getEventListeners } from 'node:events'
 import { Client } from 'virtual-accounts'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { FaultServer, head, json, type Responder, reset, silence, soon, stallAfter } from './fault-server.ts'
 import {
-  type Answer,
-  answer,
-  FaultServer,
-  head,
-  json,
-  page,
-  reset,
-  silence,
-  soon,
-  stallAfter,
-} from './fault-server.ts'
-import { account, apiKey, clientOf, rejectionOf, serve, status, stub, stubbed } from './support.ts'
+  account,
+  apiKey,
+  clientOf,
+  passing,
+  rejectionOf,
+  serve,
+  status,
+  stub,
+  stubbed,
+  useFakeTime,
+} from './support.ts'
 
-/** An abort's reason, told apart from every other error by being itself. */
+/** A new abort reason, to be recognised by its identity. */
 const because = () => ({ because: 'the caller said so' })
 
+afterEach(() => {
+  vi.useRealTimers()
+})
+
 describe('an abort', () => {
-  test('before the call sends nothing, and rejects with the very reason', async () => {
+  test('before the call sends nothing, and rejects with the reason itself', async () => {
     const { client, requests, events } = stubbed([status(200)])
     const reason = because()
     const signal = AbortSignal.abort(reason)
@@ -42,7 +46,7 @@ describe('an abort', () => {
     ['zero', 0],
     ['a TypeError', new TypeError('fetch failed')],
     ['a DOMException', new DOMException('too late', 'TimeoutError')],
-  ])('may have %s for its reason', async (_what, reason) => {
+  ])('may have %s as its reason', async (_what, reason) => {
     const { client } = stubbed(['hang'])
     const controller = new AbortController()
     const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
@@ -51,7 +55,7 @@ describe('an abort', () => {
     expect(await call).toBe(reason)
   })
 
-  test('without a reason rejects as fetch does: with an AbortError', async () => {
+  test('without a reason rejects with an AbortError, as fetch does', async () => {
     const { client } = stubbed(['hang'])
     const controller = new AbortController()
     const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
@@ -62,7 +66,7 @@ describe('an abort', () => {
     expect(error).toMatchObject({ name: 'AbortError' })
   })
 
-  test('by AbortSignal.timeout rejects with its TimeoutError, which is not that of the client', async () => {
+  test('by AbortSignal.timeout rejects with the TimeoutError of the signal, not of the client', async () => {
     await using service = await serve(silence)
     const signal = AbortSignal.timeout(30)
     const error = await rejectionOf(service.client.virtualAccounts.deactivate(account, { signal }))
@@ -70,7 +74,7 @@ describe('an abort', () => {
     await service.server.closed()
   })
 
-  test('while the key is asked for rejects at once; a key that comes later sends nothing', async () => {
+  test('while apiKey is pending rejects immediately, and a key that arrives later sends nothing', async () => {
     await using server = await FaultServer.start(json({}))
     const key = Promise.withResolvers<string>()
     const client = clientOf(server, { apiKey: () => key.promise })
@@ -83,13 +87,13 @@ describe('an abort', () => {
     expect(await call).toBe(reason)
 
     key.resolve(apiKey)
-    // Whatever the late key sent would have come before this.
+    // A request with the late key would have arrived before this one.
     await client.virtualAccounts.reactivate(account)
     await soon(20)
     expect(server.requests.map(({ path }) => path)).toEqual(['/customers/c1/virtual_accounts/v1/reactivate'])
   })
 
-  test('while connecting rejects at once, and sends nothing', async () => {
+  test('while connecting rejects immediately, and sends nothing', async () => {
     // Speaks no TLS: the handshake never ends.
     await using server = await FaultServer.start(silence)
     server.onNextConnection(silence)
@@ -105,61 +109,55 @@ describe('an abort', () => {
     expect(server.requests).toEqual([])
   })
 
-  const stalls: [string, Answer][] = [
-    ['waiting for an answer', silence],
-    ['in the headers', stallAfter('HTTP/1.1 200 OK\r\ncontent-ty')],
-    ['in the body', stallAfter(head(200, { 'content-length': 100 }), '{"data":')],
-    ['in the body of an error', stallAfter(head(503, { 'content-length': 100 }), '{"error":')],
+  const stalls: [string, Responder][] = [
+    ['waiting for a response', silence],
+    ['reading headers', stallAfter('HTTP/1.1 200 OK\r\ncontent-ty')],
+    ['reading the body', stallAfter(head(200, { 'content-length': 100 }), '{"data":')],
+    ['reading an error body', stallAfter(head(503, { 'content-length': 100 }), '{"error":')],
   ]
 
-  test.each(stalls)(
-    'while %s rejects at once, and the service sees the connection close',
-    async (_what, stall) => {
-      await using service = await serve(stall)
-      const { server, client } = service
-      for (const call of [
-        (signal: AbortSignal) => client.virtualAccounts.deactivate(account, { signal }),
-        (signal: AbortSignal) => client.transactions.list({}, { signal }),
-        (signal: AbortSignal) => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
-      ]) {
-        const before = server.requests.length
-        const controller = new AbortController()
-        const reason = because()
-        const rejection = rejectionOf(call(controller.signal))
-        await server.received(before + 1)
-        await soon(10)
-        controller.abort(reason)
-        expect(await rejection).toBe(reason)
-        await server.closed(before + 1)
-        expect(server.requests).toHaveLength(before + 1)
-      }
-    },
-  )
+  test.each(stalls)('while %s rejects immediately, and closes the connection', async (_what, stall) => {
+    await using service = await serve(stall)
+    const { server, client } = service
+    for (const call of [
+      (signal: AbortSignal) => client.virtualAccounts.deactivate(account, { signal }),
+      (signal: AbortSignal) => client.transactions.list({}, { signal }),
+      (signal: AbortSignal) => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
+    ]) {
+      const before = server.requests.length
+      const controller = new AbortController()
+      const reason = because()
+      const rejection = rejectionOf(call(controller.signal))
+      await server.received(before + 1)
+      await soon(10)
+      controller.abort(reason)
+      expect(await rejection).toBe(reason)
+      await server.closed(before + 1)
+      expect(server.requests).toHaveLength(before + 1)
+    }
+  })
 
   test.each([
-    ['after a 503 that asks for half a minute', answer(503, '', { 'retry-after': 30 })],
-    ['after a lost connection', reset],
-  ])('in the wait %s rejects at once, and nothing more is sent', async (_what, fault) => {
-    const waiting = Promise.withResolvers<void>()
-    await using service = await serve([fault, json({})], {
-      onEvent: ({ type }) => {
-        if (type === 'retry') waiting.resolve()
-      },
-    })
-    const { server, client } = service
+    ['after a 503 that asks for half a minute', status(503, { 'retry-after': '30' })],
+    ['after a lost connection', 'lost'],
+  ] as const)('during the backoff %s rejects immediately, and sends nothing more', async (_when, fault) => {
+    useFakeTime()
+    const { client, requests, events } = stubbed([fault, status(204)])
     const controller = new AbortController()
     const reason = because()
 
     const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
-    await waiting.promise
-    await soon()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(events.at(-1)?.type).toBe('retry')
     controller.abort(reason)
 
     expect(await call).toBe(reason)
-    expect(server.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(requests).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('in a second attempt rejects with the reason, not with what the first one met', async () => {
+  test('during the second attempt rejects with the reason, not with the error of the first', async () => {
     await using service = await serve([reset, silence])
     const { server, client } = service
     const controller = new AbortController()
@@ -172,23 +170,25 @@ describe('an abort', () => {
   })
 
   test.each(['request', 'response', 'retry'] as const)(
-    'from a listener told of a %s sends nothing more',
+    'from the listener of a %s event sends nothing more',
     async type => {
       const controller = new AbortController()
       const reason = because()
+      useFakeTime()
       const { client, requests } = stubbed([status(503)], {
         onEvent: event => {
           if (event.type === type) controller.abort(reason)
         },
       })
       const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
-      expect(await rejectionOf(call)).toBe(reason)
-      await soon(20)
+      expect(await passing(rejectionOf(call), 1)).toBe(reason)
+      // Longer than any backoff.
+      await vi.advanceTimersByTimeAsync(60_000)
       expect(requests).toHaveLength(type === 'request' ? 0 : 1)
     },
   )
 
-  test('from the function that gives the key sends nothing', async () => {
+  test('from the apiKey function sends nothing', async () => {
     const controller = new AbortController()
     const reason = because()
     const { client, requests } = stubbed([status(200)], {
@@ -202,7 +202,7 @@ describe('an abort', () => {
     expect(requests).toEqual([])
   })
 
-  test('while several calls share the wait for a key ends one of them, not the others', async () => {
+  test('while several calls share a pending apiKey ends only its own call', async () => {
     const key = Promise.withResolvers<string>()
     const { client, requests } = stubbed([status(204)], { apiKey: () => key.promise })
     const controller = new AbortController()
@@ -217,10 +217,10 @@ describe('an abort', () => {
     expect(requests.map(({ url }) => url.split('/').at(-1))).toEqual(['reactivate'])
   })
 
-  test('while an asynchronous schema looks at the answer rejects at once', async () => {
-    const looking = Promise.withResolvers<void>()
+  test('while an asynchronous schema validates rejects immediately', async () => {
+    const validating = Promise.withResolvers<void>()
     const validate = () => {
-      looking.resolve()
+      validating.resolve()
       return new Promise<never>(() => {})
     }
     const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } }
@@ -232,7 +232,7 @@ describe('an abort', () => {
       const controller = new AbortController()
       const reason = because()
       const rejection = rejectionOf(call(controller.signal))
-      await looking.promise
+      await validating.promise
       await soon()
       controller.abort(reason)
       expect(await rejection).toBe(reason)
@@ -262,7 +262,7 @@ describe('an abort', () => {
     expect(await call).toBe(reason)
   })
 
-  test('after the call has ended changes nothing', async () => {
+  test('after the call changes nothing', async () => {
     const { client, events } = stubbed([status(200)])
     const controller = new AbortController()
     const result = await client.virtualAccounts.deactivate(account, { signal: controller.signal })
@@ -272,7 +272,7 @@ describe('an abort', () => {
     expect(events.map(({ type }) => type)).toEqual(['request', 'response'])
   })
 
-  test('is told as the last event of the call', async () => {
+  test('is the error of a failure event, the last event of the call', async () => {
     const { client, events } = stubbed(['hang'])
     const controller = new AbortController()
     const reason = because()
@@ -284,7 +284,7 @@ describe('an abort', () => {
     expect(events.at(-1)).toMatchObject({ attempt: 1, error: reason })
   })
 
-  test('ends only the calls that were given its signal', async () => {
+  test('ends only the calls with its signal', async () => {
     const gates: PromiseWithResolvers<Response>[] = []
     const fetch = () => {
       const gate = Promise.withResolvers<Response>()
@@ -302,19 +302,19 @@ describe('an abort', () => {
     expect((await other).status).toBe(204)
   })
 
-  test('of a walk closes the connections of the pages that are on their way', async () => {
+  test('during an iteration closes the connections of all pages in flight', async () => {
     const envelope = (number: number) => ({ data: [item(number)], page: number, totalItems: 50, limit: 1 })
-    const answerOrHang: Answer = (socket, request) => {
+    const respondOrHang: Responder = (socket, request) => {
       const number = Number(new URL(request.path, 'http://_').searchParams.get('page'))
       if (number <= 2) void json(envelope(number))(socket, request)
     }
-    await using service = await serve(answerOrHang)
+    await using service = await serve(respondOrHang)
     const { server, client } = service
     const controller = new AbortController()
     const reason = because()
 
     const seen: string[] = []
-    const walk = rejectionOf(
+    const iteration = rejectionOf(
       (async () => {
         for await (const { id } of client.transactions.list({ limit: 1 }, { signal: controller.signal })) {
           seen.push(id)
@@ -324,7 +324,7 @@ describe('an abort', () => {
     await server.received(4)
     controller.abort(reason)
 
-    expect(await walk).toBe(reason)
+    expect(await iteration).toBe(reason)
     expect(seen).toEqual(['t1', 't2'])
     const hanging = server.requests.filter(({ path }) => !/page=[12]\b/.test(path))
     for (const { connection } of hanging) await server.closed(connection)
@@ -336,10 +336,10 @@ function item(number: number) {
   return { id: `t${number}`, amount: number, currency: 'EUR', description: '' }
 }
 
-describe('a signal shared by many calls', () => {
+describe('a signal shared by calls', () => {
   const emptyPage = () => Response.json({ data: [], page: 1, totalItems: 0, limit: 20 })
 
-  test('ends every call that is under way with it, and closes all their connections', async () => {
+  test('ends all of them, and closes their connections', async () => {
     await using service = await serve(silence)
     const { server, client } = service
     const controller = new AbortController()
@@ -373,7 +373,7 @@ describe('a signal shared by many calls', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  test('has one listener for each call that is under way, however often that is tried again', async () => {
+  test('has one listener per call, whatever the number of retries', async () => {
     const { signal } = new AbortController()
     const counts: number[] = []
     const { client } = stubbed([status(503), status(200)], {
@@ -384,15 +384,15 @@ describe('a signal shared by many calls', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  test('has none left after calls that failed, timed out, or were never sent', async () => {
+  test('has no listener left after calls that failed, timed out or were never sent', async () => {
     const { signal } = new AbortController()
-    for (const happening of [
+    for (const step of [
       status(404),
       'lost',
       'hang',
       status(200, { 'content-type': 'text/html' }, 'x'),
     ] as const) {
-      const { client } = stubbed([happening], { maxRetries: 0, timeout: 20 })
+      const { client } = stubbed([step], { maxRetries: 0, timeout: 20 })
       await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))
     }
     const { client } = stubbed([status(200)], { apiKey: () => Promise.reject(new Error('no key')) })
@@ -403,7 +403,7 @@ describe('a signal shared by many calls', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  test('has none left after walks that ended, failed, or were left', async () => {
+  test('has no listener left after iterations that ended, failed or were left early', async () => {
     const { signal } = new AbortController()
     const pageOf = (url: string) => Number(new URL(url).searchParams.get('page'))
     const fetch = async (url: string) =>
@@ -418,13 +418,13 @@ describe('a signal shared by many calls', () => {
   })
 })
 
-test('a loop that is left closes the connections of the pages that are on their way', async () => {
-  const answerOrHang: Answer = (socket, request) => {
+test('break closes the connections of all pages in flight', async () => {
+  const respondOrHang: Responder = (socket, request) => {
     const number = Number(new URL(request.path, 'http://_').searchParams.get('page'))
     if (number <= 2)
       void json({ data: [item(number)], page: number, totalItems: 50, limit: 1 })(socket, request)
   }
-  await using service = await serve([answerOrHang])
+  await using service = await serve([respondOrHang])
   const { server, client } = service
   for await (const { id } of client.transactions.list({ limit: 1 })) {
     if (id !== 't2') continue
@@ -434,12 +434,33 @@ test('a loop that is left closes the connections of the pages that are on their 
   const hanging = server.requests.filter(({ path }) => !/page=[12]\b/.test(path))
   expect(hanging.length).toBeGreaterThan(0)
   for (const { connection } of hanging) await server.closed(connection)
-  const count = server.requests.length
-  await soon(30)
-  expect(server.requests).toHaveLength(count)
+  const sent = server.requests.length
+  // A request of the loop would have arrived before this one.
+  await client.transactions.list({ page: 1, limit: 1 })
+  expect(server.requests).toHaveLength(sent + 1)
 })
 
-test('a call without a signal needs none', async () => {
-  await using service = await serve(page())
-  expect((await service.client.transactions.list({}, { signal: undefined })).data).toEqual([])
+describe('a signal without removeEventListener', () => {
+  const duckTyped = { aborted: false, addEventListener() {} } as unknown as AbortSignal
+
+  test('is refused before anything is sent, as its listener could not be removed after a write', async () => {
+    const { client, requests, events } = stubbed([status(200)])
+    for (const call of [
+      () => client.virtualAccounts.deactivate(account, { signal: duckTyped }),
+      () => client.request('POST', '/anything', { signal: duckTyped }),
+      async () => client.transactions.list({}, { signal: duckTyped }),
+    ]) {
+      const error = await rejectionOf(call())
+      expect(error).toBeInstanceOf(TypeError)
+      expect((error as Error).message).toMatch(/^signal: expected an AbortSignal, got an object/)
+    }
+    expect(requests).toEqual([])
+    expect(events).toEqual([])
+  })
+})
+
+test('a signal that is undefined counts as none', async () => {
+  const { client, requests } = stubbed([status(204)])
+  expect((await client.virtualAccounts.deactivate(account, { signal: undefined })).attempts).toBe(1)
+  expect(requests).toHaveLength(1)
 })

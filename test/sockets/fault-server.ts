@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import tls from 'node:tls'
 
-/** A request as it came over the wire. */
+/** A request as it arrived over the wire. */
 export interface ReceivedRequest {
   method: string
   /** With its query. */
@@ -10,73 +10,75 @@ export interface ReceivedRequest {
   /** By lower-case name. */
   headers: Record<string, string>
   body: string
-  /** Which connection it came on, from 1. */
+  /** The connection it arrived on, from 1. */
   connection: number
 }
 
-/** What the server does with a connection: writes what it likes to the socket, or breaks it. */
-export type Answer = (socket: net.Socket, request: ReceivedRequest) => void | Promise<void>
+/** What the server does with a connection: it writes any bytes to the socket, or breaks it. */
+export type Responder = (socket: net.Socket, request: ReceivedRequest) => void | Promise<void>
 
 /**
- * An HTTP server that misbehaves as it is told, byte by byte: one step of the script for each request, the last one
- * for all that follow. `steps` may be added to while it runs.
+ * An HTTP server that misbehaves as scripted, byte by byte: one step for each request, the last one for all that follow.
+ * `steps` may be added to while it runs.
  */
 export class FaultServer implements AsyncDisposable {
-  /** What came in, oldest first. */
+  /** The requests received, oldest first. */
   readonly requests: ReceivedRequest[] = []
-  readonly steps: Answer[]
-  /** How many connections were made. */
+  readonly steps: Responder[]
+  /** Number of connections made. */
   connections = 0
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
   readonly #closed = new Map<number, PromiseWithResolvers<void>>()
   readonly #protocol: 'http' | 'https'
-  /** For connections that are met before a request was read. */
-  readonly #onConnect: Answer[] = []
+  /** For connections that are handled before a request is read. */
+  readonly #onConnect: Responder[] = []
 
-  private constructor(steps: Answer[], { secure = false }: { secure?: boolean } = {}) {
+  private constructor(steps: Responder[], secure?: tls.TlsOptions) {
     this.steps = steps
     this.#protocol = secure ? 'https' : 'http'
-    this.#server = secure ? tls.createServer({ key: selfSigned, cert: selfSigned }) : net.createServer()
+    this.#server = secure
+      ? tls.createServer({ key: selfSigned, cert: selfSigned, ...secure })
+      : net.createServer()
     this.#server.on('connection', (socket: net.Socket) => this.#count(socket))
     this.#server.on(secure ? 'secureConnection' : 'connection', (socket: net.Socket) => this.#serve(socket))
     this.#server.on('tlsClientError', () => {})
   }
 
-  static async start(...steps: Answer[]): Promise<FaultServer> {
+  static async start(...steps: Responder[]): Promise<FaultServer> {
     return new FaultServer(steps).#listen()
   }
 
-  /** With a certificate that nobody trusts. */
-  static async startSecure(...steps: Answer[]): Promise<FaultServer> {
-    return new FaultServer(steps, { secure: true }).#listen()
+  /** With a self-signed certificate, which no client trusts, or with other TLS options. */
+  static async startSecure(options: tls.TlsOptions, ...steps: Responder[]): Promise<FaultServer> {
+    return new FaultServer(steps, options).#listen()
   }
 
-  /** Where it can be found, also after it was stopped. */
+  /** Its address, which stays the same after it has stopped. */
   url = ''
 
-  /** What befalls the next connection before a request is read from it. */
-  onNextConnection(...answers: Answer[]): this {
-    this.#onConnect.push(...answers)
+  /** Handles the next connections before a request is read from them. */
+  onNextConnection(...responders: Responder[]): this {
+    this.#onConnect.push(...responders)
     return this
   }
 
-  /** The idempotency keys of what came in. */
+  /** The idempotency keys of the requests received. */
   get idempotencyKeys(): (string | undefined)[] {
     return this.requests.map(({ headers }) => headers['idempotency-key'])
   }
 
-  /** Settles when the given connection, counted from 1, is closed. */
+  /** Resolves when the given connection, counted from 1, is closed. */
   closed(connection = 1): Promise<void> {
     return this.#closing(connection).promise
   }
 
-  /** Settles when so many requests have come in. */
+  /** Resolves when `count` requests have been received. */
   async received(count = 1): Promise<void> {
     while (this.requests.length < count) await soon()
   }
 
-  /** Settles when so many connections have been made. */
+  /** Resolves when `count` connections have been made. */
   async connected(count = 1): Promise<void> {
     while (this.connections < count) await soon()
   }
@@ -112,7 +114,7 @@ export class FaultServer implements AsyncDisposable {
     const connection = this.connections
     const onConnect = this.#onConnect.shift()
     if (onConnect) {
-      // Read, so that its end is noticed.
+      // Read from it, or its end is not noticed.
       socket.resume()
       void onConnect(socket, { method: '', path: '', headers: {}, body: '', connection })
       return
@@ -135,7 +137,7 @@ export class FaultServer implements AsyncDisposable {
 
 const selfSigned = readFileSync(new URL('fixtures/self-signed.pem', import.meta.url), 'utf8')
 
-/** The first whole request in what was read, and what follows it. */
+/** The first complete request in the text, and the text that follows it. */
 function takeRequest(
   read: string,
 ): { request: Omit<ReceivedRequest, 'connection'>; rest: string } | undefined {
@@ -156,23 +158,23 @@ function takeRequest(
   return { request, rest: read.slice(endOfBody) }
 }
 
-/** A moment for what is on its way on the loopback. */
+/** Waits until bytes that were written have arrived over the loopback. */
 export function soon(ms = 2): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 type Headers = Record<string, string | number>
 
-/** A status line and headers, as they stand on the wire. */
+/** A status line and headers, as on the wire. */
 export function head(status: number, headers: Headers = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`
 }
 
-// ---- answers that are whole
+// ---- complete responses
 
 /** Any status, headers and body; the connection is kept. */
-export function answer(status: number, body: string | Uint8Array = '', headers: Headers = {}): Answer {
+export function respond(status: number, body: string | Uint8Array = '', headers: Headers = {}): Responder {
   const bytes = Buffer.from(body as string)
   return socket => {
     socket.write(Buffer.from(head(status, { 'content-length': bytes.length, ...headers }), 'latin1'))
@@ -180,55 +182,55 @@ export function answer(status: number, body: string | Uint8Array = '', headers: 
   }
 }
 
-/** A JSON value, or JSON text that is sent as it stands. */
-export function json(value: unknown, status = 200, headers: Headers = {}): Answer {
+/** A JSON value, or JSON text that is sent unchanged. */
+export function json(value: unknown, status = 200, headers: Headers = {}): Responder {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return answer(status, text, { 'content-type': 'application/json', ...headers })
+  return respond(status, text, { 'content-type': 'application/json', ...headers })
 }
 
-/** One page of a list, by default one that is empty. */
-export function page(data: unknown[] = []): Answer {
+/** One page of a list; default: an empty one. */
+export function page(data: unknown[] = []): Responder {
   return json({ data, page: 1, totalItems: data.length, limit: 20 })
 }
 
-// ---- answers that are not
+// ---- incomplete responses
 
-/** The connection breaks, with a RST. */
-export const reset: Answer = socket => void socket.resetAndDestroy()
+/** Resets the connection (RST). */
+export const reset: Responder = socket => void socket.resetAndDestroy()
 
-/** The connection is closed in good order, but too early. */
-export const close: Answer = socket => void socket.end()
+/** Closes the connection in an orderly way (FIN) before any response. */
+export const close: Responder = socket => void socket.end()
 
-/** Nothing ever comes. */
-export const silence: Answer = () => {}
+/** Never responds. */
+export const silence: Responder = () => {}
 
-/** Something is sent, and then nothing ever again. */
-export function stallAfter(...parts: (string | Uint8Array)[]): Answer {
+/** Sends these parts, and then nothing more. */
+export function stallAfter(...parts: (string | Uint8Array)[]): Responder {
   return socket => {
     for (const part of parts) socket.write(part)
   }
 }
 
-/** Something is sent, and then the connection breaks. */
-export function resetAfter(...parts: (string | Uint8Array)[]): Answer {
+/** Sends these parts, and then resets the connection. */
+export function resetAfter(...parts: (string | Uint8Array)[]): Responder {
   return async socket => {
     for (const part of parts) socket.write(part)
-    // A RST overtakes what was written before it: let that arrive.
+    // A RST overtakes bytes that were written before it: they must have arrived.
     await soon(20)
     socket.resetAndDestroy()
   }
 }
 
-/** Something is sent, and then the connection is closed in good order. */
-export function closeAfter(...parts: (string | Uint8Array)[]): Answer {
+/** Sends these parts, and then closes the connection in an orderly way. */
+export function closeAfter(...parts: (string | Uint8Array)[]): Responder {
   return socket => {
     for (const part of parts) socket.write(part)
     socket.end()
   }
 }
 
-/** A byte now and then, without an end. */
-export function drip(first: string, everyMs = 10): Answer {
+/** Sends one byte at a time, endlessly. */
+export function drip(first: string, everyMs = 10): Responder {
   return socket => {
     socket.write(first)
     const timer = setInterval(() => socket.write(' '), everyMs)
@@ -236,10 +238,8 @@ export function drip(first: string, everyMs = 10): Answer {
   }
 }
 
-/**
- * A body of zeros, as fast as it is read; `written` counts what was handed to the socket.
- */
-export function flood(status: number, bytes: number): { answer: Answer; written: () => number } {
+/** Sends a body of zeros as fast as it is read; `written` counts the bytes handed to the socket. */
+export function flood(status: number, bytes: number): { respond: Responder; written: () => number } {
   let written = 0
   const chunk = Buffer.alloc(64 * 1024, '0')
   const send = (socket: net.Socket) => {
@@ -250,7 +250,7 @@ export function flood(status: number, bytes: number): { answer: Answer; written:
   }
   return {
     written: () => written,
-    answer: socket => {
+    respond: socket => {
       socket.write(head(status, { 'content-type': 'application/json', 'content-length': bytes }))
       send(socket)
     },

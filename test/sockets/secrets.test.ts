@@ -1,14 +1,14 @@
 import { inspect } from 'node:util'
 import { type AnyApiError, Client, type ClientEvent, type ClientOptions, isApiError } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
-import { answer, closeAfter, FaultServer, head, json, reset, silence, stallAfter } from './fault-server.ts'
-import { account, clientOf, failureOf, rejectionOf, status, stubbed } from './support.ts'
+import { closeAfter, FaultServer, head, json, reset, respond, silence, stallAfter } from './fault-server.ts'
+import { account, apiErrorOf, clientOf, rejectionOf, status, stubbed } from './support.ts'
 
-/** Every character of it is written otherwise somewhere: in a URL, in a pattern, in JSON. */
+/** Each special character is escaped somewhere: in a URL, in a pattern or in JSON. */
 const key = 'sk_live_9+/=Zx7(.*)$&é?q'
 const plainKey = 'sk_live_51HxYzAbCdEfGh'
 
-/** All that a log could get to see of something, whichever way it is printed. */
+/** Everything that a log could print of a value. */
 function everythingOf(value: unknown): string {
   const parts = [
     inspect(value, { showHidden: true, depth: Infinity, getters: true, maxStringLength: Infinity }),
@@ -25,22 +25,27 @@ function everythingOf(value: unknown): string {
       look(Reflect.get(at, name))
     }
     // Getters, too.
-    if (isApiError(at) && at.kind === 'response') look(at.body)
+    if (isApiError(at) && at.kind === 'invalid-response') look(at.body)
   }
   look(value)
   try {
     parts.push(JSON.stringify(value) ?? '')
   } catch {
-    // Circular: looked through above.
+    // Circular: searched above.
   }
   parts.push(String(value))
   return parts.join('\n')
 }
 
+/** As a service that uses the key as a header name; names arrive in lower case. */
+function headersNamedAfter(secret: string): Record<string, string> {
+  return { [secret]: '1', [`x-${secret.toUpperCase()}-limit`]: '2', 'x-other': 'kept' }
+}
+
 const hex = (text: string) =>
   [...Buffer.from(text)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
-/** The ways in which a service may echo a key. */
+/** The spellings in which a service may echo a key. */
 function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret)
   const lower = encoded.replace(/%../g, code => code.toLowerCase())
@@ -55,7 +60,7 @@ function expectNoKey(value: unknown, secret = key): void {
   for (const spelling of spellingsOf(secret)) expect(text).not.toContain(spelling)
 }
 
-/** Runs a call that fails, and looks for the key in the error and in everything that was told. */
+/** Runs a call that fails, and searches the error, the events and the client for the key. */
 async function failing(
   kind: AnyApiError['kind'],
   server: Pick<FaultServer, 'url'>,
@@ -67,11 +72,11 @@ async function failing(
   const client = clientOf(server, {
     apiKey: key,
     maxRetries: 1,
-    timeout: 500,
+    timeout: 10_000,
     onEvent: event => void events.push(event),
     ...options,
   })
-  const error = await failureOf(kind, call(client))
+  const error = await apiErrorOf(kind, call(client))
   expect(events.at(-1)).toMatchObject({ type: 'failure', error })
   expectNoKey(error, secret)
   expectNoKey(events, secret)
@@ -82,7 +87,7 @@ async function failing(
 const list = (client: Client) => Promise.resolve(client.transactions.list())
 
 describe.concurrent('the key is nowhere in', () => {
-  test('a ConnectionError after a reset, a cut answer or garbage', async () => {
+  test('a ConnectionError after a reset, a truncated response or garbage', async () => {
     for (const fault of [
       reset,
       closeAfter(head(200, { 'content-length': 99 }), key),
@@ -100,7 +105,7 @@ describe.concurrent('the key is nowhere in', () => {
   })
 
   test('a ConnectionError about a TLS certificate', async () => {
-    await using server = await FaultServer.startSecure(json({}))
+    await using server = await FaultServer.startSecure({}, json({}))
     await failing('connection', server)
   })
 
@@ -114,7 +119,7 @@ describe.concurrent('the key is nowhere in', () => {
   test.each([400, 401, 404, 409, 302, 503])('an HttpError %i whose headers echo it', async code => {
     const [verbatim = '', ...encoded] = spellingsOf(key)
     await using server = await FaultServer.start(
-      answer(code, '', {
+      respond(code, '', {
         'x-echo': verbatim,
         'www-authenticate': `Api-Key realm="x", key="${verbatim}"`,
         location: `https://login.example/?key=${encoded[0]}&again=${encoded[1]}`,
@@ -143,10 +148,25 @@ describe.concurrent('the key is nowhere in', () => {
       `{"broken": "${spelling}`,
       `\ufeff{"a":"x${spelling}y"}`,
     ]) {
-      await using server = await FaultServer.start(answer(403, body))
+      await using server = await FaultServer.start(respond(403, body))
       const error = await failing('http', server)
       expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
     }
+  })
+
+  test.each([
+    ['an HttpError', 'http', respond(400, '', headersNamedAfter(plainKey))],
+    [
+      'an InvalidResponseError',
+      'invalid-response',
+      respond(200, '<p>', { 'content-type': 'text/html', ...headersNamedAfter(plainKey) }),
+    ],
+  ] as const)('%s with header names that contain it', async (_what, kind, responder) => {
+    await using server = await FaultServer.start(responder)
+    const error = await failing(kind, server, { apiKey: plainKey })
+    const { headers } = error as { headers?: Headers }
+    expect(JSON.stringify([...(headers ?? [])]).toLowerCase()).not.toContain(plainKey.toLowerCase())
+    expect(headers?.get('x-other')).toBe('kept')
   })
 
   test('an HttpError whose JSON escapes it', async () => {
@@ -163,13 +183,13 @@ describe.concurrent('the key is nowhere in', () => {
     await failing('http', server, { apiKey })
   })
 
-  test('an HttpError whose body holds it too deep to be looked through', async () => {
+  test('an HttpError whose body contains it too deep to be searched', async () => {
     const depth = 50_000
     await using server = await FaultServer.start(
       json(`${'['.repeat(depth)}${JSON.stringify(plainKey)}${']'.repeat(depth)}`, 400),
     )
     const client = clientOf(server, { apiKey: plainKey })
-    const error = await failureOf('http', client.virtualAccounts.deactivate(account))
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(JSON.stringify(error)).not.toContain(plainKey)
   })
 
@@ -177,14 +197,14 @@ describe.concurrent('the key is nowhere in', () => {
     ['HTML', `<p>${key} ${encodeURIComponent(key)}</p>`, 'text/html'],
     ['a wrong page', JSON.stringify({ data: key, [key]: [key], page: key }), 'application/json'],
     ['text', `${key}`, 'text/plain'],
-  ])('a ResponseError about %s', async (_what, body, type) => {
-    await using server = await FaultServer.start(answer(200, body, { 'content-type': type, echo: key }))
-    const error = await failing('response', server, {}, list)
+  ])('an InvalidResponseError about %s', async (_what, body, type) => {
+    await using server = await FaultServer.start(respond(200, body, { 'content-type': type, echo: key }))
+    const error = await failing('invalid-response', server, {}, list)
     expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
     expect((error as { headers?: Headers }).headers?.get('echo')).toBe('[api key]')
   })
 
-  test('a ResponseError of a schema that quotes what it saw', async () => {
+  test('an InvalidResponseError of a schema that quotes its input', async () => {
     await using server = await FaultServer.start(
       json({ data: [{ [key]: key }], page: 1, totalItems: 1, limit: 20 }),
     )
@@ -197,12 +217,14 @@ describe.concurrent('the key is nowhere in', () => {
         }),
       },
     }
-    const error = await failing('response', server, {}, client => client.request('GET', '/x', { schema }))
+    const error = await failing('invalid-response', server, {}, client =>
+      client.request('GET', '/x', { schema }),
+    )
     expect(JSON.stringify(error)).toContain('did not expect')
-    await failing('response', server, {}, async client => client.list('/x', {}, { schema }))
+    await failing('invalid-response', server, {}, async client => client.list('/x', {}, { schema }))
   })
 
-  test('a ResponseError of a schema that throws what it saw', async () => {
+  test('an InvalidResponseError of a schema that throws its input', async () => {
     await using server = await FaultServer.start(json({ key }))
     for (const validate of [
       (value: unknown) => {
@@ -213,7 +235,7 @@ describe.concurrent('the key is nowhere in', () => {
       },
     ]) {
       const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } }
-      await failing('response', server, {}, client => client.request('POST', '/x', { schema }))
+      await failing('invalid-response', server, {}, client => client.request('POST', '/x', { schema }))
     }
   })
 
@@ -226,20 +248,20 @@ describe.concurrent('the key is nowhere in', () => {
 
   test('an error after several attempts with several keys', async () => {
     const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
-    let asked = 0
+    let called = 0
     await using server = await FaultServer.start(
-      answer(503),
-      answer(503),
+      respond(503),
+      respond(503),
       json({ keys }, 401, { echo: keys.join(' ') }),
     )
-    const error = await failing('http', server, { maxRetries: 2, apiKey: () => keys[asked++] as string })
-    expect(asked).toBe(3)
+    const error = await failing('http', server, { maxRetries: 2, apiKey: () => keys[called++] as string })
+    expect(called).toBe(3)
     for (const one of keys) expectNoKey(error, one)
     expect((error as { body?: unknown }).body).toEqual({ keys: Array(3).fill('[api key]') })
   })
 })
 
-describe('what a caller’s fetch throws', () => {
+describe('an error of a custom fetch', () => {
   test.each<[string, (init: RequestInit) => unknown]>([
     [
       'the request’s init',
@@ -251,15 +273,15 @@ describe('what a caller’s fetch throws', () => {
     ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${key}` })],
     ['the key in a code about certificates', () => Object.assign(new Error('x'), { code: `CERT_${key}` })],
     [
-      'causes that carry it',
+      'causes that contain it',
       init => new Error('a', { cause: new Error(key, { cause: { init, message: key } }) }),
     ],
-    ['several errors that carry it', () => new AggregateError([new Error(key)], `all failed: ${key}`)],
+    ['several errors that contain it', () => new AggregateError([new Error(key)], `all failed: ${key}`)],
     ['a string', () => `failed: ${key}`],
-    ['an object that is no error', init => ({ message: key, init })],
+    ['an object that is not an error', init => ({ message: key, init })],
     ['the init itself', init => init],
     ['a Request', init => new Request('https://api.example.com', { headers: init.headers ?? {} })],
-  ])('may carry %s: the key does not come out', async (_what, problem) => {
+  ])('may contain %s, and the key is still not shown', async (_what, problem) => {
     const events: ClientEvent[] = []
     const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
       throw problem(init)
@@ -273,20 +295,20 @@ describe('what a caller’s fetch throws', () => {
       maxRetries: 0,
     })
 
-    const error = await failureOf('connection', client.virtualAccounts.deactivate(account))
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
 
     expectNoKey(error)
     expectNoKey(events)
   })
 
-  test('keeps name, message and code where they are harmless', async () => {
+  test('keeps its name, message and code where they do not contain the key', async () => {
     const problem = Object.assign(new RangeError('proxy said no'), { code: 'EPROXY' })
     const { client } = stubbed([], { fetch: () => Promise.reject(problem), maxRetries: 0 })
-    const { cause } = await failureOf('connection', client.virtualAccounts.deactivate(account))
+    const { cause } = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
     expect(cause).toMatchObject({ name: 'RangeError', message: 'proxy said no', code: 'EPROXY' })
   })
 
-  test('in the body of an answer does not come out either', async () => {
+  test('may contain the key in a response body, and the key is still not shown', async () => {
     const fetch = async (_url: string, init: RequestInit) =>
       new Response(
         new ReadableStream({
@@ -296,30 +318,30 @@ describe('what a caller’s fetch throws', () => {
         }),
       )
     const { client, events } = stubbed([], { fetch, apiKey: plainKey, maxRetries: 0 })
-    expectNoKey(await failureOf('connection', client.virtualAccounts.deactivate(account)), plainKey)
+    expectNoKey(await apiErrorOf('connection', client.virtualAccounts.deactivate(account)), plainKey)
     expectNoKey(events, plainKey)
   })
 })
 
-describe('a key shorter than 8 characters', () => {
-  test('is hidden in headers, and only there: it would shred bodies', async () => {
+describe('a short key', () => {
+  test('is redacted in headers only, as it would shred bodies', async () => {
     await using server = await FaultServer.start(
       json({ message: 'a mistake' }, 400, { echo: 'mis-key mis', other: 'x' }),
     )
     const client = clientOf(server, { apiKey: 'mis' })
-    const error = await failureOf('http', client.virtualAccounts.deactivate(account))
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error.headers.get('echo')).toBe('[api key]-key [api key]')
     expect(error.body).toEqual({ message: 'a mistake' })
   })
 
-  test('of 8 is hidden everywhere', async () => {
+  test('is redacted everywhere from 8 characters on', async () => {
     await using server = await FaultServer.start(json({ message: '12345678' }, 400, { echo: '12345678' }))
     await failing('http', server, { apiKey: '12345678' })
   })
 })
 
 describe('inspecting', () => {
-  test('a client, its parts, lists and pages shows no key', async () => {
+  test('a client, its parts, lists, pages and results shows no key', async () => {
     const { client } = stubbed([() => Response.json({ data: [], page: 1, totalItems: 0, limit: 20 })], {
       apiKey: key,
     })
@@ -339,7 +361,7 @@ describe('inspecting', () => {
     }
   })
 
-  test('a client while calls are under way, waiting or in the queue for the key shows none', async () => {
+  test('a client with calls in flight shows no key', async () => {
     const { client } = stubbed(['hang'], { apiKey: plainKey })
     const controller = new AbortController()
     const { signal } = controller
@@ -390,7 +412,7 @@ describe('a TypeError about an option', () => {
   })
 })
 
-test('the data of a success is never rewritten, whatever it holds', async () => {
+test('the data of a success is never redacted', async () => {
   const { client } = stubbed([() => Response.json({ key: plainKey }, { headers: { echo: plainKey } })], {
     apiKey: plainKey,
   })
@@ -398,7 +420,7 @@ test('the data of a success is never rewritten, whatever it holds', async () => 
   expect(data).toEqual({ key: plainKey })
 })
 
-test('the events of a call that succeeds hold no key', async () => {
+test('the events of a successful call contain no key', async () => {
   const { client, events } = stubbed([status(503, { echo: key }), status(200, { echo: key })], {
     apiKey: key,
   })

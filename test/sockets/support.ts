@@ -1,14 +1,14 @@
 import { type AnyApiError, Client, type ClientEvent, type ClientOptions, isApiError } from 'virtual-accounts'
 import { afterAll, expect, vi } from 'vitest'
-import { type Answer, FaultServer } from './fault-server.ts'
+import { FaultServer, type Responder } from './fault-server.ts'
 
 export const account = { customerId: 'c1', virtualAccountId: 'v1' }
 export const apiKey = 'test_key_of_the_sockets'
 
-// Nothing here waits for long; a busy machine may.
+// No test waits for long, but a busy machine may be slow.
 vi.setConfig({ testTimeout: 20_000 })
 
-// Every file of this folder imports this one: a rejection that nobody handled fails it.
+// Every file of this folder imports this one: an unhandled rejection fails it.
 const unhandled: unknown[] = []
 const collect = (reason: unknown) => void unhandled.push(reason)
 process.on('unhandledRejection', collect)
@@ -18,14 +18,14 @@ afterAll(async () => {
   expect(unhandled).toEqual([])
 })
 
-/** A client of a server. */
+/** Creates a client of a server. */
 export function clientOf({ url }: Pick<FaultServer, 'url'>, options: Partial<ClientOptions> = {}): Client {
   return new Client({ baseUrl: url, apiKey, ...options })
 }
 
-/** A server that answers so, and a client of it. */
-export async function serve(answers: Answer | Answer[], options: Partial<ClientOptions> = {}) {
-  const server = await FaultServer.start(...[answers].flat())
+/** Starts a server with these responders, and creates a client of it. */
+export async function serve(responders: Responder | Responder[], options: Partial<ClientOptions> = {}) {
+  const server = await FaultServer.start(...[responders].flat())
   return {
     server,
     client: clientOf(server, options),
@@ -40,39 +40,39 @@ export async function rejectionOf(promise: PromiseLike<unknown>): Promise<unknow
     () => fulfilled,
     (error: unknown) => error,
   )
-  if (outcome === fulfilled) throw new Error('it did not reject')
+  if (outcome === fulfilled) throw new Error('expected a rejection')
   return outcome
 }
 
-/** The failure of a call, which must be one of the five. */
-export async function failureOf<K extends AnyApiError['kind']>(
+/** The ApiError of this kind that a call rejects with. */
+export async function apiErrorOf<K extends AnyApiError['kind']>(
   kind: K,
   promise: PromiseLike<unknown>,
 ): Promise<Extract<AnyApiError, { kind: K }>> {
   const error = await rejectionOf(promise)
-  if (!isApiError(error)) throw new Error('it was no failure of a call', { cause: error })
+  if (!isApiError(error)) throw new Error('expected an ApiError', { cause: error })
   expect(error.kind, error.message).toBe(kind)
   return error as Extract<AnyApiError, { kind: K }>
 }
 
-// ---- without sockets and without waiting
+// ---- without sockets and real delays
 
 /** What a stubbed fetch does when it is called. */
-export type Happening = Response | 'lost' | 'refused' | 'certificate' | 'hang' | (() => Response)
+export type StubStep = Response | Error | 'lost' | 'refused' | 'certificate' | 'hang' | (() => Response)
 
-/** An answer that can be given again and again. */
+/** A response that can be returned any number of times. */
 export const status =
   (code: number, headers: Record<string, string> = {}, body: string | null = null): (() => Response) =>
   () =>
     new Response(body, { status: code, headers })
 
-/** A fetch that does one thing after another, and then the last of them again and again. */
-export function stub(...happenings: Happening[]) {
+/** A fetch that takes one step after another, and then repeats the last one. */
+export function stub(...steps: StubStep[]) {
   const requests: { url: string; init: RequestInit; headers: Headers }[] = []
   const fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const happening = happenings[Math.min(requests.length, happenings.length - 1)]
+    const step = steps[Math.min(requests.length, steps.length - 1)]
     requests.push({ url, init, headers: new Headers(init.headers) })
-    switch (happening) {
+    switch (step) {
       case 'lost':
         throw failedFetch('ECONNRESET')
       case 'refused':
@@ -84,20 +84,21 @@ export function stub(...happenings: Happening[]) {
           init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
         })
       default:
-        return typeof happening === 'function' ? happening() : (happening as Response)
+        if (step instanceof Error) throw step
+        return typeof step === 'function' ? step() : (step as Response)
     }
   }
   return { fetch, requests, keys: () => requests.map(({ headers }) => headers.get('idempotency-key')) }
 }
 
-/** As the fetch of Node fails. */
-function failedFetch(code: string): TypeError {
-  return new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
+/** An error as Node's fetch rejects with it. */
+export function failedFetch(code: string, details: { syscall?: string } = {}): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code, ...details }) })
 }
 
-/** A client over a stubbed fetch, and all that it told. */
-export function stubbed(happenings: Happening[], options: Partial<ClientOptions> = {}) {
-  const { fetch, requests, keys } = stub(...happenings)
+/** A client with a stubbed fetch, and the events it emitted. */
+export function stubbed(steps: StubStep[], options: Partial<ClientOptions> = {}) {
+  const { fetch, requests, keys } = stub(...steps)
   const events: ClientEvent[] = []
   const client = new Client({
     baseUrl: 'https://api.example.com',
@@ -106,17 +107,17 @@ export function stubbed(happenings: Happening[], options: Partial<ClientOptions>
     onEvent: event => void events.push(event),
     ...options,
   })
-  /** How long it waited before each retry. */
-  const waits = () => events.flatMap(event => (event.type === 'retry' ? [event.delayMs] : []))
-  return { client, requests, keys, events, waits }
+  /** The delay before each retry. */
+  const delays = () => events.flatMap(event => (event.type === 'retry' ? [event.delayMs] : []))
+  return { client, requests, keys, events, delays }
 }
 
-/** Fake timers, and how to let time pass until a call has ended. */
+/** Installs fake timers: see `passing`. */
 export function useFakeTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
 }
 
-/** Lets the fake time pass until the promise is settled, and gives what it came to. */
+/** Advances the fake time until the promise has settled. */
 export async function passing<T>(promise: PromiseLike<T>, stepMs = 100): Promise<T> {
   let isSettled = false
   const settle = () => {
@@ -127,7 +128,7 @@ export async function passing<T>(promise: PromiseLike<T>, stepMs = 100): Promise
   return promise
 }
 
-/** What of a call a test compares. */
+/** The properties of an error that tests compare. */
 export function outcomeOf(error: AnyApiError) {
   const { kind, attempts, outcomeUnknown } = error
   return { kind, attempts, outcomeUnknown, ...(error.kind === 'http' ? { status: error.status } : {}) }

@@ -1,0 +1,185 @@
+import type { Fetch, FetchInit } from '../options.js'
+import { InvalidFetchError } from './network-error.js'
+import { isTruncated, readBytes } from './response-body.js'
+
+/** What one attempt sends. */
+export interface AttemptOptions {
+  readonly url: string
+  readonly init: Omit<FetchInit, 'signal' | 'redirect'>
+  readonly apiKey: () => string | null | Promise<string>
+  readonly fetch: Fetch
+  readonly maxResponseBytes: number
+  /** Called immediately before the request is sent. */
+  readonly onSend: (apiKey: string | null) => void
+}
+
+/** A response that has been read. */
+export interface ReceivedResponse {
+  /** As fetch returned it; its body is used. */
+  readonly response: Response
+  readonly status: number
+  readonly headers: Headers
+  /** `undefined` if the body is larger than allowed, or the body of an error could not be read. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** How an attempt ended. */
+export type AttemptResult =
+  | { readonly type: 'response'; readonly received: ReceivedResponse }
+  | { readonly type: 'network-error'; readonly phase: 'sending' | 'reading'; readonly error: unknown }
+  | { readonly type: 'timeout'; readonly isSent: boolean }
+  | { readonly type: 'api-key-error'; readonly error: unknown }
+  | { readonly type: 'aborted' }
+
+const maxErrorBodyBytes = 1024 * 1024
+
+/**
+ * One request and its whole response, within one time limit. It ends immediately when it is cancelled or times out, even
+ * if the API key function or fetch ignore that; what they return later is discarded.
+ */
+export class Attempt {
+  readonly #options: AttemptOptions
+  readonly #controller = new AbortController()
+  #phase: 'api-key' | 'sending' | 'reading' = 'api-key'
+  #deadline = 0
+  #settle: (result: AttemptResult) => void = () => {}
+
+  constructor(options: AttemptOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects. */
+  run(timeoutMs: number): Promise<AttemptResult> {
+    this.#deadline = performance.now() + timeoutMs
+    return new Promise(resolve => {
+      const timer = setTimeout(
+        () => this.#end({ type: 'timeout', isSent: this.#phase !== 'api-key' }),
+        timeoutMs,
+      )
+      this.#settle = result => {
+        clearTimeout(timer)
+        resolve(result)
+      }
+      void this.#exchange().then(this.#settle)
+    })
+  }
+
+  cancel(): void {
+    this.#end({ type: 'aborted' })
+  }
+
+  #end(result: AttemptResult): void {
+    this.#settle(result)
+    this.#controller.abort()
+  }
+
+  async #exchange(): Promise<AttemptResult> {
+    const { signal } = this.#controller
+    let apiKey: string | null
+    try {
+      apiKey = await this.#options.apiKey()
+    } catch (error) {
+      return { type: 'api-key-error', error }
+    }
+    // A key that arrives too late must not send anything, nor must a listener that aborts.
+    if (signal.aborted) return { type: 'aborted' }
+    this.#options.onSend(apiKey)
+    if (signal.aborted) return { type: 'aborted' }
+    this.#phase = 'sending'
+    try {
+      const response = await this.#send(apiKey)
+      if (signal.aborted) {
+        void response?.body?.cancel().catch(() => {})
+        return { type: 'aborted' }
+      }
+      return { type: 'response', received: await this.#read(response) }
+    } catch (error) {
+      return { type: 'network-error', phase: this.#readingPhase, error }
+    }
+  }
+
+  get #readingPhase(): 'sending' | 'reading' {
+    return this.#phase === 'reading' ? 'reading' : 'sending'
+  }
+
+  async #send(apiKey: string | null): Promise<Response | undefined> {
+    const { url, init, fetch } = this.#options
+    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
+    // Set last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
+    const response = await fetch(url, {
+      ...init,
+      headers,
+      signal: this.#controller.signal,
+      redirect: 'manual',
+    })
+    return response as Response
+  }
+
+  async #read(response: Response | undefined): Promise<ReceivedResponse> {
+    // Not by instanceof: the caller's fetch may have a Response of its own. Type 'error' is a network error.
+    if (typeof response?.status !== 'number' || response.type === 'error') {
+      throw new InvalidFetchError('expected fetch to resolve with a Response')
+    }
+    this.#phase = 'reading'
+    const { status } = response
+    const headers = toHeaders(response.headers)
+    const bytes = isSuccess(status) ? await this.#readBody(response) : await this.#readErrorBody(response)
+    return { response, status, headers, bytes }
+  }
+
+  async #readBody(response: Response): Promise<Uint8Array | undefined> {
+    const bytes = await readBytes(response, this.#options.maxResponseBytes, this.#controller.signal)
+    if (bytes && isTruncated(response, bytes))
+      throw new TypeError('the body is shorter than its Content-Length')
+    return bytes
+  }
+
+  /** An error is reported with or without its body: half of the remaining time must be enough for it. */
+  async #readErrorBody(response: Response): Promise<Uint8Array | undefined> {
+    const controller = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const tooLate = new Promise<undefined>(resolve => {
+      const giveUp = () => {
+        controller.abort()
+        resolve(undefined)
+      }
+      timer = setTimeout(giveUp, Math.max(0, this.#deadline - performance.now()) / 2)
+    })
+    try {
+      return await Promise.race([readBytes(response, maxErrorBodyBytes, controller.signal), tooLate])
+    } catch {
+      return undefined
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** A copy, as those of a custom fetch may fail when they are read: here, where that is an error of the call. */
+function toHeaders(headers: Headers): Headers {
+  try {
+    return new Headers([...headers])
+  } catch {
+    throw new InvalidFetchError('expected headers that can be iterated')
+  }
+}
+
+/** Whether a status is 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+let rejectsCacheOption: boolean | undefined
+
+/** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime rejects the option. */
+export function noStore(): Pick<FetchInit, 'cache'> {
+  if (rejectsCacheOption === undefined) {
+    try {
+      new Request('https://cache.invalid', { cache: 'no-store' })
+      rejectsCacheOption = false
+    } catch {
+      rejectsCacheOption = true
+    }
+  }
+  return rejectsCacheOption ? {} : { cache: 'no-store' }
+}

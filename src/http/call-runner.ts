@@ -1,0 +1,374 @@
+import {
+  type AnyApiError,
+  type CallInfo,
+  ConnectionError,
+  HttpError,
+  InvalidResponseError,
+  TimeoutError,
+} from '../errors.js'
+import { type EventDetails, emit } from '../events.js'
+import { requestIdOf } from '../internal/headers.js'
+import { Redactor } from '../internal/redact.js'
+import type { Fetch } from '../options.js'
+import { isThenable } from '../schema.js'
+import { Attempt, type AttemptResult, isSuccess, noStore, type ReceivedResponse } from './attempt.js'
+import type { Call, ClientState, ParseResponse, SuccessResponse } from './call.js'
+import { describeNetworkError, httpErrorHint } from './error-hints.js'
+import { InvalidBody } from './invalid-body.js'
+import { AttemptFailure } from './ky.js'
+import { classifyNetworkError } from './network-error.js'
+import { parseErrorBody } from './response-body.js'
+import {
+  backoffMs,
+  type CallHistory,
+  type FailedAttempt,
+  isKeyInUse,
+  isRetryable,
+  isThrottled,
+  maxRetryAfterMs,
+  mayHaveBeenApplied,
+} from './retry.js'
+import { parseRetryAfter } from './retry-after.js'
+
+/** The limit that applies to an attempt: its own, or what remains of that of the call. */
+interface TimeLimit {
+  readonly option: 'timeout' | 'totalTimeout'
+  readonly ms: number
+}
+
+/** Runs one call: its attempts, the decision after each, and the error or the result of the whole. */
+export class CallRunner {
+  readonly #call: Call
+  readonly #callId: string
+  readonly #url: string
+  readonly #fetch: Fetch
+  readonly #state: ClientState
+
+  readonly #startedAt = performance.now()
+  readonly #redactor = new Redactor()
+  #attempts = 0
+  /** An earlier attempt may have been applied. */
+  #mayHaveBeenApplied = false
+  #lastStatus: number | undefined
+  #requestId: string | undefined
+  /** What the last attempt failed with. */
+  #lastError: AnyApiError | undefined
+  /** What the latest retry has cost. */
+  #retryCost: number | undefined
+  #isAborted = false
+  /** Cancels what the call is waiting for. */
+  #cancel: () => void = () => {}
+
+  constructor(
+    call: Call,
+    { callId, url, fetch }: { callId: string; url: string; fetch: Fetch },
+    state: ClientState,
+  ) {
+    this.#call = call
+    this.#callId = callId
+    this.#url = url
+    this.#fetch = fetch
+    this.#state = state
+  }
+
+  async run<T>(parse: ParseResponse<T>): Promise<T> {
+    const { signals } = this.#call
+    const onAbort = () => {
+      if (this.#isAborted) return
+      this.#isAborted = true
+      this.#cancel()
+    }
+    for (const signal of signals) signal?.addEventListener('abort', onAbort)
+    try {
+      const response = await this.#send()
+      this.#state.retryBudget.refund(this.#retryCost)
+      return await this.#parse(response, parse)
+    } catch (error) {
+      const durationMs = performance.now() - this.#startedAt
+      this.#emit({ type: 'failure', attempt: this.#attempts, durationMs, error })
+      throw error
+    } finally {
+      for (const signal of signals) signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** ky runs the attempts. It is given the URL and the method only, so nothing in it ever holds the API key. */
+  async #send(): Promise<SuccessResponse> {
+    const { method, settings } = this.#call
+    let success: SuccessResponse | undefined
+    try {
+      await this.#state.ky(this.#url, {
+        method,
+        retry: { limit: settings.maxRetries },
+        fetch: async () => {
+          const received = await this.#attempt()
+          success = this.#toSuccess(received)
+          return received.response
+        },
+      })
+    } catch (error) {
+      throw error instanceof AttemptFailure ? error.reason : error
+    }
+    return success as SuccessResponse
+  }
+
+  /** One attempt, from the API key to the last byte. Throws an `AttemptFailure` unless the response is 2xx. */
+  async #attempt(): Promise<ReceivedResponse> {
+    if (this.#isAborted) throw new AttemptFailure(this.#abortReason)
+    this.#attempts++
+    const { config, apiKeys } = this.#state
+    const { method, settings, idempotencyKey, body } = this.#call
+    const headers = { ...settings.headers }
+    if (idempotencyKey !== undefined) {
+      headers['content-type'] = 'application/json'
+      headers['idempotency-key'] = idempotencyKey
+    }
+    const startedAt = performance.now()
+    const limit = this.#timeLimit()
+    let pendingKey: unknown
+    const attempt = new Attempt({
+      url: this.#url,
+      init: { method, headers, ...noStore(), ...(body === undefined ? {} : { body }) },
+      apiKey: () => {
+        const key = apiKeys.get()
+        pendingKey = key
+        return key
+      },
+      fetch: this.#fetch,
+      maxResponseBytes: config.maxResponseBytes,
+      onSend: apiKey => {
+        const sentKey = apiKey ?? headers['api-key']
+        if (sentKey !== undefined) this.#redactor.addKey(sentKey)
+        this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
+      },
+    })
+    this.#cancel = () => attempt.cancel()
+    const result = await attempt.run(limit.ms)
+    if (result.type === 'timeout' && !result.isSent) apiKeys.invalidate(pendingKey)
+    if (result.type === 'response') this.#onResponse(result.received, performance.now() - startedAt)
+    return this.#toResponse(result, limit)
+  }
+
+  #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
+    const requestId = requestIdOf(headers)
+    this.#requestId = requestId && this.#redactor.text(requestId)
+    if (this.#state.config.onEvent === undefined) return
+    this.#emit({
+      type: 'response',
+      attempt: this.#attempts,
+      status,
+      headers: this.#redactor.headers(headers),
+      requestId: this.#requestId,
+      durationMs,
+    })
+  }
+
+  #timeLimit(): TimeLimit {
+    const { timeout } = this.#call.settings
+    const remaining = this.#remainingMs()
+    return timeout <= remaining
+      ? { option: 'timeout', ms: timeout }
+      : { option: 'totalTimeout', ms: remaining }
+  }
+
+  #remainingMs(): number {
+    return Math.max(0, this.#startedAt + this.#call.settings.totalTimeout - performance.now())
+  }
+
+  /** The response of an attempt if it is 2xx. */
+  #toResponse(result: AttemptResult, limit: TimeLimit): ReceivedResponse {
+    switch (result.type) {
+      case 'response':
+        if (isSuccess(result.received.status)) return result.received
+        throw this.#onHttpError(result.received)
+      case 'network-error':
+        throw this.#onNetworkError(result.error, result.phase)
+      case 'timeout':
+        throw this.#onTimeout(result.isSent, limit)
+      case 'api-key-error':
+        throw this.#onApiKeyError(result.error)
+      case 'aborted':
+        throw new AttemptFailure(this.#abortReason)
+    }
+  }
+
+  #onHttpError({ status, headers, bytes }: ReceivedResponse): AttemptFailure {
+    if (isThrottled(status)) this.#call.onThrottled?.()
+    const retryAfterMs = parseRetryAfter(headers)
+    return this.#fail({ status, networkError: undefined, retryAfterMs }, (info, budgetHint) => {
+      const body = bytes && this.#redactor.json(parseErrorBody(bytes, headers.get('content-type') ?? ''))
+      const response = { status, headers: this.#redactor.headers(headers), body, retryAfterMs }
+      return HttpError.create(info, response, [
+        budgetHint,
+        httpErrorHint(status, retryAfterMs, this.#history),
+      ])
+    })
+  }
+
+  #onNetworkError(error: unknown, phase: 'sending' | 'reading'): AttemptFailure {
+    const { reason, code } = classifyNetworkError(error, phase)
+    const { problem, hint } = describeNetworkError(reason, phase, code && this.#redactor.text(code))
+    return this.#fail(
+      { status: undefined, networkError: reason, retryAfterMs: undefined },
+      (info, budgetHint) => {
+        const hints = [budgetHint, info.outcomeUnknown && reason === 'connection-lost' ? undefined : hint]
+        return ConnectionError.create({ info, problem, hints, cause: this.#redactor.cause(error) })
+      },
+    )
+  }
+
+  #onTimeout(isSent: boolean, { option }: TimeLimit): AttemptFailure {
+    const ms = this.#call.settings[option]
+    const networkError = isSent ? undefined : 'not-connected'
+    return this.#fail({ status: undefined, networkError, retryAfterMs: undefined }, (info, budgetHint) => {
+      const missing = isSent ? 'no complete response' : 'apiKey gave no key'
+      const hints = [budgetHint, `Raise \`${option}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`]
+      return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hints }, ms)
+    })
+  }
+
+  /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
+  #onApiKeyError(error: unknown): AttemptFailure {
+    const earlier = this.#lastError
+    if (!earlier?.outcomeUnknown) return new AttemptFailure(error)
+    Object.defineProperty(earlier, 'cause', { value: error, configurable: true, writable: true })
+    return new AttemptFailure(earlier)
+  }
+
+  /** Plans the retry of a failed attempt, and creates its error accordingly. */
+  #fail(
+    failed: FailedAttempt,
+    createError: (info: CallInfo, budgetHint: string | undefined) => AnyApiError,
+  ): AttemptFailure {
+    const retry = isRetryable(failed, this.#history) ? this.#planRetry(failed) : undefined
+    this.#mayHaveBeenApplied ||= mayHaveBeenApplied(failed)
+    this.#lastStatus = failed.status
+    const isBudgetExhausted = retry === 'budget exhausted'
+    const error = createError(
+      this.#callInfo(),
+      isBudgetExhausted ? 'Not retried: too many calls failed recently (retry budget).' : undefined,
+    )
+    this.#lastError = error
+    if (retry === undefined || isBudgetExhausted) return new AttemptFailure(error)
+    this.#emit({ type: 'retry', attempt: this.#attempts, delayMs: retry, error })
+    return new AttemptFailure(error, () => this.#backoff(retry))
+  }
+
+  /** The delay before the next attempt; `undefined`: there is none. */
+  #planRetry({ status, retryAfterMs = 0 }: FailedAttempt): number | 'budget exhausted' | undefined {
+    if (this.#attempts > this.#call.settings.maxRetries) return undefined
+    const delayMs = Math.max(backoffMs(this.#attempts), retryAfterMs)
+    if (retryAfterMs > maxRetryAfterMs || delayMs >= this.#remainingMs()) return undefined
+    this.#retryCost = this.#state.retryBudget.take(status)
+    return this.#retryCost === undefined ? 'budget exhausted' : delayMs
+  }
+
+  #backoff(delayMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, delayMs)
+      this.#cancel = () => {
+        clearTimeout(timer)
+        // The retry it paid for is not sent.
+        this.#state.retryBudget.refund(this.#retryCost)
+        reject(new AttemptFailure(this.#abortReason))
+      }
+      if (this.#isAborted) this.#cancel()
+    })
+  }
+
+  #toSuccess({ status, headers, bytes }: ReceivedResponse): SuccessResponse {
+    if (bytes === undefined) {
+      const { maxResponseBytes } = this.#state.config
+      const hint = 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
+      const invalid = InvalidBody.of(`expected at most ${maxResponseBytes} bytes`, hint)
+      throw new AttemptFailure(this.#toInvalidResponseError(status, headers, invalid))
+    }
+    return {
+      status,
+      headers,
+      requestId: requestIdOf(headers),
+      contentType: headers.get('content-type') ?? '',
+      bytes,
+      info: this.#callInfo(),
+      emit: details => this.#emit(details),
+    }
+  }
+
+  async #parse<T>(response: SuccessResponse, parse: ParseResponse<T>): Promise<T> {
+    try {
+      const value = parse(response)
+      return isThenable(value) ? await this.#withinTotalTimeout(value) : value
+    } catch (error) {
+      if (!(error instanceof InvalidBody)) throw error
+      throw this.#toInvalidResponseError(response.status, response.headers, error)
+    }
+  }
+
+  /** The caller's schema may be asynchronous: it can be aborted, and must finish in time. */
+  #withinTotalTimeout<T>(value: Promise<T>): Promise<T> {
+    let timer: ReturnType<typeof setTimeout>
+    return new Promise<T>((resolve, reject) => {
+      value.then(resolve, reject)
+      this.#cancel = () => reject(this.#abortReason)
+      // The signal may have been aborted when the schema began.
+      if (this.#isAborted) this.#cancel()
+      timer = setTimeout(() => {
+        this.#mayHaveBeenApplied = true
+        const { totalTimeout } = this.#call.settings
+        const problem = `the schema did not finish within the totalTimeout of ${totalTimeout} ms`
+        reject(TimeoutError.create({ info: this.#callInfo(), problem }, totalTimeout))
+      }, this.#remainingMs())
+    }).finally(() => clearTimeout(timer))
+  }
+
+  #toInvalidResponseError(status: number, headers: Headers, invalid: InvalidBody): InvalidResponseError {
+    this.#mayHaveBeenApplied = true
+    return InvalidResponseError.create(this.#callInfo(), {
+      status,
+      headers: this.#redactor.headers(headers),
+      issues: this.#redactor.json(invalid.issues) as InvalidBody['issues'],
+      body: this.#redactor.json(invalid.body),
+      hint: invalid.hint,
+      isCustomSchema: invalid.isCustomSchema,
+    })
+  }
+
+  /** Not that of the event: in Node its target is gone for every listener after the first. */
+  get #abortReason(): unknown {
+    return this.#call.signals.find(signal => signal?.aborted)?.reason
+  }
+
+  get #history(): CallHistory {
+    return { mayHaveBeenApplied: this.#mayHaveBeenApplied, hasCallerKey: this.#call.hasCallerKey }
+  }
+
+  #callInfo(): CallInfo {
+    const { method, path, idempotencyKey, page } = this.#call
+    const isOpen = this.#mayHaveBeenApplied || isKeyInUse(this.#lastStatus, this.#history)
+    return {
+      method,
+      path: this.#redactor.text(path),
+      attempts: this.#attempts,
+      idempotencyKey,
+      outcomeUnknown: isOpen && idempotencyKey !== undefined,
+      page,
+      requestId: this.#requestId,
+    }
+  }
+
+  #emit(details: EventDetails): void {
+    const { onEvent } = this.#state.config
+    if (onEvent === undefined) return
+    const { method, path, route, page } = this.#call
+    const shown = (text: string) => this.#redactor.text(text)
+    const base = {
+      callId: this.#callId,
+      method,
+      url: shown(this.#url),
+      path: shown(path),
+      route: shown(route),
+      page,
+    }
+    emit(onEvent, { ...base, ...details })
+  }
+}

@@ -1,0 +1,181 @@
+import type { Issue } from '../errors.js'
+import { describe } from '../internal/describe.js'
+import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
+import { toJson } from '../internal/json-body.js'
+import { type Query, toQueryString } from '../internal/url.js'
+import { assertKnownNames, assertObject, assertSignal } from '../internal/validate.js'
+import {
+  assertJsonContentType,
+  type CommonOptions,
+  clientOnlyNames,
+  commonOptionNames,
+  mergeSettings,
+} from '../options.js'
+import {
+  isThenable,
+  resolveSchema,
+  type Schema,
+  type SchemaOutput,
+  type Validator,
+  validate,
+} from '../schema.js'
+import type { SuccessResponse } from './call.js'
+import { InvalidBody } from './invalid-body.js'
+import { parseUnspecifiedBody } from './response-body.js'
+import type { Transport } from './transport.js'
+
+/** Options of every call. */
+export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'concurrency'> {
+  /**
+   * Cancels the call immediately, which then rejects with the signal's reason. A write that is aborted after it was sent may
+   * have been applied: pass your own `idempotencyKey` if you abort writes.
+   */
+  signal?: AbortSignal | undefined
+  /** A schema of any library that implements Standard Schema. It validates and types what the interface does not show. */
+  schema?: S | undefined
+}
+
+/** Options of a write. */
+export interface WriteOptions<S = undefined> extends RequestOptions<S> {
+  /**
+   * Identifies the write: the service applies it once, however often it is sent. The same on every attempt; 1 to 255
+   * printable ASCII characters without a space at either end.
+   * @defaultValue a fresh UUID v4 for each call
+   */
+  idempotencyKey?: string | undefined
+  /**
+   * Request body: a JSON value.
+   * @defaultValue no body
+   */
+  body?: unknown
+}
+
+/** Result of a call that is not a list. */
+export interface Result<T> {
+  /** The response body: a JSON value, else its text, `undefined` if empty; or the output of your `schema`. */
+  readonly data: T
+  /** The HTTP status, from 200 to 299. */
+  readonly status: number
+  /** The response headers. */
+  readonly headers: Headers
+  /** Number of requests that were sent, the first one included. */
+  readonly attempts: number
+  /** The idempotency key of the write; `undefined` for GET. */
+  readonly idempotencyKey: string | undefined
+  /** The `x-request-id` or `request-id` header, for the service's support. Not specified. */
+  readonly requestId: string | undefined
+}
+
+/** HTTP methods of {@link Client.request}. All except GET are writes. */
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Names of the options of every call. */
+export const requestOptionNames: readonly string[] = [...commonOptionNames, 'signal', 'schema']
+
+/** Where options belong that a call does not take. */
+export function onTheClient(name: string): string | undefined {
+  if (name === 'customerId' || name === 'virtualAccountId') return 'pass it in the first argument'
+  return clientOnlyNames.includes(name)
+    ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
+    : undefined
+}
+
+const writeOptions = {
+  title: 'Options of a write',
+  names: [...requestOptionNames, 'idempotencyKey', 'body'],
+  elsewhere: onTheClient,
+}
+
+/** The options of an endpoint of its own take no query. */
+export function assertWriteOptions(options: unknown): void {
+  assertKnownNames('options', assertObject('options', options as object | undefined), writeOptions)
+}
+
+const anyRequestOptions = {
+  ...writeOptions,
+  title: 'Options of request',
+  names: [...writeOptions.names, 'query'],
+}
+
+/** A request as a resource describes it. */
+export interface RequestSpec {
+  readonly method: HttpMethod
+  /** Checked and encoded. */
+  readonly path: string
+  /** The path with names instead of ids; the path itself when not given. */
+  readonly route?: string
+  /** Validates the response body unless the caller passes a schema. */
+  readonly validator?: Validator
+}
+
+/** Sends a call that is not a list. Misuse rejects. */
+export async function request<S extends Schema | undefined>(
+  transport: Transport,
+  spec: RequestSpec,
+  given: (WriteOptions<S> & { query?: Query | undefined }) | undefined,
+): Promise<Result<SchemaOutput<S, unknown>>> {
+  const options = assertObject('options', given)
+  assertKnownNames('options', options, anyRequestOptions)
+  const method = toMethod(spec.method)
+  const isWrite = method !== 'GET'
+  const { signal, body, query } = options
+  if (signal !== undefined) assertSignal(signal)
+  const settings = mergeSettings(transport.settings, options)
+  const validator = resolveSchema(options.schema, spec.validator)
+  if (isWrite) assertJsonContentType(settings)
+  else assertNoWriteOptions(options)
+  const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
+  if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey)
+  const call = {
+    method,
+    path: spec.path,
+    route: spec.route ?? spec.path,
+    query: toQueryString(assertObject('query', query)),
+    settings,
+    idempotencyKey,
+    hasCallerKey: options.idempotencyKey !== undefined,
+    body: body === undefined ? undefined : toJson(body),
+    signals: [signal],
+    page: undefined,
+  }
+  return transport.send(call, response => {
+    const data = parseData(response, validator)
+    return isThenable(data) ? data.then(value => toResult<S>(value, response)) : toResult<S>(data, response)
+  })
+}
+
+/** The method in capitals. Throws for one that is not known. */
+export function toMethod(method: unknown): string {
+  const upper = typeof method === 'string' ? method.toUpperCase() : ''
+  if (methods.includes(upper)) return upper
+  const got = typeof method === 'string' ? JSON.stringify(method) : describe(method)
+  throw new TypeError(`method: expected one of ${methods.join(', ')}, got ${got}`)
+}
+
+function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
+  if (options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
+  if (options.idempotencyKey !== undefined) {
+    throw new TypeError('idempotencyKey: expected none, as GET sends no idempotency key')
+  }
+}
+
+/** The unspecified body of a response, validated by the caller's schema if there is one. */
+function parseData({ bytes, contentType }: SuccessResponse, validator: Validator | undefined): unknown {
+  const body = parseUnspecifiedBody(bytes, contentType)
+  if (validator === undefined) return body
+  const issues: Issue[] = []
+  const data = validate(body, validator, [], issues)
+  const check = (data: unknown) => {
+    if (issues.length === 0) return data
+    throw InvalidBody.ofSchema(issues, body, validator)
+  }
+  return isThenable(data) ? data.then(check) : check(data)
+}
+
+function toResult<S>(data: unknown, response: SuccessResponse): Result<SchemaOutput<S, unknown>> {
+  const { status, headers, requestId, info } = response
+  const { attempts, idempotencyKey } = info
+  return { data: data as SchemaOutput<S, unknown>, status, headers, attempts, idempotencyKey, requestId }
+}

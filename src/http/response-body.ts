@@ -1,0 +1,191 @@
+import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
+import { InvalidBody } from './invalid-body.js'
+
+// A body that arrives in tiny chunks is read in one go of microtasks: without a pause no timer would ever fire.
+const maxBusyMs = 50
+const chunksBetweenChecks = 64
+
+/** The bytes of a body, or `undefined` when there are more than `maxBytes` or the signal was aborted. */
+export async function readBytes(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  if (response.body === null) return new Uint8Array()
+  // React Native and some polyfills have no streams: there the bytes are counted when all have arrived.
+  if (typeof response.body?.getReader !== 'function') {
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return bytes.length > maxBytes ? undefined : bytes
+  }
+  const reader = response.body.getReader()
+  const cancel = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', cancel)
+  try {
+    const buffer = new ByteBuffer(maxBytes)
+    let busySince = performance.now()
+    for (let chunks = 1; ; chunks++) {
+      const { done, value } = await reader.read()
+      // A cancelled body ends as if it were complete.
+      if (done) return signal.aborted ? undefined : buffer.bytes
+      if (!isBytes(value)) throw new TypeError('expected a body of bytes')
+      if (!buffer.append(value)) {
+        cancel()
+        return undefined
+      }
+      if (chunks % chunksBetweenChecks === 0 && performance.now() - busySince > maxBusyMs) {
+        await new Promise(resolve => setTimeout(resolve))
+        busySince = performance.now()
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Not by instanceof: under Jest a runtime's arrays are of another realm. */
+function isBytes(chunk: unknown): boolean {
+  return Object.prototype.toString.call(chunk) === '[object Uint8Array]'
+}
+
+/** Collects chunks in one growing buffer: an array of a million tiny chunks would take gigabytes. */
+class ByteBuffer {
+  readonly #maxBytes: number
+  #bytes = new Uint8Array()
+  #length = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length)
+  }
+
+  /** False when the chunk does not fit. */
+  append(chunk: Uint8Array): boolean {
+    const length = this.#length + chunk.length
+    if (length > this.#maxBytes) return false
+    if (this.#length === 0) {
+      // Most bodies are one chunk: it is not copied.
+      this.#bytes = chunk as Uint8Array<ArrayBuffer>
+    } else {
+      if (length > this.#bytes.length) this.#grow(length)
+      this.#bytes.set(chunk, this.#length)
+    }
+    this.#length = length
+    return true
+  }
+
+  #grow(length: number): void {
+    const larger = new Uint8Array(Math.min(this.#maxBytes, Math.max(2 * length, 16 * 1024)))
+    larger.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = larger
+  }
+}
+
+/**
+ * Whether a body is shorter than its `Content-Length`, which not every fetch reports as an error. A compressed body has
+ * another length, and to another origin's page browsers do not show that it was compressed.
+ */
+export function isTruncated({ headers, type }: Response, bytes: Uint8Array): boolean {
+  const length = headers.get('content-length')
+  if (length === null || type === 'cors' || headers.has('content-encoding')) return false
+  return /^\d+$/.test(length) && bytes.length < Number(length)
+}
+
+const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
+const notAList =
+  'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
+const truncatedHint = 'The response was cut off, often by a proxy: retry.'
+
+/** The body of a list: it must be JSON. */
+export function parseListBody(bytes: Uint8Array, contentType: string): unknown {
+  const text = decode(bytes)
+  if (text === '') throw InvalidBody.of('expected JSON, got an empty body', notAList)
+  if (isHtml(contentType)) throw InvalidBody.of('expected JSON, got an HTML page', notTheService, text)
+  try {
+    return parseJson(text, bytes)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw notJson(text, notAList)
+  }
+}
+
+/** The body of any other response, which is not specified: a JSON value, text, or nothing. */
+export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): unknown {
+  const text = decode(bytes)
+  if (text === '') return undefined
+  if (isHtml(contentType)) {
+    throw InvalidBody.of('expected a response of the service, got an HTML page', notTheService, text)
+  }
+  try {
+    return parseJson(text, bytes)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    if (isJson(contentType)) throw notJson(text, 'Its Content-Type says that it is JSON.')
+    return text
+  }
+}
+
+/** The body of an error, parsed as far as possible. */
+export function parseErrorBody(bytes: Uint8Array, contentType: string): unknown {
+  const text = decoderFor(contentType).decode(bytes)
+  if (text === '') return undefined
+  try {
+    return parseJson(text, bytes)
+  } catch {
+    return text
+  }
+}
+
+function notJson(text: string, hint: string): InvalidBody {
+  const start = text.trimStart()[0]
+  const isCut = (start === '{' && !/\}\s*$/.test(text)) || (start === '[' && !/\]\s*$/.test(text))
+  if (isCut) return InvalidBody.of('expected JSON, got JSON that ends too early', truncatedHint, text)
+  if (start === '<') return InvalidBody.of('expected JSON, got markup (HTML or XML)', notTheService, text)
+  if (start === '{' || start === '[') return InvalidBody.of('expected JSON, got malformed JSON', hint, text)
+  return InvalidBody.of('expected JSON, got text', hint, text)
+}
+
+function isHtml(contentType: string): boolean {
+  return /^text\/html\b/i.test(contentType)
+}
+
+function isJson(contentType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    // Drops a byte-order mark.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw InvalidBody.of('expected UTF-8, got other bytes', notTheService)
+  }
+}
+
+function decoderFor(contentType: string): TextDecoder {
+  const [, charset] = /;\s*charset="?([^";\s]+)/i.exec(contentType) ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder()
+  }
+}
+
+/** The first of the three bytes of a byte-order mark, which begin no JSON. */
+const byteOrderMark = 0xef
+
+function parseJson(text: string, bytes: Uint8Array): unknown {
+  try {
+    return parseLosslessJson(text, bytes[0] === byteOrderMark ? bytes.subarray(3) : bytes)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw error
+    const hint = 'The response is in error.body, as text.'
+    if (error instanceof LostDigitsError) {
+      throw InvalidBody.of('expected numbers that this engine can hold, got one with more digits', hint, text)
+    }
+    // The engine has used up its stack.
+    throw InvalidBody.of('expected JSON that is less deeply nested', hint, text)
+  }
+}

@@ -1,0 +1,25 @@
+// An error chain of a runtime is three deep; a longer one may be a circle.
+const maxDepth = 4
+
+/** The code and the system call that a runtime gave, on the error or along its causes. */
+export function findErrorCode(error: unknown): { code: string | undefined; syscall: string | undefined } {
+  try {
+    let current = error
+    for (let depth = 0; depth < maxDepth && current; depth++) {
+      const { code, syscall, cause, errors } = Object(current) as Record<string, unknown>
+      // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
+      if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {
+        return { code, syscall: typeof syscall === 'string' ? syscall : undefined }
+      }
+      current = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+    }
+  } catch {
+    // Anything can be thrown, also an object whose getters throw.
+  }
+  return { code: undefined, syscall: undefined }
+}
+
+/** The code that a runtime gave, such as `ECONNREFUSED`. */
+export function errorCode(error: unknown): string | undefined {
+  return findErrorCode(error).code
+}

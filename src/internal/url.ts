@@ -1,0 +1,137 @@
+import { describe } from './describe.js'
+
+/** What a query parameter can be. */
+export type QueryValue = string | number | boolean
+
+/** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
+export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
+
+/** An id as one segment of a path. It stays one segment, whatever it contains. */
+export function encodePathSegment(name: string, id: unknown): string {
+  if (typeof id !== 'string' || id === '') {
+    throw new TypeError(`${name}: expected a non-empty string, got ${describe(id)}`)
+  }
+  // Encoding leaves dots unchanged, and the URL parser would climb on them.
+  if (id === '.' || id === '..') throw new TypeError(`${name}: expected an id, got "${id}"`)
+  if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
+  return encodeURIComponent(id)
+}
+
+/** Throws for a path that would not arrive as it is written. */
+export function assertPath(name: string, path: unknown): asserts path is string {
+  const refuse = (expected: string) => new TypeError(`${name}: expected ${expected}`)
+  if (typeof path !== 'string') throw refuse(`a path that starts with one "/", got ${describe(path)}`)
+  if (!/^\/(?!\/)/.test(path))
+    throw refuse(`a path that starts with one "/", got ${JSON.stringify(path.slice(0, 60))}`)
+  if (/[?#]/.test(path)) throw refuse('a path without query and fragment (pass `query` instead)')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the URL parser drops or replaces them
+  if (/[\\\x00-\x20\x7f]/.test(path)) {
+    throw refuse('a path without backslashes, white space and control characters')
+  }
+  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) throw refuse('a path without "." and ".." segments')
+  if (!path.isWellFormed()) throw refuse('well-formed Unicode')
+}
+
+/** `?a=1&b=2`, or an empty string for no parameters. */
+export function toQueryString(query: Query): string {
+  const pairs: string[] = []
+  for (const [name, value] of Object.entries(query)) {
+    for (const single of Array.isArray(value) ? value : [value]) {
+      if (single === undefined) continue
+      pairs.push(`${encode(name, name)}=${encode(name, toQueryText(name, single))}`)
+    }
+  }
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+function toQueryText(name: string, value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return String(value)
+  throw new TypeError(
+    `query.${name}: expected a string, a finite number, a boolean, or an array of these, got ${describe(value)}`,
+  )
+}
+
+function encode(name: string, text: string): string {
+  if (!text.isWellFormed()) throw new TypeError(`query.${name}: expected well-formed Unicode`)
+  return encodeURIComponent(text)
+}
+
+/** The root of all URLs of a client. */
+export interface BaseUrl {
+  /** Without a slash at the end. */
+  readonly text: string
+  /** A path, resolved against the page's location at each call. */
+  readonly isRelative: boolean
+}
+
+const expectedBaseUrl =
+  'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api")'
+
+/** Checks the option `baseUrl`. */
+export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUrl {
+  if (typeof given === 'string' && given.startsWith('/')) {
+    assertPath('baseUrl', given)
+    return { text: withoutTrailingSlash(given), isRelative: true }
+  }
+  // Not by instanceof: under Jest a URL is of another realm.
+  const text: unknown = typeof given === 'string' ? given : (Object(given) as Partial<URL>).href
+  if (typeof text !== 'string') {
+    const hint = given === undefined ? ' (is the environment variable set?)' : ''
+    throw new TypeError(`${expectedBaseUrl}, got ${describe(given)}${hint}`)
+  }
+  if (!URL.canParse(text)) {
+    const got =
+      text === '' ? 'an empty string (is the environment variable set?)' : 'a string that is neither'
+    throw new TypeError(`${expectedBaseUrl}, got ${got}`)
+  }
+  const url = new URL(text)
+  if (url.username || url.password || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
+    throw new TypeError('baseUrl: expected no user and password in it (pass `apiKey` instead)')
+  }
+  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl: expected no query and no fragment')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new TypeError(`${expectedBaseUrl}, got the scheme "${url.protocol}"`)
+  }
+  assertWrittenOut(text)
+  if (url.protocol === 'http:' && !allowInsecureHttp && !isLoopback(url.hostname)) {
+    throw new TypeError(
+      'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
+    )
+  }
+  return { text: withoutTrailingSlash(url.href), isRelative: false }
+}
+
+/** The URL parser repairs these silently, and requests would go elsewhere than written. */
+function assertWrittenOut(text: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the URL parser drops them
+  if (/[\\\x00-\x20\x7f]/.test(text)) {
+    throw new TypeError('baseUrl: expected no backslashes, white space and control characters')
+  }
+  if (!/^https?:\/\/[^/]/i.test(text)) throw new TypeError('baseUrl: expected "//" after the scheme')
+  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(text)) {
+    throw new TypeError('baseUrl: expected no "." and ".." segments')
+  }
+}
+
+function withoutTrailingSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}
+
+/** The URL parser has already written every form of an IPv4 address as four decimals. */
+function isLoopback(host: string): boolean {
+  return (
+    host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
+  )
+}
+
+/** The absolute base URL for one call. */
+export function resolveBaseUrl({ text, isRelative }: BaseUrl): string {
+  if (!isRelative) return text
+  const location: string = globalThis.location?.href ?? ''
+  if (!/^https?:/.test(location)) {
+    throw new TypeError(
+      `baseUrl: expected an absolute URL: there is no page here that "${text}/" could be resolved against`,
+    )
+  }
+  return new URL(location).origin + text
+}

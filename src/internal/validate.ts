@@ -1,0 +1,78 @@
+import { describe } from './describe.js'
+
+/** Throws unless the value is a whole number of at least `minimum`. */
+export function assertInteger(name: string, value: unknown, minimum: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < minimum) {
+    throw new TypeError(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
+  }
+}
+
+// setTimeout holds no longer delay: given one, it fires at once.
+const maxTimerMs = 2 ** 31 - 1
+
+/** Throws unless the value is a duration that a timer can hold. */
+export function assertDuration(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value > 0 && value <= maxTimerMs)) {
+    throw new TypeError(
+      `${name}: expected milliseconds, more than 0 and at most ${maxTimerMs}, got ${describe(value)}`,
+    )
+  }
+}
+
+/** Throws unless the value is true or false. */
+export function assertBoolean(name: string, value: unknown): void {
+  if (typeof value !== 'boolean')
+    throw new TypeError(`${name}: expected true or false, got ${describe(value)}`)
+}
+
+/** Throws unless the value is a function. */
+export function assertFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw new TypeError(`${name}: expected a function, got ${describe(value)}`)
+}
+
+/** Throws unless the value is an AbortSignal whose listener can be removed again. */
+export function assertSignal(value: unknown): void {
+  const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>
+  const isSignal =
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function'
+  if (isSignal) return
+  const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
+  throw new TypeError(`signal: expected an AbortSignal, got ${describe(value)}${hint}`)
+}
+
+/** Throws unless the value is a plain object; `undefined` counts as an empty one. */
+export function assertObject<T extends object>(
+  name: string,
+  value: T | undefined,
+): T | Record<string, never> {
+  if (value === undefined) return {}
+  // An iterable has its names elsewhere: a URLSearchParams would pass for an empty object.
+  if (typeof value !== 'object' || value === null || Symbol.iterator in value) {
+    throw new TypeError(`${name}: expected a plain object, got ${describe(value)}`)
+  }
+  return value
+}
+
+/** The names that one argument knows, and where other names belong. */
+export interface KnownNames {
+  /** What the names are, as in `Client options`. */
+  readonly title: string
+  readonly names: readonly string[]
+  /** How to pass a name that belongs elsewhere, or undefined where the name is unknown there, too. */
+  readonly elsewhere?: (name: string) => string | undefined
+}
+
+/**
+ * Throws for a name that is not known: a misspelt option would be ignored, and its call would succeed without it.
+ * A name whose value is `undefined` is ignored.
+ */
+export function assertKnownNames(argument: string, value: object, known: KnownNames): void {
+  for (const [name, given] of Object.entries(value)) {
+    if (given === undefined || known.names.includes(name)) continue
+    const hint = known.elsewhere?.(name)
+    if (hint !== undefined) throw new TypeError(`${argument}.${name}: ${hint}`)
+    throw new TypeError(`${name}: unknown option. ${known.title} are: ${[...known.names].sort().join(', ')}`)
+  }
+}

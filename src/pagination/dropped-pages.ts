@@ -1,0 +1,51 @@
+interface DroppedPage {
+  /** Position of its first item in the list, from 0. */
+  readonly start: number
+  readonly end: number
+  readonly totalItems: number
+  /** Its items that were not known when it was dropped, in order, each with whether it has appeared since. */
+  readonly items: Map<unknown, boolean>
+}
+
+/** Pages that were fetched again: an item that only they showed would be lost silently. */
+export class DroppedPages {
+  #pages: DroppedPage[] = []
+
+  add(page: Omit<DroppedPage, 'items'>, unknownKeys: readonly unknown[]): void {
+    const items = new Map(unknownKeys.map(key => [key, false]))
+    if (items.size > 0) this.#pages.push({ ...page, items })
+  }
+
+  /** Notes the items of a page that was read, and begins at `position`. */
+  see(position: number, keys: readonly unknown[]): void {
+    for (const { start, items } of this.#pages) {
+      // Before its place only another item with the same id can appear.
+      if (position >= start) for (const key of keys) if (items.has(key)) items.set(key, true)
+    }
+    this.#pages = this.#pages.filter(page => countMissing(page) > 0)
+  }
+
+  /** Whether items are missing that were in the part of the list that has been read. */
+  hasMissingBefore(position: number): boolean {
+    return this.#pages.some(({ start }) => start < position)
+  }
+
+  /**
+   * Number of items that have not appeared again although the walk has passed their place: an item after them appeared, or
+   * so many items were read. They are counted once.
+   */
+  takeMissing(received: number, largestTotal: number, isEnd: boolean): number {
+    const isPassed = ({ end, totalItems, items }: DroppedPage) => {
+      const appeared = Array.from(items.values())
+      const hasLaterItem = appeared.lastIndexOf(true) > appeared.indexOf(false)
+      return isEnd || hasLaterItem || received > end + Math.max(0, largestTotal - totalItems)
+    }
+    const passed = this.#pages.filter(isPassed)
+    this.#pages = this.#pages.filter(page => !passed.includes(page))
+    return passed.reduce((count, page) => count + countMissing(page), 0)
+  }
+}
+
+function countMissing({ items }: DroppedPage): number {
+  return Array.from(items.values()).filter(hasAppeared => !hasAppeared).length
+}

@@ -1,0 +1,36 @@
+// An insert moves items by as many places as were inserted: at least so much is remembered, and at most twice as much,
+// however long the list is.
+const minPages = 8
+const minItems = 1_000
+
+/** Remembers something about each item of recent pages, by its key. */
+export class ItemMemory<V> {
+  #recent = new Map<unknown, V>()
+  #older = new Map<unknown, V>()
+  #recentPages = 0
+  #hasForgotten = false
+
+  /** Whether items of earlier pages are no longer remembered. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten
+  }
+
+  find(key: unknown): V | undefined {
+    return this.#recent.get(key) ?? this.#older.get(key)
+  }
+
+  startPage(): void {
+    if (this.#recentPages >= minPages && this.#recent.size >= minItems) {
+      this.#hasForgotten ||= this.#older.size > 0
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#recentPages = 0
+    }
+    this.#recentPages++
+  }
+
+  /** `undefined` identifies nothing. */
+  add(key: unknown, value: V): void {
+    if (key !== undefined) this.#recent.set(key, value)
+  }
+}

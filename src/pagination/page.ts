@@ -1,0 +1,252 @@
+import * as z from 'zod/mini'
+import { type Issue, maxIssues, PaginationError } from '../errors.js'
+import type { SuccessResponse } from '../http/call.js'
+import { withCallerStack } from '../http/caller-stack.js'
+import { InvalidBody } from '../http/invalid-body.js'
+import { parseListBody } from '../http/response-body.js'
+import type { Transport } from '../http/transport.js'
+import { typeName } from '../internal/describe.js'
+import { defineHidden } from '../internal/object.js'
+import type { CallSettings } from '../options.js'
+import { builtIn, isThenable, type Validator, validate } from '../schema.js'
+
+/**
+ * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
+ *
+ * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the rest does not.
+ */
+export interface Page<T> extends AsyncIterable<T> {
+  /** The items, in the service's order. */
+  readonly data: T[]
+  /** The number of this page, from 1. */
+  readonly page: number
+  /** Number of items in the whole list. */
+  readonly totalItems: number
+  /** The page size in effect, which the service may have lowered. */
+  readonly limit: number
+  /** Number of pages of the list at this page size; 0 for an empty list. */
+  readonly pageCount: number
+  /** Whether the list continues after this page, according to `totalItems`. */
+  readonly hasNextPage: boolean
+  /** The HTTP status, from 200 to 299. */
+  readonly status: number
+  /** The response headers. */
+  readonly headers: Headers
+  /** The `x-request-id` or `request-id` header, for the service's support. Not specified. */
+  readonly requestId: string | undefined
+  /**
+   * Fetches the page after this one, with the same options and signal; `undefined` after the last.
+   * @throws PaginationError if its limit differs from that of this page.
+   */
+  nextPage(): Promise<Page<T> | undefined>
+  /** Iterates the items of this page and all that follow. This page is not fetched again. */
+  [Symbol.asyncIterator](): AsyncGenerator<T, void>
+  /** The page as plain data. */
+  toJSON(): PageJson<T>
+}
+
+/** A page as plain data: see {@link Page.toJSON}. */
+export interface PageJson<T> {
+  /** The items, in the service's order. */
+  data: T[]
+  /** The number of this page, from 1. */
+  page: number
+  /** Number of items in the whole list. */
+  totalItems: number
+  /** The page size in effect. */
+  limit: number
+  /** Number of pages of the list at this page size. */
+  pageCount: number
+  /** Whether the list continues after this page. */
+  hasNextPage: boolean
+}
+
+/** A list endpoint, as a resource describes it. */
+export interface ListEndpoint {
+  readonly path: string
+  /** Validates items unless the caller passes a schema. */
+  readonly validator: Validator
+  /** What identifies an item as the service sent it: a caller's schema may drop or rename that. */
+  readonly itemKey?: (item: unknown) => unknown
+}
+
+/** A page with what a paginator needs to know about it. */
+export interface LoadedPage<T> {
+  readonly page: Page<T>
+  readonly totalItems: number
+  /** What identifies each item; `undefined` where nothing does. */
+  readonly keys: () => readonly unknown[] | undefined
+  readonly response: SuccessResponse
+}
+
+/** Which page to load. */
+export interface PageRequest {
+  readonly page: number
+  /** Replaces the caller's `limit`. */
+  readonly limit?: number
+  /** The limit that must be in effect. */
+  readonly expectedLimit?: number
+  /** The page may be empty although its total says otherwise. */
+  readonly mayBeEmpty?: boolean
+  /** Cancels the request, in addition to the caller's signal. */
+  readonly signal?: AbortSignal
+  readonly onThrottled?: () => void
+}
+
+/** How the pages of one list are loaded. */
+export interface PageLoaderOptions<T> {
+  readonly endpoint: ListEndpoint
+  /** The caller's `limit`. */
+  readonly limit: number | undefined
+  /** Further query parameters, beginning with `&`, or empty. */
+  readonly query: string
+  readonly settings: CallSettings
+  readonly signal: AbortSignal | undefined
+  readonly dedupeBy: ((item: T) => unknown) | undefined
+  /** Iterates from a loaded page to the end of the list. */
+  readonly iterateFrom: (first: LoadedPage<T>) => AsyncGenerator<T, void>
+}
+
+interface Envelope {
+  readonly data: unknown[]
+  readonly page: number
+  readonly totalItems: number
+  readonly limit: number
+}
+
+const notAList =
+  'Is this a list? Its response must be { data, page, totalItems, limit }, which `schema` does not replace; for other endpoints use client.request.'
+function integer(minimum: number) {
+  return z.custom<number>(value => Number.isSafeInteger(value) && (value as number) >= minimum, {
+    error: ({ input }) =>
+      `expected a whole number of at least ${minimum}, got ${typeof input === 'number' ? 'another number' : typeName(input)}`,
+  })
+}
+
+const envelope: Validator = /* @__PURE__ */ builtIn(
+  /* @__PURE__ */ z.looseObject(
+    {
+      data: /* @__PURE__ */ z.custom<unknown[]>(Array.isArray, {
+        error: ({ input }) => `expected an array, got ${typeName(input)}`,
+      }),
+      page: /* @__PURE__ */ integer(1),
+      totalItems: /* @__PURE__ */ integer(0),
+      limit: /* @__PURE__ */ integer(1),
+    },
+    { error: ({ input }) => `expected an object, got ${typeName(input)}` },
+  ),
+)
+
+/** Loads the pages of one list: request, envelope, items, and what a page says about itself. */
+export class PageLoader<T> {
+  readonly #transport: Transport
+  readonly #options: PageLoaderOptions<T>
+
+  constructor(transport: Transport, options: PageLoaderOptions<T>) {
+    this.#transport = transport
+    this.#options = options
+  }
+
+  load(request: PageRequest): Promise<LoadedPage<T>> {
+    const { endpoint, query, settings, signal } = this.#options
+    const { page, limit = this.#options.limit } = request
+    const call = {
+      method: 'GET',
+      path: endpoint.path,
+      route: endpoint.path,
+      query: `?page=${page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
+      settings,
+      idempotencyKey: undefined,
+      hasCallerKey: false,
+      body: undefined,
+      signals: [signal, request.signal],
+      page,
+      onThrottled: request.onThrottled,
+    }
+    return this.#transport.send(call, response => this.#parse(response, request))
+  }
+
+  #parse(response: SuccessResponse, request: PageRequest): LoadedPage<T> | Promise<LoadedPage<T>> {
+    const body = parseListBody(response.bytes, response.contentType)
+    const issues: Issue[] = []
+    const received = validate(body, envelope, [], issues) as Envelope
+    if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAList })
+    assertConsistent(received, request, response)
+    const { validator } = this.#options.endpoint
+    const toPage = (data: unknown[]) => {
+      if (issues.length === 0) return this.#toLoadedPage(received, data as T[], response)
+      throw InvalidBody.ofSchema(issues, body, validator)
+    }
+    const items: unknown[] = []
+    for (const [index, item] of received.data.entries()) {
+      items.push(validate(item, validator, ['data', index], issues))
+      if (issues.length >= maxIssues) break
+    }
+    return items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)
+  }
+
+  #toLoadedPage(received: Envelope, data: T[], response: SuccessResponse): LoadedPage<T> {
+    const { page, totalItems, limit } = received
+    const { dedupeBy, endpoint, iterateFrom } = this.#options
+    const nextPage = () =>
+      withCallerStack(async () => (await this.load({ page: page + 1, expectedLimit: limit })).page)
+    const loaded: LoadedPage<T> = {
+      page: createPage({ data, page, totalItems, limit }, response, nextPage, () => iterateFrom(loaded)),
+      totalItems,
+      keys: () =>
+        dedupeBy ? data.map(item => dedupeBy(item)) : endpoint.itemKey && received.data.map(endpoint.itemKey),
+      response,
+    }
+    return loaded
+  }
+}
+
+/**
+ * A plain object with enumerable data only, so that it survives structuredClone; its functions use nothing but their
+ * closure, so that they work behind a proxy, as in Vue's `ref`.
+ */
+function createPage<T>(
+  { data, page, totalItems, limit }: { data: T[]; page: number; totalItems: number; limit: number },
+  { status, headers, requestId }: SuccessResponse,
+  nextPage: () => Promise<Page<T>>,
+  iterate: () => AsyncGenerator<T, void>,
+): Page<T> {
+  const pageCount = Math.ceil(totalItems / limit)
+  const hasNextPage = page * limit < totalItems
+  const plain: PageJson<T> = { data, page, totalItems, limit, pageCount, hasNextPage }
+  const hidden = {
+    status,
+    headers,
+    requestId,
+    nextPage: () => (hasNextPage ? nextPage() : Promise.resolve(undefined)),
+    toJSON: () => ({ ...plain }),
+    [Symbol.asyncIterator]: iterate,
+  }
+  const result = { ...plain }
+  for (const key of Reflect.ownKeys(hidden)) defineHidden(result, key, hidden[key as keyof typeof hidden])
+  return result as unknown as Page<T>
+}
+
+/** Throws a PaginationError when a page contradicts itself or the request. */
+function assertConsistent(received: Envelope, request: PageRequest, { info }: SuccessResponse): void {
+  const { data, page, totalItems, limit } = received
+  const { expectedLimit } = request
+  const assert = (
+    isConsistent: boolean,
+    problem: string,
+    hint = 'The service contradicts itself: report it.',
+  ) => {
+    if (!isConsistent) throw PaginationError.create({ info, problem, hints: [hint] })
+  }
+  assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
+  assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)
+  assert(
+    data.length > 0 || request.mayBeEmpty === true || (page - 1) * limit >= totalItems,
+    `page ${page} is empty, although a list of ${totalItems} items has more than ${page - 1} pages of ${limit}`,
+  )
+  assert(
+    expectedLimit === undefined || limit === expectedLimit,
+    `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,
+    'Start over with a limit that the service allows.',
+  )
+}

@@ -1,0 +1,354 @@
+import { type ApiError, isApiError, PaginationError, resumeFrom } from '../errors.js'
+import type { EventDetails } from '../events.js'
+import { DroppedPages } from './dropped-pages.js'
+import { ItemMemory } from './item-memory.js'
+import type { LoadedPage, Page } from './page.js'
+import { type FetchedPage, type FetchPage, PagePrefetcher } from './prefetcher.js'
+
+/** A page, and those of its items that are yielded. */
+export interface Batch<T> {
+  readonly page: Page<T>
+  readonly items: readonly T[]
+}
+
+/** One walk: a full traversal of a list, page by page. */
+export interface Walk<T> {
+  /** The next batch, or undefined at the end. Must not be called again before it has settled. */
+  next(): Promise<Batch<T> | undefined>
+  /** Ends the walk, and cancels its requests in flight. */
+  cancel(): void
+}
+
+/** How a list is walked. */
+export interface WalkOptions<T> {
+  readonly fetchPage: FetchPage<LoadedPage<T>>
+  readonly firstPage: number
+  /** The first page, if it has been loaded. */
+  readonly first: LoadedPage<T> | undefined
+  readonly concurrency: number
+  readonly maxItems: number
+  readonly onMissedItems: 'throw' | 'continue'
+}
+
+/** A page that was read, as later pages are compared with it. */
+interface ReadPage {
+  readonly data: readonly unknown[]
+  readonly page: number
+  readonly limit: number
+  readonly totalItems: number
+  readonly arrivedAt: number
+}
+
+/** The page on which an item was last seen. */
+interface Sighting {
+  readonly page: number
+  readonly totalItems: number
+  /** Position of its first item in the list, from 0. */
+  readonly start: number
+  readonly keys: readonly unknown[]
+}
+
+/**
+ * Walks a list page by page. It yields every item once and in order, or throws when the responses show that items may have
+ * been missed. docs/decisions/four-pages-at-once.md tells why each rule is needed.
+ */
+export class Paginator<T> implements Walk<T> {
+  readonly #options: WalkOptions<T>
+  readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
+  readonly #memory = new ItemMemory<Sighting>()
+  readonly #dropped = new DroppedPages()
+  #nextPage: number
+  #previous: ReadPage | undefined
+  /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
+  #received = 0
+  #largestTotal = 0
+  #repeatedPages = 0
+  #remaining: number
+  #isDone: boolean
+
+  constructor(options: WalkOptions<T>) {
+    const { fetchPage, firstPage, first, concurrency, maxItems } = options
+    this.#options = options
+    this.#nextPage = firstPage
+    this.#remaining = maxItems
+    this.#isDone = maxItems === 0
+    this.#prefetcher = new PagePrefetcher(fetchPage, firstPage, concurrency)
+    if (first) this.#prefetcher.add(firstPage, first)
+  }
+
+  async next(): Promise<Batch<T> | undefined> {
+    if (this.#isDone) return undefined
+    try {
+      const fetched = await this.#fetch(this.#nextPage)
+      if (this.#isDone) return undefined
+      const batch = this.#read(fetched)
+      this.#nextPage++
+      return batch
+    } catch (error) {
+      // The iterator was closed: the page's error is irrelevant.
+      if (this.#isDone) return undefined
+      if (isApiError(error)) this.#moveResumePage(error)
+      this.cancel()
+      throw error
+    }
+  }
+
+  cancel(): void {
+    this.#isDone = true
+    this.#prefetcher.cancel()
+  }
+
+  /**
+   * A page that was requested before its predecessor arrived may show an older state of the list: page 3 served before an
+   * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, so the page is fetched
+   * again, once: if its total is still smaller, the list shrank.
+   */
+  async #fetch(number: number): Promise<FetchedPage<LoadedPage<T>>> {
+    const fetched = await this.#prefetcher.get(number)
+    const previous = this.#previous
+    const isOlder =
+      previous !== undefined &&
+      fetched.value.totalItems < previous.totalItems &&
+      fetched.requestedAt < previous.arrivedAt
+    if (this.#isDone || !isOlder || this.#isShrink(fetched)) return fetched
+    this.#drop(fetched)
+    return this.#prefetcher.refetch(number)
+  }
+
+  /** Whether the list shrank for certain, and that is an error: a response before the request showed a larger total. */
+  #isShrink({ value, largestTotalBefore }: FetchedPage<LoadedPage<T>>): boolean {
+    return this.#options.onMissedItems === 'throw' && value.totalItems < largestTotalBefore
+  }
+
+  #read(fetched: FetchedPage<LoadedPage<T>>): Batch<T> {
+    const { value: loaded } = fetched
+    const { page } = loaded
+    const { data, limit, totalItems } = page
+    this.#largestTotal = Math.max(this.#largestTotal, totalItems)
+    if (this.#previous === undefined) {
+      this.#received = (page.page - 1) * limit
+    } else {
+      this.#assertSameLimit(loaded, this.#previous)
+      this.#checkTotal(fetched, this.#previous)
+    }
+    this.#assertNotCut(loaded)
+    const keys = loaded.keys()
+    this.#assertNotRepeated(loaded, keys)
+    const items = this.#findNewItems(fetched, keys).slice(0, this.#remaining)
+    this.#received += data.length
+    this.#remaining -= items.length
+    const isEnd = this.#isEnd(page)
+    this.#checkDropped(loaded, isEnd)
+    if (isEnd) {
+      this.#checkComplete(loaded)
+      this.cancel()
+    }
+    this.#previous = { data, page: page.page, limit, totalItems, arrivedAt: fetched.arrivedAt }
+    const wanted = Math.ceil(this.#remaining / limit)
+    this.#prefetcher.lastPage = Math.min(Math.ceil(totalItems / limit), page.page + wanted)
+    return { page, items }
+  }
+
+  #assertSameLimit(loaded: LoadedPage<T>, previous: ReadPage): void {
+    const { limit, totalItems } = loaded.page
+    if (limit === previous.limit) return
+    const shrunkBy = Math.max(0, previous.totalItems - totalItems)
+    const largest = Math.max(limit, previous.limit)
+    throw this.#createError(loaded, {
+      problem: `the limit in effect changed from ${previous.limit} to ${limit} between two pages`,
+      hint: 'Start over with a limit that the service allows',
+      // In pages of the larger limit: a page of a smaller one begins earlier.
+      resumePage: Math.max(1, Math.floor((this.#received - 1 - shrunkBy) / largest) + 1),
+    })
+  }
+
+  #checkTotal(fetched: FetchedPage<LoadedPage<T>>, previous: ReadPage): void {
+    const { value: loaded, largestTotalBefore } = fetched
+    const { totalItems } = loaded.page
+    const isShrink = this.#isShrink(fetched)
+    const before = isShrink ? largestTotalBefore : previous.totalItems
+    if (totalItems !== before) emitDrift(loaded, 'total', before, totalItems)
+    if (isShrink) this.#throwShrink(loaded, before)
+  }
+
+  /** An empty page before the position reaches the total: the list is cut, or its total comes late. */
+  #assertNotCut(loaded: LoadedPage<T>): void {
+    const { data, page, limit, totalItems } = loaded.page
+    if (data.length > 0 || (page - 1) * limit >= totalItems) return
+    throw this.#createError(loaded, {
+      problem: `page ${page} is empty, although a list of ${totalItems} items has more than ${page - 1} pages of ${limit}`,
+      hint: 'The service contradicts itself: report it',
+      resumePage: this.#resumePageOfShortList(totalItems, limit),
+    })
+  }
+
+  /** One repeated page can be an insert before it and a removal after it; two in a row are a service that ignores `page`. */
+  #assertNotRepeated(loaded: LoadedPage<T>, keys: readonly unknown[] | undefined): void {
+    const { page } = loaded.page
+    const earlierPage = this.#findRepeatedPage(loaded.page, keys ?? [])
+    this.#repeatedPages = earlierPage === undefined ? 0 : this.#repeatedPages + 1
+    if (this.#repeatedPages < 2) return
+    throw this.#createError(loaded, {
+      problem: `page ${page} repeats page ${earlierPage}, and so did the page before it`,
+      hint: 'The service seems to ignore the requested page: report it',
+      resumePage: page,
+    })
+  }
+
+  /** The earlier page that this one repeats item by item, unless the list grew by a page and so moved it. */
+  #findRepeatedPage(
+    { data, page, limit, totalItems }: Page<T>,
+    keys: readonly unknown[],
+  ): number | undefined {
+    const earlier = this.#memory.find(keys[0])
+    const isRepeated =
+      earlier?.keys.length === keys.length &&
+      totalItems - earlier.totalItems < limit &&
+      keys.every((key, index) => key !== undefined && key === earlier.keys[index])
+    if (isRepeated) return earlier.page
+    // Past every total only an empty page ends a list, and a service that ignores `page` has none.
+    const isPastEnd = data.length > 0 && (page - 1) * limit >= this.#largestTotal
+    const previous = this.#previous
+    return isPastEnd && JSON.stringify(data) === JSON.stringify(previous?.data) ? previous?.page : undefined
+  }
+
+  /** The items that no recent page has shown. */
+  #findNewItems(
+    { value: loaded, arrivedAt }: FetchedPage<LoadedPage<T>>,
+    keys: readonly unknown[] | undefined,
+  ): readonly T[] {
+    const { data, page, limit, totalItems } = loaded.page
+    if (keys === undefined) return data
+    const start = (page - 1) * limit
+    const current: Sighting = { page, totalItems, start, keys }
+    let hasMoved = false
+    this.#memory.startPage()
+    const items = data.filter((_, index) => {
+      const key = keys[index]
+      const earlier = this.#memory.find(key)
+      this.#memory.add(key, current)
+      if (earlier === undefined) return true
+      emitDrift(loaded, 'duplicate', earlier.page, page)
+      const movedBy = start + index - (earlier.start + earlier.keys.indexOf(key))
+      // On one page, too, an item may appear twice.
+      if (earlier !== current && movedBy > totalItems - earlier.totalItems) hasMoved = true
+      return false
+    })
+    this.#dropped.see(start, keys)
+    // It moved further than the list grew: something was added before it, and something else removed.
+    if (hasMoved) this.#dropPagesRequestedBefore(loaded, arrivedAt)
+    return items
+  }
+
+  #dropPagesRequestedBefore(loaded: LoadedPage<T>, sequence: number): void {
+    for (const fetched of this.#prefetcher.drop(loaded.page.page, sequence)) {
+      if (this.#isShrink(fetched)) {
+        emitDrift(fetched.value, 'total', fetched.largestTotalBefore, fetched.value.totalItems)
+        this.#throwShrink(fetched.value, fetched.largestTotalBefore)
+      }
+      this.#drop(fetched)
+    }
+  }
+
+  #drop({ value }: FetchedPage<LoadedPage<T>>): void {
+    const { page, limit, totalItems } = value.page
+    const keys = value.keys() ?? []
+    const unknownKeys = keys.filter(key => key !== undefined && this.#memory.find(key) === undefined)
+    const start = (page - 1) * limit
+    this.#dropped.add({ start, end: start + keys.length, totalItems }, unknownKeys)
+  }
+
+  #checkDropped(loaded: LoadedPage<T>, isEnd: boolean): void {
+    if (this.#remaining <= 0) return
+    const missing = this.#dropped.takeMissing(this.#received, this.#largestTotal, isEnd)
+    if (missing === 0) return
+    const { totalItems } = loaded.page
+    emitDrift(loaded, 'missing', totalItems, totalItems - missing)
+    this.#throwMissed(
+      loaded,
+      `the list changed while it was read, and items that an earlier response held (${missing}) did not appear again`,
+      // Nothing tells how far they have moved.
+      1,
+    )
+  }
+
+  /** The interface has no "more" flag: the end follows from the limit in effect, the total and what was received. */
+  #isEnd({ data, page, limit, totalItems }: Page<T>): boolean {
+    if (this.#remaining <= 0 || data.length === 0) return true
+    // After one repeated page, the next one tells whether the service ignores `page`.
+    if (page * limit < totalItems || this.#repeatedPages > 0) return false
+    // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
+    return this.#received >= totalItems && this.#received <= this.#largestTotal
+  }
+
+  #checkComplete(loaded: LoadedPage<T>): void {
+    const { limit, totalItems } = loaded.page
+    const missing = totalItems - this.#received
+    if (this.#remaining <= 0 || missing <= 0) return
+    emitDrift(loaded, 'missing', totalItems, this.#received)
+    this.#throwMissed(
+      loaded,
+      `the list ended after ${this.#received} of ${totalItems} items, so up to ${missing} may have been missed`,
+      this.#resumePageOfShortList(totalItems, limit),
+    )
+  }
+
+  /** A total that comes late does not tell after which page items were removed: it may have been the first. */
+  #resumePageOfShortList(totalItems: number, limit: number): number {
+    return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#received), limit)
+  }
+
+  #throwShrink(loaded: LoadedPage<T>, before: number): void {
+    const { data, totalItems, limit } = loaded.page
+    const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
+    const missed = before - smallest
+    // What came after the removed items has moved forward by as many places at most.
+    const resumePage = this.#resumePage(this.#received - missed, limit)
+    this.#throwMissed(
+      loaded,
+      `the list shrank from ${before} to ${smallest} items while it was read, so up to ${missed} may have been missed`,
+      data.length === 0 ? Math.min(resumePage, this.#resumePageOfShortList(totalItems, limit)) : resumePage,
+    )
+  }
+
+  /** A page that failed moves back by as many items as pages that have arrived show to be missing before it. */
+  #moveResumePage(error: ApiError): void {
+    if (this.#previous === undefined) return
+    const { totalItems, limit } = this.#previous
+    const shrunkBy = this.#prefetcher.buffered.map(
+      ({ value, largestTotalBefore }) => Math.max(totalItems, largestTotalBefore) - value.totalItems,
+    )
+    const missed = Math.max(0, ...shrunkBy)
+    if (this.#dropped.hasMissingBefore(this.#received)) resumeFrom(error, 1)
+    else if (missed > 0) resumeFrom(error, this.#resumePage(this.#received - missed, limit))
+  }
+
+  #resumePage(position: number, limit: number): number {
+    return Math.max(1, Math.floor(position / limit) + 1)
+  }
+
+  #throwMissed(loaded: LoadedPage<T>, problem: string, safePage: number): void {
+    if (this.#options.onMissedItems === 'continue') return
+    const { limit } = loaded.page
+    const resumePage = this.#dropped.hasMissingBefore(this.#received) ? 1 : safePage
+    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), let \`verified: true\` repair it, or accept it with onMissedItems: 'continue'`
+    throw this.#createError(loaded, { problem, hint, resumePage })
+  }
+
+  #createError(
+    { response }: LoadedPage<T>,
+    { problem, hint, resumePage }: { problem: string; hint: string; resumePage: number },
+  ): Error {
+    const error = PaginationError.create({ info: response.info, problem, hints: [`${hint}.`] })
+    return Object.assign(error, { page: resumePage })
+  }
+}
+
+function emitDrift<T>(
+  { response }: LoadedPage<T>,
+  change: Extract<EventDetails, { type: 'drift' }>['change'],
+  before: number,
+  after: number,
+): void {
+  response.emit({ type: 'drift', change, before, after })
+}

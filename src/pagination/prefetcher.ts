@@ -1,0 +1,177 @@
+/** Fetches one page. `onThrottled` must be called as soon as the service asks for fewer requests. */
+export type FetchPage<P> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<P>
+
+/** A page that has arrived. The times are positions in the sequence of requests and arrivals. */
+export interface FetchedPage<P> {
+  readonly value: P
+  readonly requestedAt: number
+  readonly arrivedAt: number
+  /** The largest total of all pages that had arrived when this one was requested. */
+  readonly largestTotalBefore: number
+}
+
+interface PendingPage<P> {
+  readonly promise: Promise<FetchedPage<P>>
+  readonly controller: AbortController
+  readonly requestedAt: number
+  fetched?: FetchedPage<P>
+}
+
+// Leaving a loop early should waste little: the second page brings one more, the third fills up to four.
+const slowStart = [1, 2, 4]
+
+/** Keeps pages in flight ahead of the one that is read. It knows their numbers and totals, not their items. */
+export class PagePrefetcher<P extends { readonly totalItems: number }> {
+  readonly #fetchPage: FetchPage<P>
+  readonly #firstPage: number
+  readonly #concurrency: number
+  /** In flight or buffered, by number, and the page that is read. */
+  readonly #pages = new Map<number, PendingPage<P>>()
+  #inFlight = 0
+  /** How many pages may be in flight. */
+  #window: number
+  /** How many pages may be in flight or buffered: fewer during the slow start. */
+  #capacity = 1
+  #nextPage: number
+  #lastPage: number
+  /** Requests the page that the reader waits for, as soon as the window allows. */
+  #requestWanted: (() => void) | undefined
+  /** Counts requests and arrivals, so that before and after can be told. */
+  #sequence = 0
+  #throttledAt = -1
+  #largestTotal = 0
+  /** Cancelled, or a page failed: none after it is needed. */
+  #isClosed = false
+
+  constructor(fetchPage: FetchPage<P>, firstPage: number, concurrency: number) {
+    this.#fetchPage = fetchPage
+    this.#firstPage = firstPage
+    this.#nextPage = firstPage
+    this.#lastPage = firstPage
+    this.#concurrency = concurrency
+    this.#window = concurrency
+  }
+
+  /** The last page worth fetching before the reader asks for it. */
+  set lastPage(page: number) {
+    this.#lastPage = page
+  }
+
+  /** The pages that have arrived and are not read yet. */
+  get buffered(): FetchedPage<P>[] {
+    return Array.from(this.#pages.values(), ({ fetched }) => fetched).filter(fetched => fetched !== undefined)
+  }
+
+  /** Puts a page that was fetched elsewhere in its place. */
+  add(page: number, value: P): void {
+    const fetched = {
+      value,
+      requestedAt: ++this.#sequence,
+      arrivedAt: ++this.#sequence,
+      largestTotalBefore: 0,
+    }
+    const promise = Promise.resolve(fetched)
+    this.#pages.set(page, {
+      promise,
+      controller: new AbortController(),
+      requestedAt: fetched.requestedAt,
+      fetched,
+    })
+    this.#largestTotal = value.totalItems
+    this.#nextPage = page + 1
+  }
+
+  /** The reader has finished the page before this one, and needs this one. */
+  get(page: number): Promise<FetchedPage<P>> {
+    this.#pages.delete(page - 1)
+    // With a concurrency of 1 nothing is requested before it is needed.
+    const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
+    this.#capacity = Math.min(maximum, slowStart[page - this.#firstPage] ?? maximum)
+    const promise = this.#pages.get(page)?.promise ?? this.refetch(page)
+    this.#fill()
+    return promise
+  }
+
+  /** Fetches a page even if it has arrived. */
+  refetch(page: number): Promise<FetchedPage<P>> {
+    if (this.#inFlight < this.#window) return this.#request(page)
+    return new Promise(resolve => {
+      this.#requestWanted = () => resolve(this.#request(page))
+    })
+  }
+
+  /** Drops the pages after `page` that were requested before a point in the sequence. Returns those that had arrived. */
+  drop(page: number, requestedBefore: number = Number.POSITIVE_INFINITY): FetchedPage<P>[] {
+    const arrived: FetchedPage<P>[] = []
+    for (const [number, pending] of this.#pages) {
+      if (number <= page || pending.requestedAt >= requestedBefore) continue
+      this.#pages.delete(number)
+      this.#nextPage = Math.min(this.#nextPage, number)
+      if (pending.fetched) arrived.push(pending.fetched)
+      else pending.controller.abort()
+    }
+    return arrived
+  }
+
+  /** Cancels all requests in flight. */
+  cancel(): void {
+    this.#isClosed = true
+    for (const { controller } of this.#pages.values()) controller.abort()
+  }
+
+  #fill(): void {
+    if (this.#requestWanted && this.#inFlight < this.#window) {
+      this.#requestWanted()
+      this.#requestWanted = undefined
+    }
+    while (
+      !this.#isClosed &&
+      this.#nextPage <= this.#lastPage &&
+      this.#inFlight < this.#window &&
+      this.#pages.size < this.#capacity
+    ) {
+      if (this.#pages.has(this.#nextPage)) this.#nextPage++
+      else void this.#request(this.#nextPage)
+    }
+  }
+
+  #request(page: number): Promise<FetchedPage<P>> {
+    this.#nextPage = Math.max(this.#nextPage, page + 1)
+    this.#inFlight++
+    const requestedAt = ++this.#sequence
+    const controller = new AbortController()
+    const promise = this.#fetch(page, controller.signal, requestedAt)
+    const pending: PendingPage<P> = { promise, controller, requestedAt }
+    // A failure is thrown when the reader comes to the page, or never.
+    promise.then(
+      fetched => {
+        pending.fetched = fetched
+      },
+      () => {},
+    )
+    this.#pages.set(page, pending)
+    return promise
+  }
+
+  async #fetch(page: number, signal: AbortSignal, requestedAt: number): Promise<FetchedPage<P>> {
+    const largestTotalBefore = this.#largestTotal
+    try {
+      const value = await this.#fetchPage(page, signal, () => this.#onThrottled())
+      if (requestedAt > this.#throttledAt) this.#window = Math.min(this.#concurrency, this.#window + 1)
+      this.#largestTotal = Math.max(this.#largestTotal, value.totalItems)
+      return { value, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
+    } catch (error) {
+      if (!signal.aborted) this.#isClosed = true
+      throw error
+    } finally {
+      this.#inFlight--
+      // When a request settles, not when its page is read: one slow page must not idle the others.
+      this.#fill()
+    }
+  }
+
+  #onThrottled(): void {
+    this.#throttledAt = ++this.#sequence
+    this.#window = 1
+  }
+}

@@ -1,0 +1,296 @@
+import { isApiError, moveToPage, PaginationError } from '../errors.js'
+import { ItemMemory } from './item-memory.js'
+import type { LoadedPage, PageRequest } from './page.js'
+import type { Batch, Walk } from './paginator.js'
+import { PagePrefetcher } from './prefetcher.js'
+
+/** How a list is walked with proof. */
+export interface VerifiedWalkOptions<T> {
+  readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
+  readonly firstPage: number
+  /** The first page, if it has been loaded. */
+  readonly first: LoadedPage<T> | undefined
+  readonly concurrency: number
+  readonly maxItems: number
+}
+
+/** A part of the list: page `page` of pages of `limit` items. */
+interface Window {
+  readonly page: number
+  readonly limit: number
+}
+
+const maxRounds = 8
+
+/**
+ * Walks a list by windows that overlap. A window is accepted only if it contains an item that was already read: what follows
+ * that item in the same response is what comes next in the list, so nothing can be missed in between.
+ * docs/decisions/verified-walks.md has the proof.
+ */
+export class VerifiedPaginator<T> implements Walk<T> {
+  readonly #options: VerifiedWalkOptions<T>
+  /** Prefetches by step, as the windows have no numbers of their own. */
+  readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
+  /** The windows of this step and of those ahead, planned as if the list did not change. */
+  readonly #plan = new Map<number, Window>()
+  /** The items read, each with its place among them. */
+  readonly #memory = new ItemMemory<number>()
+  #step = 0
+  #read = 0
+  #remaining: number
+  /** The limit in effect for the caller's own request. */
+  #limit = 1
+  /** Position in the list after the last item of the last accepted window. */
+  #end = 0
+  #total = 0
+  /** The last window ended the list, although its total says more: the next page must be empty. */
+  #isCheckingEnd = false
+  /** Responses in a row that brought nothing new. */
+  #rounds = 0
+  /** The farthest place of an item in an accepted window: it advances even through items that are known. */
+  #farthestPlace = -1
+  /** A window that contained no known item, so that the items before it are read again. */
+  #gap: { readonly at: number; firstPage: number | undefined; recovered: number } | undefined
+  /** The error that this walk created: the page to resume from is set. */
+  #ownError: Error | undefined
+  #isDone: boolean
+
+  constructor(options: VerifiedWalkOptions<T>) {
+    const { load, first, firstPage, concurrency, maxItems } = options
+    this.#options = options
+    this.#remaining = maxItems
+    this.#isDone = maxItems === 0
+    this.#prefetcher = new PagePrefetcher(
+      (step, signal, onThrottled) =>
+        load({ ...(this.#plan.get(step) ?? { page: firstPage }), mayBeEmpty: step > 0, signal, onThrottled }),
+      0,
+      concurrency,
+    )
+    if (first) this.#prefetcher.add(0, first)
+  }
+
+  async next(): Promise<Batch<T> | undefined> {
+    try {
+      while (!this.#isDone) {
+        const { value: loaded } = await this.#prefetcher.get(this.#step)
+        if (this.#isDone) return undefined
+        const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
+        this.#plan.delete(this.#step)
+        this.#step++
+        if (batch) return batch
+      }
+      return undefined
+    } catch (error) {
+      // The iterator was closed: the page's error is irrelevant.
+      if (this.#isDone) return undefined
+      this.cancel()
+      const isOfRequest = isApiError(error) && error !== this.#ownError
+      if (isOfRequest && this.#step > 0) moveToPage(error, this.#resumePage(), this.#limit)
+      throw error
+    }
+  }
+
+  cancel(): void {
+    this.#isDone = true
+    this.#prefetcher.cancel()
+  }
+
+  #readFirst(loaded: LoadedPage<T>): Batch<T> {
+    const { page, limit, totalItems, data } = loaded.page
+    this.#limit = limit
+    this.#end = (page - 1) * limit
+    this.#assertLimitSuffices(loaded, Math.min(totalItems, this.#end + this.#remaining))
+    return this.#accept(loaded, data, loaded.keys() ?? [])
+  }
+
+  #readNext(loaded: LoadedPage<T>): Batch<T> | undefined {
+    const { data, page, limit } = loaded.page
+    const window = this.#plan.get(this.#step) as Window
+    if (limit !== window.limit) {
+      throw this.#createError(
+        loaded,
+        `a limit of ${window.limit} was requested, but the service used ${limit}`,
+        'It does not honour smaller limits, so its pages cannot overlap: iterate without `verified`.',
+      )
+    }
+    if (this.#isCheckingEnd) return this.#checkEnd(loaded)
+    const keys = loaded.keys() ?? []
+    const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
+    // The beginning of the list needs no item before it, unless items are forgotten that may be on it again.
+    const isBeginning = page === 1 && !this.#memory.hasForgotten
+    if (known === -1 && !isBeginning) return this.#goBack(loaded)
+    const anchor = Math.max(0, known)
+    return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
+  }
+
+  /** Reads the items of an accepted window, beginning with one that is known. */
+  #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
+    const { page, limit, totalItems } = loaded.page
+    const end = (page - 1) * limit + loaded.page.data.length
+    const start = end - data.length
+    let lastPlace = -1
+    this.#memory.startPage()
+    const newItems = data.filter((_, index) => {
+      const key = keys[index]
+      const known = this.#memory.find(key)
+      lastPlace = known ?? this.#read++
+      this.#memory.add(key, lastPlace)
+      if (known !== undefined) return false
+      if (this.#gap && start + index < this.#gap.at) this.#gap.recovered++
+      return true
+    })
+    if (newItems.length > 0 || lastPlace > this.#farthestPlace) this.#rounds = 0
+    else this.#countRound(loaded)
+    this.#farthestPlace = Math.max(this.#farthestPlace, lastPlace)
+    // Items inserted before these have moved the last item read ahead by as many places.
+    const toLastRead = this.#gap || lastPlace === -1 ? 0 : this.#read - 1 - lastPlace
+    this.#closeGap(loaded, end)
+    const items = newItems.slice(0, this.#remaining)
+    this.#remaining -= items.length
+    this.#total = totalItems
+    this.#end = end + toLastRead
+    const isFull = loaded.page.data.length === limit
+    if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {
+      this.cancel()
+    } else {
+      // A short page ends the list. Where its total says more, one of the two is wrong.
+      this.#isCheckingEnd = !isFull
+      this.#planAhead(loaded, isFull && toLastRead === 0)
+    }
+    return { page: loaded.page, items }
+  }
+
+  /** Reports what was recovered, once the window that contained no known item is reached again. */
+  #closeGap({ page, response }: LoadedPage<T>, end: number): void {
+    const gap = this.#gap
+    if (gap === undefined) return
+    gap.firstPage ??= page.page
+    if (end < gap.at) return
+    this.#gap = undefined
+    if (gap.recovered === 0) return
+    response.emit({ type: 'drift', change: 'repaired', before: gap.firstPage, after: gap.recovered })
+  }
+
+  /** The page after the end of the list must be empty. */
+  #checkEnd(loaded: LoadedPage<T>): undefined {
+    this.#isCheckingEnd = false
+    if (loaded.page.data.length === 0) {
+      this.cancel()
+      return
+    }
+    this.#countRound(loaded)
+    this.#planAhead(loaded, false)
+  }
+
+  /** No item of this window is known: so many were removed that all of them have moved before it. */
+  #goBack(loaded: LoadedPage<T>): undefined {
+    const { page, limit, totalItems } = loaded.page
+    const start = (page - 1) * limit
+    if (start === 0) {
+      throw this.#createError(
+        loaded,
+        'more items were removed than are remembered, so items may have been missed',
+        'Start over.',
+        1,
+      )
+    }
+    this.#countRound(loaded)
+    this.#gap ??= { at: start, firstPage: undefined, recovered: 0 }
+    this.#farthestPlace = -1
+    const shrunkBy = Math.max(0, this.#total - totalItems)
+    // Farther each time: one window, then two, four …
+    const back = this.#rounds === 1 ? 0 : this.#limit * 2 ** (this.#rounds - 2)
+    this.#end = Math.max(1, Math.min(start - back, this.#end - shrunkBy))
+    this.#planAhead(loaded, false)
+  }
+
+  #countRound(loaded: LoadedPage<T>): void {
+    if (++this.#rounds <= maxRounds) return
+    throw this.#createError(
+      loaded,
+      `the list changed faster than it could be read (${maxRounds} responses without a new item)`,
+      'Start over, or iterate when fewer changes are made.',
+      1,
+    )
+  }
+
+  /** Plans the windows that follow, and drops those planned before unless the list went on as expected. */
+  #planAhead(loaded: LoadedPage<T>, isAsExpected: boolean): void {
+    const next = this.#step + 1
+    if (!isAsExpected) {
+      this.#prefetcher.drop(this.#step)
+      this.#plan.clear()
+    }
+    if (this.#isCheckingEnd) {
+      const { page, limit } = loaded.page
+      this.#plan.set(next, { page: page + 1, limit })
+      this.#prefetcher.lastPage = next
+      return
+    }
+    const needed = Math.min(this.#total, this.#end + this.#remaining)
+    let step = next
+    let end = this.#end
+    for (; step <= next + 2 * this.#options.concurrency && (step === next || end < needed); step++) {
+      const window = this.#plan.get(step) ?? farthestWindow(end, this.#limit)
+      if (window === undefined) {
+        if (step === next) throw this.#createOverlapError(loaded)
+        break
+      }
+      this.#plan.set(step, window)
+      end = window.page * window.limit
+    }
+    this.#prefetcher.lastPage = step - 1
+  }
+
+  /** Where the position is a multiple of every limit up to this one, no window spans it. */
+  #assertLimitSuffices(loaded: LoadedPage<T>, needed: number): void {
+    let multiple = 1
+    for (let limit = 2; limit <= this.#limit && multiple < needed; limit++) {
+      multiple = leastCommonMultiple(multiple, limit)
+    }
+    if (multiple < needed && Math.floor((needed - 1) / multiple) * multiple > this.#end) {
+      throw this.#createOverlapError(loaded)
+    }
+  }
+
+  #createOverlapError(loaded: LoadedPage<T>): Error {
+    const { totalItems } = loaded.page
+    return this.#createError(
+      loaded,
+      `pages of ${this.#limit} items are too small to overlap everywhere in a list of ${totalItems}`,
+      'Use a larger `limit`: from 20 on it suffices for any list.',
+    )
+  }
+
+  #createError(loaded: LoadedPage<T>, problem: string, hint: string, resumePage = this.#resumePage()): Error {
+    const error = PaginationError.create({ info: loaded.response.info, problem, hints: [hint] })
+    this.#ownError = Object.assign(error, { page: resumePage })
+    return error
+  }
+
+  /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
+  #resumePage(): number {
+    const smallest = Math.min(this.#total, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
+    const last = this.#end - 1 - (this.#total - smallest)
+    return Math.max(1, Math.floor(last / this.#limit) + 1)
+  }
+}
+
+/** The window that contains the item before `end` and reaches farthest; undefined where none reaches beyond it. */
+function farthestWindow(end: number, maxLimit: number): Window | undefined {
+  let best: Window | undefined
+  let reach = end
+  for (let limit = maxLimit; limit > 1; limit--) {
+    const page = Math.floor((end - 1) / limit) + 1
+    if (page * limit <= reach) continue
+    best = { page, limit }
+    reach = page * limit
+  }
+  return best
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  let [larger, smaller] = [a, b]
+  while (smaller > 0) [larger, smaller] = [smaller, larger % smaller]
+  return (a / larger) * b
+}

@@ -1,0 +1,113 @@
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Transaction } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { expect, test } from 'vitest'
+import { createClient, rejectionOf } from './service.ts'
+
+function createList(count: number) {
+  const service = new FakeService({ transactions: sampleTransactions(count) })
+  return { service, list: createClient({ fetch: service.fetch }).transactions.list({ limit: 10 }) }
+}
+
+test('a list can be the source of a Node stream', async () => {
+  const { service, list } = createList(95)
+  const seen: Transaction[] = []
+  for await (const item of Readable.from(list)) seen.push(item)
+  expect(seen).toEqual(service.transactions)
+  expect(service.requests).toHaveLength(10)
+})
+
+/** Waits until a request that was sent would have been received. */
+async function idle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setTimeout(resolve))
+}
+
+test('an error in a pipeline ends the iteration of its list', async () => {
+  const { list, stage } = createSlowList()
+  let left = 25
+  const some = new Transform({
+    objectMode: true,
+    highWaterMark: 1,
+    transform(item, _encoding, done) {
+      if (left-- > 0) done(null, item)
+      else done(new Error('enough'))
+    },
+  })
+  const source = Readable.from(list)
+  const running = rejectionOf(pipeline(source, some.resume()))
+  expect(await running).toMatchObject({ message: 'enough' })
+  await idle()
+  expectCancelled(stage)
+})
+
+test('destroying a stream ends the iteration of its list', async () => {
+  const { list, stage } = createSlowList()
+  const stream = Readable.from(list)
+  for await (const _item of stream) if (stage.received() >= 6) break
+  expect(stream.destroyed).toBe(true)
+  await idle()
+  expectCancelled(stage)
+})
+
+/** A list whose pages after the third never arrive: only cancelling ends their requests. */
+function createSlowList() {
+  const service = new FakeService({ transactions: sampleTransactions(1000) })
+  let received = 0
+  let inFlight = 0
+  let cancelled = 0
+  const fetch: typeof service.fetch = async (input, init) => {
+    received++
+    if (Number(new URL(String(input)).searchParams.get('page')) <= 3) return service.fetch(input, init)
+    inFlight++
+    return new Promise((_resolve, reject) => {
+      init?.signal?.addEventListener('abort', () => {
+        inFlight--
+        cancelled++
+        reject(init.signal?.reason)
+      })
+    })
+  }
+  const list = createClient({ fetch }).transactions.list({ limit: 10 })
+  return { list, stage: { received: () => received, inFlight: () => inFlight, cancelled: () => cancelled } }
+}
+
+function expectCancelled(stage: ReturnType<typeof createSlowList>['stage']): void {
+  expect(stage.cancelled()).toBeGreaterThan(0)
+  expect(stage.inFlight()).toBe(0)
+  expect(stage.received()).toBeLessThan(10)
+}
+
+test('a list that fails destroys its stream with the error', async () => {
+  const { service, list } = createList(25)
+  service.fail({ with: new Response(null, { status: 404 }) })
+  const stream = Readable.from(list)
+  expect(await rejectionOf(stream.toArray())).toMatchObject({ kind: 'http', status: 404, page: 1 })
+})
+
+test('an iteration remembers the keys of at least 1,000 items, and not of all', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const service = new FakeService({ transactions: sampleTransactions(6000) })
+  const client = createClient({ fetch: service.fetch })
+  const keys: WeakRef<object>[] = []
+  const dedupeBy = () => {
+    const key = {}
+    keys.push(new WeakRef(key))
+    return key
+  }
+  let read = 0
+  for await (const _item of client.transactions.list({ limit: 10 }, { dedupeBy })) {
+    if (++read < 5900) continue
+    await new Promise(resolve => setTimeout(resolve, 10))
+    collectGarbage()
+    break
+  }
+  const held = keys.filter(key => key.deref() !== undefined).length
+  expect(keys.length).toBeGreaterThanOrEqual(5900)
+  expect(held).toBeGreaterThanOrEqual(1000)
+  // Two generations of a thousand, and some that the engine has not collected yet.
+  expect(held).toBeLessThan(2500)
+})

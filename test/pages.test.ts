@@ -1,0 +1,114 @@
+import { isApiError, type Page, type Transaction } from 'virtual-accounts'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { account, createClient, rejectionOf, service } from './service.ts'
+
+/** Wraps an object, and the objects and arrays that are read from it, as Vue's `ref` does. */
+function deepProxy<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get(target, key, receiver) {
+      const value: unknown = Reflect.get(target, key, receiver)
+      const type = Object.prototype.toString.call(value)
+      return type === '[object Object]' || type === '[object Array]' ? deepProxy(Object(value)) : value
+    },
+  })
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const plainOf = ({ data, page, totalItems, limit, pageCount, hasNextPage }: Page<Transaction>) => ({
+  data,
+  page,
+  totalItems,
+  limit,
+  pageCount,
+  hasNextPage,
+})
+
+describe('a page', () => {
+  test('survives structuredClone, with pageCount and hasNextPage', async () => {
+    const page = await createClient().transactions.list({ page: 2, limit: 10 })
+    const copy = structuredClone(page)
+    expect(copy).toEqual(plainOf(page))
+    expect(copy).toMatchObject({ page: 2, totalItems: 25, limit: 10, pageCount: 3, hasNextPage: true })
+  })
+
+  test('survives JSON, with pageCount and hasNextPage', async () => {
+    const page = await createClient().transactions.list({ page: 3, limit: 10 })
+    const copy = JSON.parse(JSON.stringify(page))
+    expect(copy).toEqual(plainOf(page))
+    expect(copy).toMatchObject({ pageCount: 3, hasNextPage: false })
+    expect(page.toJSON()).toEqual(plainOf(page))
+  })
+
+  test('survives being spread, as state libraries do', async () => {
+    const page = await createClient().transactions.list({ limit: 10 })
+    expect(Object.keys(page)).toEqual(['data', 'page', 'totalItems', 'limit', 'pageCount', 'hasNextPage'])
+    expect({ ...page }).toEqual(plainOf(page))
+  })
+
+  test('works behind a proxy, as in the ref of Vue', async () => {
+    const page = deepProxy(await createClient().transactions.list({ limit: 10 }))
+    expect(page.headers.get('content-type')).toBe('application/json')
+    expect(JSON.parse(JSON.stringify(page))).toMatchObject({ page: 1, hasNextPage: true })
+    const next = await page.nextPage()
+    expect(next?.data).toEqual(service.transactions.slice(10, 20))
+    expect(await collect(page)).toEqual(service.transactions)
+  })
+
+  test('yields the items after it when it is iterated, and is not fetched again', async () => {
+    const page = await createClient().transactions.list({ page: 2, limit: 10 })
+    expect(await collect(page)).toEqual(service.transactions.slice(10))
+    expect(service.requests.map(({ query }) => query.page)).toEqual(['2', '3'])
+  })
+})
+
+describe('nextPage', () => {
+  test('keeps the options of its list: the schema, the query and the headers', async () => {
+    const schema = z.object({ id: z.string() }).transform(({ id }) => ({ key: `#${id}` }))
+    const options = { schema, headers: { 'X-Team': 'a' } }
+    const first = await createClient().transactions.list({ limit: 10, query: { currency: 'AED' } }, options)
+    const second = await first.nextPage()
+    const third = await second?.nextPage()
+    expect(second?.data).toEqual(service.transactions.slice(10, 20).map(({ id }) => ({ key: `#${id}` })))
+    expect(third?.data).toEqual(service.transactions.slice(20).map(({ id }) => ({ key: `#${id}` })))
+    expect(await third?.nextPage()).toBe(undefined)
+    expect(service.requests.map(({ query, headers }) => [query, headers.get('X-Team')])).toEqual([
+      [{ page: '1', limit: '10', currency: 'AED' }, 'a'],
+      [{ page: '2', limit: '10', currency: 'AED' }, 'a'],
+      [{ page: '3', limit: '10', currency: 'AED' }, 'a'],
+    ])
+  })
+
+  test('can be aborted by the signal of its list', async () => {
+    const controller = new AbortController()
+    const page = await createClient().transactions.list({ limit: 10 }, { signal: controller.signal })
+    controller.abort('enough')
+    expect(await rejectionOf(page.nextPage())).toBe('enough')
+  })
+})
+
+describe('a client behind a proxy', () => {
+  test('lists, iterates and writes', async () => {
+    const client = deepProxy(createClient())
+    expect((await client.transactions.list({ limit: 10 })).data).toHaveLength(10)
+    expect(await collect(client.transactions.list())).toEqual(service.transactions)
+    await client.virtualAccounts.deactivate(account)
+    expect(service.isActive(account)).toBe(false)
+  })
+
+  test('calls other endpoints, and changes options', async () => {
+    service.serveList('/refunds', [{ id: 'r1' }])
+    const client = deepProxy(createClient())
+    const schema = z.object({ id: z.string() })
+    expect((await client.list('/refunds', {}, { schema })).data).toEqual([{ id: 'r1' }])
+    expect((await client.request('GET', '/refunds')).data).toMatchObject({ totalItems: 1 })
+    const keyless = client.withOptions({ apiKey: null })
+    const error = await rejectionOf(keyless.transactions.list())
+    expect(isApiError(error) && error.kind === 'http' && error.status).toBe(401)
+  })
+})

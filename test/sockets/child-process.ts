@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { FaultServer } from './fault-server.ts'
+import { apiKey } from './support.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+// Node 22 calls type stripping an experiment, for each type.
+const fromSource = ['--disable-warning=ExperimentalWarning', '--import', './tools/from-source.js']
+
+interface ProgramOptions {
+  /** Further flags of Node. */
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/**
+ * Runs a program that has `Client`, `account` and a `client` of the server in a process of its own. Rejects unless it exits
+ * by itself, long before any timeout of the client's.
+ */
+export function runProgram(
+  { url }: Pick<FaultServer, 'url'>,
+  program: string,
+  { flags = [], env = {} }: ProgramOptions = {},
+): Promise<{ stdout: string; stderr: string }> {
+  const source = `
+    import { Client } from 'virtual-accounts'
+    const client = new Client({ baseUrl: ${JSON.stringify(url)}, apiKey: ${JSON.stringify(apiKey)} })
+    const account = { customerId: 'c1', virtualAccountId: 'v1' }
+    ${program}`
+  return promisify(execFile)(
+    process.execPath,
+    [...flags, ...fromSource, '--input-type=module', '-e', source],
+    { cwd: root, timeout: 80_000, env: { ...process.env, ...env } },
+  )
+}
