@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup'
+import { ownKeys } from './tools/own-keys.js'
 
 export default defineConfig({
   // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
@@ -15,6 +16,7 @@ export default defineConfig({
   treeshake: true,
   // Users install one package: docs/decisions/bundled-dependencies.md
   noExternal: ['ky', 'zod'],
+  esbuildPlugins: [ownKeys],
   dts: {
     entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
     resolve: ['@standard-schema/spec'],

@@ -194,6 +194,22 @@ try {
     run('esm.mjs', []),
   )
   check('require gives a client that works', () => run('cjs.cjs', []))
+  writeFileSync(
+    join(project, 'polluted.cjs'),
+    `Object.prototype.inherited = 1
+    const { Client } = require('virtual-accounts')
+    const { FakeService, sampleTransactions } = require('virtual-accounts/testing')
+    async function main() {
+      const { baseUrl, apiKey, fetch } = new FakeService({ transactions: sampleTransactions(30) })
+      const client = new Client({ baseUrl, apiKey, fetch })
+      let count = 0
+      for await (const _ of client.transactions.list()) count++
+      const { status } = await client.virtualAccounts.deactivate({ customerId: 'c', virtualAccountId: 'v' })
+      if (count !== 30 || status !== 200) throw new Error([count, status].join())
+    }
+    main()`,
+  )
+  check('a client works where Object.prototype was extended', () => run('polluted.cjs', []))
 
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
   const consumer = `
