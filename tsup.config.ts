@@ -21,6 +21,11 @@ export default defineConfig({
     entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
     resolve: ['@standard-schema/spec'],
   },
-  // The code is shipped readable; maps would be four times its size.
+  // Names stay, as stacks show them. Without white space the package is a fifth smaller; maps would be four times its size.
+  esbuildOptions(options) {
+    options.minifyWhitespace = true
+    options.minifySyntax = true
+    options.lineLimit = 120
+  },
   sourcemap: false,
 })

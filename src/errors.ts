@@ -151,7 +151,7 @@ export class HttpError extends ApiError {
     response: HttpErrorResponse,
     hints: readonly (string | undefined)[],
   ): HttpError {
-    return new HttpError({ info, problem: describeStatus(response.status), hints }, response)
+    return new this({ info, problem: describeStatus(response.status), hints }, response)
   }
 
   override toJSON(): object {
@@ -192,7 +192,7 @@ export class ConnectionError extends ApiError {
 
   /** @internal */
   static create(parts: ErrorParts): ConnectionError {
-    return new ConnectionError(parts)
+    return new this(parts)
   }
 }
 
@@ -213,7 +213,7 @@ export class TimeoutError extends ApiError {
 
   /** @internal */
   static create(parts: ErrorParts, timeoutMs: number): TimeoutError {
-    return new TimeoutError(parts, timeoutMs)
+    return new this(parts, timeoutMs)
   }
 
   override toJSON(): object {
@@ -262,10 +262,7 @@ export class InvalidResponseError extends ApiError {
     const { hint, isCustomSchema } = response
     const issues = response.issues.slice(0, maxIssues)
     const problem = `the response is not valid: ${formatIssues(issues, isCustomSchema)}`
-    return new InvalidResponseError(
-      { info, problem, hints: [hint], isNeverRetried: true },
-      { ...response, issues },
-    )
+    return new this({ info, problem, hints: [hint], isNeverRetried: true }, { ...response, issues })
   }
 
   override toJSON(): object {
@@ -306,7 +303,7 @@ export class PaginationError extends ApiError {
 
   /** @internal */
   static create(parts: ErrorParts): PaginationError {
-    return new PaginationError({ ...parts, isNeverRetried: true })
+    return new this({ ...parts, isNeverRetried: true })
   }
 }
 

@@ -9,58 +9,84 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { Browser, Page } from 'playwright'
 import ts from 'typescript'
 import { Client } from 'virtual-accounts'
-import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { FakeService, type ReceivedRequest, sampleTransactions } from 'virtual-accounts/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chromiumOptions } from '../tools/chromium.js'
 
-// The documentation runs. Each ```ts block is a program of its own, checked by the compiler and then run against a
-// fake service with 250 transactions. What a block uses and does not declare is given: `service`, that fake; `client`,
-// one that talks to it; `account`, one of its accounts. A block may instead make a client for
-// https://api.example.com with the key API_KEY: that is where the fake is. Above a block may stand
-//   <!-- first: service.fail({ with: 'hang' }) -->                  to be run before it
-//   <!-- then: expect(service.requests).toHaveLength(1) -->         to be run after it
-//   <!-- not run: it needs a browser -->                            to be checked only
-// What a comment behind a console.log says must be what it prints.
-// The test, beforeEach … of vitest and Jest are ours: tests are run, one after the other, when the block has come to its
-// end. What imports from playwright is given a `page` of Chromium, or skipped where there is none. Files are in memory. What pino writes is printed. OpenTelemetry has a provider that collects: `telemetry`.
+// The documentation runs. Each block of ts, js, tsx or html is a program of its own. ts is also checked by the compiler.
+// All run against a fake service with 250 transactions, html as a page in Chromium.
+//
+// A block can use, without declaring them: `service`, that fake; `client`, which calls it; `account`, one of its accounts.
+// Instead it can make a client for https://api.example.com with the key API_KEY: there, too, is the fake.
+//
+// Each block must say what it prints, throws or sends, or else a block that does nothing would pass. The comment after a
+// `console.log(…) // output` is what it prints. Above a block there can be
+//   <!-- first: service.fail({ with: 'hang' }) -->                  code that runs before it
+//   <!-- then: expect(sent()).toHaveLength(1) -->                   code that runs after it
+//   <!-- throws: PaginationError: the list shrank -->               the class of its error, and a part of the message
+//   <!-- not run: examples/scaling has the whole program -->        neither compiled nor run, and why
+// In this code there are also
+//   printed(), errors()   the lines of console.log; those of console.error and console.warn
+//   sent(), keys()        `GET /transactions?page=1` for each request received; its idempotency keys
+//   tests()               the names of the tests that the block declared: they run when it has ended
+//   files, telemetry      files in memory instead of node:fs; what OpenTelemetry collected
+//   page                  a page of Chromium, for a block that imports playwright
 
 const root = join(import.meta.dirname, '..')
 const guides = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  .filter(file => file.endsWith('.md') && !file.startsWith('api'))
   .map(file => `docs/${file.replaceAll('\\', '/')}`)
+  .filter(file => file.endsWith('.md') && !file.startsWith('docs/api/'))
 
 interface Block {
   readonly name: string
+  readonly language: string
   readonly code: string
   readonly first: string
-  readonly last: string
+  readonly then: string
+  readonly throws: string | undefined
   readonly reasonNotToRun: string | undefined
 }
 
-const blocks = ['README.md', ...guides.toSorted()].flatMap(blocksOf)
+const blocks = ['README.md', ...guides.toSorted()].flatMap(readBlocks)
 
-function blocksOf(page: string): Block[] {
+function readBlocks(page: string): Block[] {
   const text = readFileSync(join(root, page), 'utf8')
-  const found = text.matchAll(/((?:<!-- .* -->\n+)*)```ts\n([\s\S]*?)```/g)
-  return [...found].map(([, marks = '', code = ''], index) => ({
-    name: `${page} ${index + 1}: ${code.trim().split('\n').at(-1)}`,
+  const found = text.matchAll(/((?:<!-- .* -->\n+)*)^```(ts|js|tsx|html)\n([\s\S]*?)^```/gm)
+  return Array.from(found, ({ 1: marks = '', 2: language = '', 3: code = '', index }) => ({
+    name: `${page} line ${text.slice(0, index + marks.length).split('\n').length}`,
+    language,
     code,
-    first: remarks(marks, 'first').join('\n'),
-    last: remarks(marks, 'then').join('\n'),
-    reasonNotToRun: remarks(marks, 'not run')[0],
+    first: valuesOf(marks, 'first').join('\n'),
+    then: valuesOf(marks, 'then').join('\n'),
+    throws: valuesOf(marks, 'throws')[0],
+    reasonNotToRun: valuesOf(marks, 'not run')[0],
   }))
 }
 
-function remarks(marks: string, mark: string): string[] {
-  const found = marks.matchAll(new RegExp(`^<!-- ${mark}: (.*) -->$`, 'gm'))
-  return [...found].map(([, remark]) => remark as string)
+function valuesOf(marks: string, name: string): string[] {
+  return Array.from(
+    marks.matchAll(new RegExp(`^<!-- ${name}: (.*) -->$`, 'gm')),
+    ([, value]) => value as string,
+  )
 }
 
-describe('what the documentation shows', () => {
-  test('compiles', { timeout: 60_000 }, () => {
-    expect(problemsOf(blocks)).toEqual([])
+describe('the documentation', () => {
+  const blocksToRun = blocks.filter(({ reasonNotToRun }) => reasonNotToRun === undefined)
+  const isPage = ({ language }: Block) => language === 'html'
+  const needsBrowser = (block: Block) => isPage(block) || block.code.includes(`from 'playwright'`)
+
+  test('has examples that compile', { timeout: 60_000 }, () => {
+    expect(compile(blocksToRun.filter(({ language }) => language === 'ts'))).toEqual([])
+  })
+
+  test('says of every example what it prints, throws or sends', () => {
+    const saysNothing = ({ code, then, throws }: Block) =>
+      throws === undefined && !then.includes('expect(') && outputsOf(code).length === 0
+    const silent = blocksToRun.filter(block => !isPage(block) && saysNothing(block))
+    expect(silent.map(({ name }) => name)).toEqual([])
   })
 
   let service: FakeService
@@ -74,23 +100,27 @@ describe('what the documentation shows', () => {
     vi.unstubAllGlobals()
   })
 
-  const toRun = blocks.filter(({ reasonNotToRun }) => reasonNotToRun === undefined)
-  const needsBrowser = ({ code }: Block) => code.includes(`from 'playwright'`)
+  test.each(blocksToRun.filter(block => !needsBrowser(block)))('has an example that works: $name', block =>
+    run(block),
+  )
 
-  test.each(toRun.filter(block => !needsBrowser(block)))('runs: $name', block => run(block))
+  const testInBrowser = test.skipIf(!existsSync(chromiumOptions.executablePath))
+  testInBrowser.each(blocksToRun.filter(needsBrowser))(
+    'has an example that works in Chromium: $name',
+    async block => {
+      const page = await (await startBrowser()).newPage()
+      await (isPage(block) ? open(page, block) : run(block, { page }))
+    },
+  )
 
-  const testWithBrowser = test.skipIf(!existsSync(chromiumOptions.executablePath))
-  testWithBrowser.each(toRun.filter(needsBrowser))('runs in Chromium: $name', async block => {
-    const playwright = await import('playwright')
-    const browser = await playwright.chromium.launch(chromiumOptions)
-    try {
-      await run(block, { page: await browser.newPage() })
-    } finally {
-      await browser.close()
-    }
-  })
+  let browser: Promise<Browser> | undefined
+  const startBrowser = () => {
+    browser ??= import('playwright').then(({ chromium }) => chromium.launch(chromiumOptions))
+    return browser
+  }
+  afterAll(async () => (await browser)?.close())
 
-  async function run({ code, first, last }: Block, more: object = {}): Promise<void> {
+  async function run({ code, first, then, throws }: Block, more: object = {}): Promise<void> {
     const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey })
     const account = { customerId: 'c1', virtualAccountId: 'v1' }
     // MSW leaves a fetch alone that is not the runtime's own.
@@ -108,47 +138,126 @@ describe('what the documentation shows', () => {
       zod: () => import('zod'),
       valibot: () => import('valibot'),
       arktype: () => import('arktype'),
+      'big.js': () => import('big.js'),
       pino: printingPino,
       '@opentelemetry/api': () => import('@opentelemetry/api'),
       'node:crypto': () => import('node:crypto'),
       'node:fs': async () => files,
       'node:fs/promises': async () => files,
+      'node:stream': () => import('node:stream'),
       'node:stream/promises': () => import('node:stream/promises'),
       'node:timers/promises': () => import('node:timers/promises'),
     }
     const load = (name: string) => modules[name]?.() ?? Promise.reject(new Error(`no module ${name} here`))
-    const printed = () => vi.mocked(console.log).mock.calls.map(values => values.join(' '))
-    const givens = { load, service, client, account, expect, files, printed, telemetry, ...more }
-    const program = new AsyncFunction(...Object.keys(givens), runnable(`${first}\n${code}\n${last}`))
-    await program(...Object.values(givens))
-    await runner.run()
-    expect(printed()).toEqual(expect.arrayContaining(outputsOf(code)))
+    const linesOf = (method: 'log' | 'error' | 'warn') =>
+      vi.mocked(console[method]).mock.calls.map(values => values.join(' '))
+    const printed = () => linesOf('log')
+    const globals = {
+      load,
+      service,
+      client,
+      account,
+      expect,
+      files,
+      telemetry,
+      printed,
+      errors: () => [...linesOf('error'), ...linesOf('warn')],
+      sent: () => service.requests.map(toLine),
+      keys: () => service.requests.map(({ headers }) => headers.get('Idempotency-Key')).filter(Boolean),
+      tests: () => runner.names,
+      runTests: () => runner.run(),
+      ...more,
+    }
+    // In braces, so that a block can declare a client of its own.
+    const program = `{\n${toScript(`${first}\n${code}`)}\nawait runTests()\n${then}\n}`
+    const execution = new AsyncFunction(...Object.keys(globals), program)(...Object.values(globals))
+    await (throws === undefined ? execution : expectRejection(execution, throws))
+    expectInOrder(printed(), outputsOf(code))
+  }
+
+  /** Loads a page that imports the package by its URL, as `browser.md` says. */
+  async function open(page: Page, { code }: Block): Promise<void> {
+    const problems: string[] = []
+    page.on('pageerror', error => problems.push(error.message))
+    page.on('response', response => {
+      if (!response.ok()) problems.push(`${response.status()} ${response.url()}`)
+    })
+    const modules: Record<string, string> = {
+      'index.js': 'src/index.ts',
+      'testing.js': 'src/testing/index.ts',
+    }
+    const loaded: string[] = []
+    await page.route('https://app.example.com/**', async route => {
+      const name = new URL(route.request().url()).pathname.replace('/virtual-accounts/', '')
+      if (name === '/') return route.fulfill({ contentType: 'text/html', body: code })
+      const entry = modules[name]
+      if (entry === undefined) return route.fulfill({ status: name === '/favicon.ico' ? 204 : 404 })
+      loaded.push(name)
+      const body = await bundle(entry)
+      return route.fulfill({ contentType: 'text/javascript', body })
+    })
+    await page.goto('https://app.example.com/', { waitUntil: 'networkidle' })
+    expect(problems).toEqual([])
+    expect(loaded).not.toEqual([])
   }
 })
 
+async function bundle(entry: string): Promise<string> {
+  const { build } = await import('esbuild')
+  const options = { bundle: true, format: 'esm', write: false, absWorkingDir: root } as const
+  const { outputFiles } = await build({ ...options, entryPoints: [entry] })
+  return outputFiles[0]?.text ?? ''
+}
+
+function toLine({ method, path, query }: ReceivedRequest): string {
+  const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+  return `${method} ${path}${parameters.length === 0 ? '' : `?${parameters.join('&')}`}`
+}
+
+async function expectRejection(execution: Promise<void>, expected: string): Promise<void> {
+  const error = await execution.then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  const [type, ...message] = expected.split(': ')
+  expect(error?.constructor.name).toBe(type)
+  expect(error?.message).toContain(message.join(': '))
+}
+
 function outputsOf(code: string): string[] {
-  return [...code.matchAll(/console\.log\(.*\) \/\/ (.*)/g)].map(([, output]) => output as string)
+  return Array.from(code.matchAll(/console\.log\(.*\) \/\/ (.*)/g), ([, output]) => output as string)
+}
+
+function expectInOrder(lines: readonly string[], expected: readonly string[]): void {
+  let from = 0
+  for (const output of expected) {
+    const at = lines.indexOf(output, from)
+    if (at === -1) expect(lines.slice(from), `after the first ${from} lines`).toContain(output)
+    from = at + 1
+  }
 }
 
 const AsyncFunction = (async () => {}).constructor as new (
   ...parameters: string[]
 ) => (...values: unknown[]) => Promise<void>
 
-/** As the body of a function: without types, its imports loaded. In braces, to declare what is given anew. */
-function runnable(code: string): string {
-  const script = ts
+/** As statements of a function: without types, and with imports loaded. */
+function toScript(code: string): string {
+  return ts
     .transpile(code, { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext })
     .replace(/^export \{\};?$/m, '')
     .replace(
-      /^import (?:\* as (\w+)|(\{[\s\S]*?\})) from '([^']+)'/gm,
-      (_, all: string | undefined, some: string | undefined, name: string) =>
-        `const ${all ?? some?.replaceAll(' as ', ': ')} = await load('${name}')`,
+      /^import (?:\* as (\w+)|(\w+)|(\{[\s\S]*?\})) from '([^']+)'/gm,
+      (_, all?: string, only?: string, some?: string, name?: string) => {
+        const names = all ?? (only ? `{ default: ${only} }` : some?.replaceAll(' as ', ': '))
+        return `const ${names} = await load('${name}')`
+      },
     )
-  return `{\n${script}\n}`
 }
 
 /** Enough of vitest to run the tests of a block within a test. */
 class Runner {
+  readonly names: string[] = []
   readonly #tests: (() => unknown)[] = []
   readonly #before: (() => unknown)[] = []
   readonly #after: (() => unknown)[] = []
@@ -156,7 +265,13 @@ class Runner {
   readonly module = {
     expect,
     vi,
-    test: (_name: string, run: () => unknown) => this.#tests.push(run),
+    test: (name: string, run: () => unknown) => {
+      this.#tests.push(async () => {
+        for (const prepare of this.#before) await prepare()
+        await run()
+        this.names.push(name)
+      })
+    },
     beforeAll: (run: () => unknown) => this.#tests.unshift(run),
     beforeEach: (run: () => unknown) => this.#before.push(run),
     afterAll: (run: () => unknown) => this.#after.push(run),
@@ -164,10 +279,7 @@ class Runner {
 
   async run(): Promise<void> {
     try {
-      for (const run of this.#tests) {
-        for (const prepare of this.#before) await prepare()
-        await run()
-      }
+      for (const run of this.#tests) await run()
     } finally {
       for (const end of this.#after) await end()
     }
@@ -199,7 +311,7 @@ async function printingPino() {
   return { pino: (options: object = {}) => pino(options, { write }) }
 }
 
-/** Collects what the code of one block tells OpenTelemetry. */
+/** Collects what the code of one block sends to OpenTelemetry. */
 class Telemetry {
   readonly #spans = new InMemorySpanExporter()
   readonly #metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -237,20 +349,18 @@ const given = `
   export {}
 `
 
-// What is used of Jest is alike in vitest; Jest itself is not installed here.
+// What is used of Jest is the same in vitest; Jest itself is not installed here.
 const jest = `
   declare module '@jest/globals' {
     export { beforeEach, expect, test } from 'vitest'
   }
 `
 
-/** What the compiler says of the blocks, as modules beside the tests that are nowhere but in memory. */
-function problemsOf(blocks: readonly Block[]): string[] {
+/** What the compiler reports for the blocks, as modules in memory beside the tests. */
+function compile(blocks: readonly Block[]): string[] {
   const { config } = ts.readConfigFile(join(root, 'test/tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, join(root, 'test'))
-  const texts = new Map(
-    blocks.map(({ name, code }) => [`${root}/test/${name.split(':')[0]}.ts`, `${code}\nexport {}`]),
-  )
+  const texts = new Map(blocks.map(({ name, code }) => [`${root}/test/${name}.ts`, `${code}\nexport {}`]))
   texts.set(`${root}/test/given.d.ts`, given)
   texts.set(`${root}/test/jest.d.ts`, jest)
   const host = ts.createCompilerHost(options)

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 import { rolldown } from 'rolldown'
 
 /** Bytes for each name that is imported alone. Lower a limit when the code has become smaller. */
-const limits = { Client: 28_000, isApiError: 2_000 }
+const limits = { Client: 33_000, isApiError: 2_000 }
 
 const root = join(import.meta.dirname, '..')
 const entry = 'entry.js'
@@ -61,7 +61,7 @@ for (const [name, limit] of Object.entries(limits)) {
         .filter(file => file !== entry && !/^dist\/[\w-]+\.js$/.test(file))
         .map(file => `it holds ${file}`),
       ...locales.filter(text => code.includes(text)).map(text => `it holds a locale of zod: "${text}"`),
-      code.includes('FakeService') && 'it holds the fake service of virtual-accounts/testing',
+      code.includes('Top-up') && 'it holds the fake service of virtual-accounts/testing',
     ].filter(Boolean)
     if (problems.length > 0) process.exitCode = 1
     const mark = problems.length === 0 ? '✓' : '✗'

@@ -200,7 +200,7 @@ export class CallRunner {
       const response = { status, headers: this.#redactor.headers(headers), body, retryAfterMs }
       return HttpError.create(info, response, [
         budgetHint,
-        httpErrorHint(status, retryAfterMs, this.#history),
+        httpErrorHint(status, retryAfterMs, { ...this.#history, isList: this.#call.page !== undefined }),
       ])
     })
   }

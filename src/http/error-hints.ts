@@ -6,13 +6,14 @@ import { type CallHistory, isKeyInUse } from './retry.js'
 export function httpErrorHint(
   status: number,
   retryAfterMs: number | undefined,
-  call: CallHistory,
+  call: CallHistory & { readonly isList: boolean },
 ): string | undefined {
   if (isRedirect(status)) return 'Set baseUrl to the address that responds itself.'
   if (status === 401 || status === 403) return 'Check apiKey, and that it belongs to this baseUrl.'
-  if (status === 429) return `${retryAfterHint(retryAfterMs)}, or lower \`concurrency\`.`
+  if (status === 429)
+    return `${retryAfterHint(retryAfterMs)}${call.isList ? ', or lower `concurrency`' : ''}.`
   if (retryAfterMs) return `${retryAfterHint(retryAfterMs)}.`
-  if (status === 404) return 'Check the ids, and the path of baseUrl.'
+  if (status === 404) return `Check ${call.isList ? '' : 'the ids, and '}the path of baseUrl.`
   if (isKeyInUse(status, call))
     return 'A request with this key is still in progress: retry with the same key.'
   if (status === 422 && call.hasCallerKey) {

@@ -25,8 +25,9 @@ export async function readBytes(
     let busySince = performance.now()
     for (let chunks = 1; ; chunks++) {
       const { done, value } = await reader.read()
-      // A cancelled body ends as if it were complete.
-      if (done) return signal.aborted ? undefined : buffer.bytes
+      // A cancelled body ends as if it were complete, and a foreign one may not end at all.
+      if (signal.aborted) return undefined
+      if (done) return buffer.bytes
       if (!isBytes(value)) throw new TypeError('expected a body of bytes')
       if (!buffer.append(value)) {
         cancel()

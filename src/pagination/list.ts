@@ -54,6 +54,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   dedupeBy?: ((item: T) => unknown) | undefined
   /**
    * What happens when the list shrank during the iteration, or ended short of its total, so that items may have been missed.
+   * Without effect if `verified`, which repairs it.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
@@ -162,7 +163,7 @@ export function createList<T>(
     iterateFrom: first => iterateItems(createWalk(first), signal),
   })
   return new LazyList<T>({
-    params: { page, limit, query },
+    params: { page, ...(limit === undefined ? {} : { limit }), ...(query === undefined ? {} : { query }) },
     path: endpoint.path,
     load: () => withCallerStack(async () => (await loader.load({ page })).page),
     iterate: () => iterateItems(createWalk(), signal),

@@ -331,7 +331,8 @@ export class Paginator<T> implements Walk<T> {
     if (this.#options.onMissedItems === 'continue') return
     const { limit } = loaded.page
     const resumePage = this.#dropped.hasMissingBefore(this.#received) ? 1 : safePage
-    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), let \`verified: true\` repair it, or accept it with onMissedItems: 'continue'`
+    const canVerify = loaded.keys() === undefined ? '' : 'let `verified: true` repair it, '
+    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), ${canVerify}or accept it with onMissedItems: 'continue'`
     throw this.#createError(loaded, { problem, hint, resumePage })
   }
 

@@ -355,7 +355,7 @@ describe('a custom fetch', () => {
 })
 
 test('forty concurrent calls without a response all end with a TimeoutError', async () => {
-  await using service = await serve(silence, { timeout: 100, maxRetries: 0 })
+  await using service = await serve(silence, { timeout: 1500, maxRetries: 0 })
   const { server, client } = service
   const calls = Array.from({ length: 40 }, () =>
     apiErrorOf('timeout', client.virtualAccounts.deactivate(account)),
