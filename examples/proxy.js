@@ -1,13 +1,13 @@
 // @ts-check
-// A small server that keeps the key, for programs in a browser, where a key would be public:
+// A small server that adds the API key, for programs in a browser, where a key would be public:
 //
-//   npm run example examples/proxy.js                                      before a fake service, on port 8788
+//   npm run example examples/proxy.js                                      with a fake service, on port 8788
 //   BASE_URL=https://… API_KEY=… PORT=3000 npm run example examples/proxy.js
 //
-// Serve your page from the same server. In it: new Client({ baseUrl: '/api', apiKey: null })
+// Serve your page from the same server. In the page: new Client({ baseUrl: '/api', apiKey: null })
 //
-// Whoever reaches this server acts with your key. Before it serves anyone but you, let `refusal` look at your session,
-// and at whether this user may touch this customer.
+// Whoever can reach this server acts with your key. Before you serve anyone else, make `findRefusal` check your session, and
+// whether this user may use this customer.
 
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
@@ -15,10 +15,10 @@ import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { startFakeServer } from './fake-server.js'
 
-// A slash or backslash that is encoded may be decoded behind us, and then it climbs the path.
+// An encoded slash or backslash could be decoded by the service, and would then change the path.
 const id = '(?:(?!%2f|%5c)[^/])+'
 
-/** What a browser may do; everything else is 404. */
+/** What a browser may request; everything else is a 404. */
 const routes = [
   { method: 'GET', path: /^\/transactions$/, query: ['page', 'limit'] },
   {
@@ -28,24 +28,24 @@ const routes = [
   },
 ]
 
-// All others stay here, cookies above all, and so does an Api-Key that a browser might send.
-const sentOn = ['accept', 'content-type', 'idempotency-key']
-const sentBack = ['content-type', 'retry-after', 'date']
+// No others are forwarded: above all no cookies, and no Api-Key of a browser.
+const requestHeaders = ['accept', 'content-type', 'idempotency-key']
+const responseHeaders = ['content-type', 'retry-after', 'date', 'x-request-id', 'request-id']
 
-const mostBytes = 64 * 1024
-// Longer than the service needs, shorter than the client waits: it then hears 504 rather than nothing.
-const longestMs = 50_000
+const maxBodyBytes = 64 * 1024
+// Longer than the service needs, and shorter than the client's timeout, which then gets a 504 instead of nothing.
+const timeoutMs = 50_000
 
 /**
- * Starts a proxy on 127.0.0.1 that answers below /api.
+ * Starts a proxy on 127.0.0.1 that serves paths below /api.
  *
- * @param {{ baseUrl: string, apiKey: string, port?: number }} options port: 8788 by default, 0 for any that is free
+ * @param {{ baseUrl: string, apiKey: string, port?: number }} options port: 8788 by default, 0 for any free one
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function startProxy({ baseUrl, apiKey, port = 8788 }) {
   const server = createServer((message, reply) => {
-    answer(message, reply).catch(error => {
-      // The body of the answer broke off: so must ours.
+    forward(message, reply).catch(error => {
+      // The response was cut off, so this one must be, too.
       console.error(error)
       reply.destroy()
     })
@@ -55,37 +55,37 @@ export async function startProxy({ baseUrl, apiKey, port = 8788 }) {
    * @param {import('node:http').IncomingMessage} message
    * @param {import('node:http').ServerResponse} reply
    */
-  async function answer(message, reply) {
-    const target = targetOf(message)
+  async function forward(message, reply) {
+    const target = findTarget(message)
     if (!target) return refuse(reply, 404, 'There is nothing here.')
-    const reason = refusal(message)
-    if (reason) return refuse(reply, 403, reason)
-    const body = await bodyOf(message)
-    if (!body) return refuse(reply, 413, `A body may have ${mostBytes} bytes.`)
+    const refusal = findRefusal(message)
+    if (refusal) return refuse(reply, 403, refusal)
+    const body = await readBody(message)
+    if (!body) return refuse(reply, 413, `A body can have ${maxBodyBytes} bytes at most.`)
 
-    const gone = new AbortController()
-    reply.on('close', () => gone.abort())
-    const headers = { ...picked(message.headers, sentOn), 'Api-Key': apiKey }
-    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(longestMs)])
+    const closed = new AbortController()
+    reply.on('close', () => closed.abort())
+    const headers = { ...pick(message.headers, requestHeaders), 'Api-Key': apiKey }
+    const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(timeoutMs)])
     let response
     try {
       response = await fetch(baseUrl.replace(/\/+$/, '') + target, {
         method: message.method ?? 'GET',
         headers,
         body: body.length > 0 ? body : null,
-        // The key goes to the service and nowhere else.
+        // The key goes to the service only.
         redirect: 'manual',
         signal,
       })
     } catch (error) {
-      if (gone.signal.aborted) return
-      // 5xx: the client then knows that a write may have been applied, and repeats it with its key. We never repeat.
-      const isLate = signal.aborted
-      console.error(`${message.method} ${target}:`, isLate ? 'no answer in time' : error)
-      return refuse(reply, isLate ? 504 : 502, 'The service did not answer.')
+      if (closed.signal.aborted) return
+      // 5xx: it tells the client that a write may have been applied. The client retries with its key; a proxy must not.
+      const isTimeout = signal.aborted
+      console.error(`${message.method} ${target}:`, isTimeout ? 'no response in time' : error)
+      return refuse(reply, isTimeout ? 504 : 502, 'The service did not respond.')
     }
-    reply.writeHead(response.status, picked(Object.fromEntries(response.headers), sentBack))
-    // Sent on as it came: parsed and written anew, long numbers would lose digits.
+    reply.writeHead(response.status, pick(Object.fromEntries(response.headers), responseHeaders))
+    // Unchanged: parsing and writing it again would lose digits of long numbers.
     await pipeline(response.body ?? [], reply)
   }
 
@@ -103,12 +103,12 @@ export async function startProxy({ baseUrl, apiKey, port = 8788 }) {
 }
 
 /**
- * Path and query below the service's base URL; undefined when nothing may be asked there.
+ * Path and query below the service's base URL; undefined if they may not be requested.
  *
  * @param {import('node:http').IncomingMessage} message
  */
-function targetOf({ method, url = '/' }) {
-  // Parsed as the service will parse it: what climbs has climbed before it is compared.
+function findTarget({ method, url = '/' }) {
+  // Parsed as the service will parse it, so that dot segments are resolved before the path is compared.
   const parsed = URL.parse(`http://proxy${url}`)
   if (!parsed?.pathname.startsWith('/api/')) return undefined
   const path = parsed.pathname.slice('/api'.length)
@@ -122,27 +122,27 @@ function targetOf({ method, url = '/' }) {
 }
 
 /**
- * Why somebody may not; undefined: they may.
+ * Why this request is not allowed; undefined if it is.
  *
  * @param {import('node:http').IncomingMessage} message
  */
-function refusal({ headers }) {
-  // Every browser says where a request comes from. A page of another site must not act in the name of a visitor.
+function findRefusal({ headers }) {
+  // Every browser says which site a request comes from. A page of another site must not act for a visitor.
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin') return 'Only pages of this server may ask.'
+  if (site !== undefined && site !== 'same-origin') return 'Only pages of this server may use it.'
   return undefined
 }
 
 /**
  * @param {import('node:http').IncomingMessage} message
- * @returns {Promise<Buffer<ArrayBuffer> | undefined>} undefined: it is too long
+ * @returns {Promise<Buffer<ArrayBuffer> | undefined>} undefined if it is too long
  */
-async function bodyOf(message) {
+async function readBody(message) {
   const chunks = []
   let length = 0
   for await (const chunk of message) {
     length += chunk.length
-    if (length > mostBytes) return undefined
+    if (length > maxBodyBytes) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -152,14 +152,14 @@ async function bodyOf(message) {
  * @param {Record<string, string | string[] | undefined>} headers
  * @param {string[]} names
  */
-function picked(headers, names) {
+function pick(headers, names) {
   /** @type {Record<string, string>} */
-  const found = {}
+  const picked = {}
   for (const name of names) {
     const value = headers[name]
-    if (typeof value === 'string') found[name] = value
+    if (typeof value === 'string') picked[name] = value
   }
-  return found
+  return picked
 }
 
 /**
@@ -179,7 +179,7 @@ async function main() {
   const apiKey = API_KEY ?? fake?.service.apiKey
   if (!apiKey) throw new Error('BASE_URL is set, but API_KEY is not.')
   const { url } = await startProxy({ baseUrl, apiKey, port: Number(PORT) })
-  console.log(`A proxy for ${fake ? 'a fake service' : baseUrl} on ${url}/api. Ctrl-C ends it. Try:
+  console.log(`A proxy of ${fake ? 'a fake service' : baseUrl} on ${url}/api. Ctrl-C stops it. Try:
 
   curl '${url}/api/transactions?page=1&limit=3'
   curl -i -X POST -H 'Idempotency-Key: try-1' ${url}/api/customers/c1/virtual_accounts/v1/deactivate

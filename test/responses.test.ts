@@ -74,8 +74,16 @@ describe('a page', () => {
     ['null', 'the body: expected an object, got null', notAList],
     ['{"data":{},"page":1,"totalItems":1,"limit":1}', 'data: expected an array, got an object', notAList],
     ['{"data":[],"page":0,"totalItems":1,"limit":1}', `page: ${atLeast(1)}, got another number`, notAList],
-    ['{"data":[],"page":1,"totalItems":-1,"limit":1}', `totalItems: ${atLeast(0)}, got another number`, notAList],
-    ['{"data":[],"page":1,"totalItems":1.5,"limit":1}', `totalItems: ${atLeast(0)}, got another number`, notAList],
+    [
+      '{"data":[],"page":1,"totalItems":-1,"limit":1}',
+      `totalItems: ${atLeast(0)}, got another number`,
+      notAList,
+    ],
+    [
+      '{"data":[],"page":1,"totalItems":1.5,"limit":1}',
+      `totalItems: ${atLeast(0)}, got another number`,
+      notAList,
+    ],
     ['{"data":[],"page":1,"totalItems":1,"limit":"1"}', `limit: ${atLeast(1)}, got a string`, notAList],
     [
       `{"data":[7],"page":1,"totalItems":1,"limit":1}`,
