@@ -7,11 +7,12 @@ import { chromiumOptions } from './tools/chromium.js'
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** Programs run as users run them: seconds each. */
-const slow = ['test/examples-node.test.ts']
+const slow = ['test/examples-node.test.ts', 'test/guides/{sync-to-database,networks,compile}-node.test.ts']
 
 const needsNode = [
   'test/sockets/**',
   'test/simulation/**',
+  'test/guides/**',
   'test/*-node.test.ts',
   'test/{docs,readme}.test.ts',
 ]
@@ -20,6 +21,7 @@ const needsNode = [
 const notForMutations = [
   ...slow,
   'test/simulation/**',
+  'test/guides/**',
   'test/{docs,readme,fuzz,iterating-model-node,decimal-sum,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]

@@ -133,6 +133,7 @@ export class HttpError extends ApiError {
   /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
   readonly retryAfterMs: number | undefined
 
+  /** The name of the class. */
   override get name(): string {
     return 'HttpError'
   }
@@ -182,6 +183,7 @@ export function isRedirect(status: number): boolean {
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
+  /** The name of the class. */
   override get name(): string {
     return 'ConnectionError'
   }
@@ -202,6 +204,7 @@ export class TimeoutError extends ApiError {
   /** The limit that was exceeded, in milliseconds: that of `timeout` or `totalTimeout`. */
   readonly timeoutMs: number
 
+  /** The name of the class. */
   override get name(): string {
     return 'TimeoutError'
   }
@@ -245,6 +248,7 @@ export class InvalidResponseError extends ApiError {
   // Private, as console.log can show properties that are not enumerable.
   readonly #body: unknown
 
+  /** The name of the class. */
   override get name(): string {
     return 'InvalidResponseError'
   }
@@ -293,6 +297,7 @@ function formatIssues(issues: readonly Issue[], isCustomSchema: boolean): string
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
 
+  /** The name of the class. */
   override get name(): string {
     return 'PaginationError'
   }

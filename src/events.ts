@@ -21,6 +21,7 @@ export interface EventBase {
 
 /** A request is about to be sent. */
 export interface RequestEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
   readonly type: 'request'
   /** Which attempt of the call it is, from 1. */
   readonly attempt: number
@@ -30,6 +31,7 @@ export interface RequestEvent extends EventBase {
 
 /** A response has arrived, headers and body, whatever its status. */
 export interface ResponseEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
   readonly type: 'response'
   /** Which attempt of the call it is, from 1. */
   readonly attempt: number
@@ -45,6 +47,7 @@ export interface ResponseEvent extends EventBase {
 
 /** An attempt failed and is retried after a delay. */
 export interface RetryEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
   readonly type: 'retry'
   /** The attempt that failed, from 1. */
   readonly attempt: number
@@ -56,6 +59,7 @@ export interface RetryEvent extends EventBase {
 
 /** A call has failed. The last event of every call that rejects; misuse emits no events. */
 export interface FailureEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
   /** Number of attempts of the call. */
   readonly attempt: number
@@ -67,6 +71,7 @@ export interface FailureEvent extends EventBase {
 
 /** A list changed, or contradicted itself, while it was iterated. */
 export interface DriftEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
   readonly type: 'drift'
   /**
    * What changed, and so what `before` and `after` are:

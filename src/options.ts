@@ -1,5 +1,4 @@
 import type { ClientEvent } from './events.js'
-import type { ApiKeyOption } from './internal/api-key.js'
 import { describe } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { type BaseUrl, parseBaseUrl } from './internal/url.js'
@@ -86,7 +85,7 @@ export interface ClientOptions extends CommonOptions {
    */
   baseUrl: string | URL
   /** API key: a string, a function that returns one and is called before every attempt, or `null` to send none. */
-  apiKey: ApiKeyOption
+  apiKey: string | null | (() => string | Promise<string>)
   /**
    * Allows plain http beyond loopback. Anyone on the network can then read the API key.
    * @defaultValue false

@@ -1,0 +1,219 @@
+import * as reactQuery from '@tanstack/react-query'
+import {
+  hydrate,
+  InfiniteQueryObserver,
+  MutationObserver,
+  type QueryClient,
+  QueryClientProvider,
+  QueryObserver,
+} from '@tanstack/react-query'
+import * as React from 'react'
+import { renderToString } from 'react-dom/server'
+import {
+  Client,
+  type ClientOptions,
+  type Page,
+  type Transaction,
+  type VirtualAccountRef,
+} from 'virtual-accounts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createService, Guide, type Modules, run } from './guide.ts'
+
+const guide = new Guide('docs/react-query.md')
+const service = createService()
+const account = { customerId: 'c1', virtualAccountId: 'v1' }
+
+// biome-ignore lint/suspicious/noExplicitAny: what a block exports has the types that the block declares
+type Exports = Record<string, any>
+let queries: Exports
+let mutations: Exports
+let server: Exports
+let components: Exports
+
+const modules: Modules = {
+  '@tanstack/react-query': async () => reactQuery,
+  react: async () => React,
+  './queries': async () => queries,
+  './mutations': async () => mutations,
+}
+const load = async (text: string, names: string) =>
+  (await run(service, guide.code(text), {
+    modules,
+    givens: { React },
+    last: `return { ${names} }`,
+  })) as Exports
+
+beforeAll(async () => {
+  queries = await load('infiniteQueryOptions', 'createQueryClient, transactionsPage, transactionsFeed')
+  mutations = await load('mutationOptions', 'deactivation')
+  server = await load('dehydrate', 'loadState')
+  components = {
+    ...(await load('useEffect', 'Transactions')),
+    ...(await load('useMutation', 'DeactivateButton')),
+  }
+})
+
+const queryClients: QueryClient[] = []
+beforeEach(() => {
+  service.reset()
+  vi.stubGlobal('fetch', service.fetch)
+})
+afterEach(() => {
+  for (const queryClient of queryClients.splice(0)) queryClient.clear()
+  vi.unstubAllEnvs()
+  vi.unstubAllGlobals()
+})
+
+function createQueryClient(): QueryClient {
+  const queryClient: QueryClient = queries.createQueryClient()
+  queryClients.push(queryClient)
+  return queryClient
+}
+
+const createClient = (options: Partial<ClientOptions> = {}) =>
+  new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, ...options })
+
+const pagesRequested = () => service.requests.map(({ query }) => Number(query.page))
+const keysSent = () => service.requests.map(({ headers }) => headers.get('Idempotency-Key'))
+
+describe('a page', () => {
+  test('is fetched once for its key', async () => {
+    const queryClient = createQueryClient()
+    const options = queries.transactionsPage(createClient(), 2)
+    const [first, second] = await Promise.all([
+      queryClient.fetchQuery(options),
+      queryClient.fetchQuery(options),
+    ])
+    expect(second).toBe(first)
+    expect(service.requests.map(({ query }) => query)).toEqual([{ page: '2', limit: '50' }])
+  })
+
+  test('is not retried by TanStack: the client has done that', async () => {
+    service.fail({ times: 9, with: () => new Response(null, { status: 400 }) })
+    const options = queries.transactionsPage(createClient(), 1)
+    await expect(createQueryClient().fetchQuery(options)).rejects.toMatchObject({ status: 400 })
+    expect(service.requests).toHaveLength(1)
+  })
+
+  test('is cancelled when nobody needs it any more', async () => {
+    service.fail({ with: 'hang' })
+    const aborted = vi.fn()
+    const fetch = (url: string, init: RequestInit) => {
+      init.signal?.addEventListener('abort', aborted)
+      return service.fetch(url, init)
+    }
+    const observer = new QueryObserver(
+      createQueryClient(),
+      queries.transactionsPage(createClient({ fetch }), 1),
+    )
+    const unsubscribe = observer.subscribe(() => {})
+    await vi.waitFor(() => expect(service.requests).toHaveLength(1))
+    unsubscribe()
+    await vi.waitFor(() => expect(aborted).toHaveBeenCalled())
+  })
+
+  test('keeps its plain properties, and no others, when the cache copies it', async () => {
+    const queryClient = createQueryClient()
+    const options = queries.transactionsPage(createClient(), 1)
+    await queryClient.fetchQuery(options)
+    service.transactions[0]!.description = 'changed'
+    await queryClient.refetchQueries({ queryKey: options.queryKey })
+    const copy = queryClient.getQueryData(options.queryKey) as Page<Transaction>
+    expect(copy.data[0]?.description).toBe('changed')
+    expect(copy).toMatchObject({ page: 1, totalItems: 250, limit: 50, pageCount: 5, hasNextPage: true })
+    expect(copy.nextPage).toBeUndefined()
+  })
+})
+
+test('a feed loads page after page, to the last', async () => {
+  const observer = new InfiniteQueryObserver(
+    createQueryClient(),
+    queries.transactionsFeed(createClient(), 100),
+  )
+  const unsubscribe = observer.subscribe(() => {})
+  await vi.waitFor(() => expect(observer.getCurrentResult().data).toBeDefined())
+  while (observer.getCurrentResult().hasNextPage) await observer.fetchNextPage()
+  unsubscribe()
+  const { pages } = observer.getCurrentResult().data as { pages: Page<Transaction>[] }
+  expect(pages.flatMap(({ data }) => data)).toEqual(service.transactions)
+  expect(pagesRequested()).toEqual([1, 2, 3])
+})
+
+describe('from the server', () => {
+  test('a page arrives as JSON with all its properties, and is not fetched again', async () => {
+    vi.stubEnv('API_KEY', service.apiKey)
+    const state = JSON.parse(JSON.stringify(await server.loadState()))
+    const queryClient = createQueryClient()
+    hydrate(queryClient, state)
+    const page = await queryClient.fetchQuery(queries.transactionsPage(createClient(), 1))
+    expect(page).toEqual({
+      data: service.transactions.slice(0, 50),
+      page: 1,
+      totalItems: 250,
+      limit: 50,
+      pageCount: 5,
+      hasNextPage: true,
+    })
+    expect(service.requests).toHaveLength(1)
+  })
+
+  test('a component shows the page with its first render', async () => {
+    const queryClient = createQueryClient()
+    hydrate(queryClient, await server.loadState())
+    const element = React.createElement(components.Transactions, { client: createClient(), page: 1 })
+    const html = renderToString(React.createElement(QueryClientProvider, { client: queryClient }, element))
+    expect(html.replaceAll('<!-- -->', '')).toContain('<caption>Page 1 of 5</caption>')
+    expect(html.match(/<tr>/g)).toHaveLength(50)
+  })
+
+  test('the state is empty when the service cannot be reached', async () => {
+    service.fail({ with: () => new Response(null, { status: 400 }) })
+    expect(await server.loadState()).toMatchObject({ queries: [] })
+  })
+})
+
+describe('a write', () => {
+  type Variables = { account: VirtualAccountRef; idempotencyKey: string }
+  const observe = () =>
+    new MutationObserver<unknown, Error, Variables>(createQueryClient(), {
+      ...mutations.deactivation(createClient({ maxRetries: 0 })),
+      retryDelay: 1,
+    })
+
+  test('keeps its key when TanStack retries it, and is applied once', async () => {
+    service.fail({ with: 'truncate' })
+    service.fail({ with: 'truncate' })
+    const mutation = observe()
+    await mutation.mutate({ account, idempotencyKey: 'k1' })
+    expect(keysSent()).toEqual(['k1', 'k1', 'k1'])
+    expect(service.isActive(account)).toBe(false)
+  })
+
+  test('is not retried when it was refused', async () => {
+    service.fail({ times: 9, with: () => new Response(null, { status: 404 }) })
+    await expect(observe().mutate({ account, idempotencyKey: 'k1' })).rejects.toMatchObject({ status: 404 })
+    expect(service.requests).toHaveLength(1)
+  })
+
+  test('keeps its variables when it failed, so that a button repeats it with the same key', async () => {
+    service.fail({ times: 4, with: 'network-error' })
+    const mutation = observe()
+    await mutation.mutate({ account, idempotencyKey: 'k1' }).catch(() => {})
+    const { error, variables } = mutation.getCurrentResult()
+    expect(error).toMatchObject({ outcomeUnknown: true })
+    await mutation.mutate(variables as Variables)
+    expect(keysSent()).toEqual(Array(5).fill('k1'))
+  })
+
+  test('has a button', () => {
+    const element = React.createElement(components.DeactivateButton, { client: createClient(), account })
+    const html = renderToString(
+      React.createElement(QueryClientProvider, { client: createQueryClient() }, element),
+    )
+    expect(html).toBe('<button type="button">Deactivate</button>')
+  })
+})
+
+test('every block is run', () => {
+  expect(guide.untaken).toEqual([])
+})
