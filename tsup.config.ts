@@ -1,31 +1,43 @@
 import { defineConfig } from 'tsup'
 import { ownKeys } from './tools/own-keys.js'
 
-export default defineConfig({
-  // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
-  entry: {
-    index: 'src/index.ts',
-    testing: 'src/testing/index.ts',
-    client: 'src/client.ts',
-    errors: 'src/errors.ts',
+export default defineConfig([
+  {
+    // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
+    entry: {
+      index: 'src/index.ts',
+      testing: 'src/testing/index.ts',
+      client: 'src/client.ts',
+      errors: 'src/errors.ts',
+    },
+    format: ['esm', 'cjs'],
+    target: 'es2022',
+    platform: 'neutral',
+    splitting: true,
+    treeshake: true,
+    // Users install one package: docs/decisions/bundled-dependencies.md
+    noExternal: ['ky', 'zod'],
+    esbuildPlugins: [ownKeys],
+    dts: {
+      entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+      resolve: ['@standard-schema/spec'],
+    },
+    // Names stay, as stacks show them. Without white space the package is a fifth smaller; maps would be four times its
+    // size.
+    esbuildOptions(options) {
+      options.minifyWhitespace = true
+      options.minifySyntax = true
+      options.lineLimit = 120
+    },
   },
-  format: ['esm', 'cjs'],
-  target: 'es2022',
-  platform: 'neutral',
-  splitting: true,
-  treeshake: true,
-  // Users install one package: docs/decisions/bundled-dependencies.md
-  noExternal: ['ky', 'zod'],
-  esbuildPlugins: [ownKeys],
-  dts: {
-    entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
-    resolve: ['@standard-schema/spec'],
+  {
+    // The command line imports the package by its name, as users do.
+    entry: { cli: 'src/cli.ts' },
+    format: ['esm'],
+    target: 'es2022',
+    platform: 'neutral',
+    external: [/^node:/, 'virtual-accounts/testing'],
+    removeNodeProtocol: false,
+    dts: false,
   },
-  // Names stay, as stacks show them. Without white space the package is a fifth smaller; maps would be four times its size.
-  esbuildOptions(options) {
-    options.minifyWhitespace = true
-    options.minifySyntax = true
-    options.lineLimit = 120
-  },
-  sourcemap: false,
-})
+])

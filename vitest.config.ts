@@ -7,7 +7,11 @@ import { chromiumOptions } from './tools/chromium.js'
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** Programs run as users run them: seconds each. */
-const slow = ['test/examples-node.test.ts', 'test/guides/{sync-to-database,networks,compile}-node.test.ts']
+const slow = [
+  'test/examples-node.test.ts',
+  'test/probe-command-node.test.ts',
+  'test/guides/{sync-to-database,networks,compile}-node.test.ts',
+]
 
 const needsNode = [
   'test/sockets/**',
@@ -22,7 +26,7 @@ const notForMutations = [
   ...slow,
   'test/simulation/**',
   'test/guides/**',
-  'test/{docs,readme,fuzz,iterating-model-node,decimal-sum,types}.test.ts',
+  'test/{docs,readme,fuzz,iterating-model-node,openapi-node,decimal-sum,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]
 

@@ -76,6 +76,7 @@ try {
       /^dist\/[\w-]+\.(js|cjs|d\.ts|d\.cts)$/,
       /^dist\/sbom\.cdx\.json$/,
       /^docs\/([\w-]+|decisions\/[\w-]+)\.md$/,
+      /^docs\/openapi\.yaml$/,
       /^docs\/charts\/[\w-]+\.svg$/,
       /^examples\/(bun|deno|worker)\/accounts\.js$/,
       /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|THIRD-PARTY-LICENSES)\.md)$/,

@@ -1,0 +1,110 @@
+#!/usr/bin/env node
+// npx virtual-accounts probe <baseUrl>, in Node, Bun and Deno: nothing of Node but these two.
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+// By the package's own name, so that the built command shares the code of the package.
+import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
+
+const usage = `Usage: API_KEY=... npx virtual-accounts probe <baseUrl> [options]
+
+Reports how a service keeps the interface, and which client options suit it.
+The API key is read from the environment variable API_KEY, never from an argument.
+
+  --origin <origin>           also check CORS for pages of this origin
+  --customer-id <id>          a test account, with --virtual-account-id:
+  --virtual-account-id <id>
+  --write                     deactivate and reactivate the test account;
+                              without --write nothing is written
+  --json                      print the report as JSON
+  --help                      print this
+
+Exit status: 0 if nothing is broken, 1 if something is, 2 if the probe could not start.`
+
+const options = {
+  origin: { type: 'string' },
+  'customer-id': { type: 'string' },
+  'virtual-account-id': { type: 'string' },
+  write: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+/** What is wrong with the arguments; the message is for the user. */
+class UsageError extends Error {}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parse()
+  if (values.help) {
+    print(usage)
+    return 0
+  }
+  const [command, baseUrl, ...others] = positionals
+  if (command !== 'probe' || baseUrl === undefined || others.length > 0) throw new UsageError(usage)
+  const apiKey = process.env.API_KEY
+  if (!apiKey) {
+    throw new UsageError(
+      'API_KEY: expected the API key in this environment variable, as shells remember arguments',
+    )
+  }
+  const account = accountOf(values)
+  const options: ProbeOptions = { baseUrl, apiKey, account, origin: values.origin }
+  const report = await probe({ ...options, onProgress: createProgress(account !== undefined) })
+  print(values.json ? JSON.stringify(report, null, 2) : String(report))
+  return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
+}
+
+function parse() {
+  try {
+    return parseArgs({ options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
+  }
+}
+
+function accountOf(values: ReturnType<typeof parse>['values']): ProbeOptions['account'] {
+  const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId, write } = values
+  if ((customerId === undefined) !== (virtualAccountId === undefined)) {
+    throw new UsageError('--customer-id and --virtual-account-id: expected both, or none')
+  }
+  if (write && customerId === undefined) {
+    throw new UsageError('--write: expected a test account, by --customer-id and --virtual-account-id')
+  }
+  if (customerId === undefined || virtualAccountId === undefined) return undefined
+  if (write) return { customerId, virtualAccountId }
+  warn('Read-only: add --write to deactivate and reactivate the test account.')
+  return undefined
+}
+
+/** Says first how many requests there are at most, then, on a terminal, which one is next. */
+function createProgress(isWriting: boolean): (step: ProbeStep) => void {
+  let isFirst = true
+  return ({ done, total, name }) => {
+    if (isFirst) {
+      const mode = isWriting ? 'deactivates and reactivates the test account' : 'read-only'
+      warn(`At most ${total} requests, one at a time; ${mode}.`)
+    }
+    isFirst = false
+    if (!process.stderr.isTTY) return
+    const isEnd = done === total
+    process.stderr.write(`\r\x1b[K${isEnd ? '' : `${done + 1}/${total} ${name}`.slice(0, 79)}`)
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function warn(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+main().then(
+  status => {
+    process.exitCode = status
+  },
+  (error: unknown) => {
+    const isExpected = error instanceof UsageError || error instanceof TypeError
+    warn(isExpected ? error.message : String((error as Error)?.stack ?? error))
+    process.exitCode = 2
+  },
+)

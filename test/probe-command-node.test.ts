@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { FakeService, type ProbeReport, sampleTransactions } from 'virtual-accounts/testing'
+import { afterEach, expect, test } from 'vitest'
+import { changeHeaders, changePages, type Deviation, type FakeFetch } from './probe-service.js'
+
+const root = join(import.meta.dirname, '..')
+const apiKey = 'key_of_the_command'
+let server: Server | undefined
+
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+/** An HTTP server in front of a fake service that deviates. */
+async function serve(...deviations: Deviation[]): Promise<{ url: string; service: FakeService }> {
+  let fetch: FakeFetch
+  server = createServer(async (message, reply) => {
+    const { method = 'GET', url = '/', headers } = message
+    const body = method === 'GET' ? null : Buffer.concat(await message.toArray())
+    const sent = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+    const response = await fetch(service.baseUrl + url, { method, headers: sent, body })
+    reply.writeHead(response.status, Object.fromEntries(response.headers))
+    reply.end(Buffer.from(await response.arrayBuffer()))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const service = new FakeService({ baseUrl, apiKey, transactions: sampleTransactions(250) })
+  fetch = deviations.reduce((fetch, deviate) => deviate(fetch), service.fetch)
+  return { url: baseUrl, service }
+}
+
+function run(args: string[], env: NodeJS.ProcessEnv = { API_KEY: apiKey }) {
+  // Node 22 calls type stripping an experiment.
+  const node = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    './tools/from-source.js',
+    'src/cli.ts',
+    ...args,
+  ]
+  return new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
+    const options = { cwd: root, env: { ...process.env, API_KEY: undefined, ...env } }
+    execFile(process.execPath, node, options, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+test('tells three deviations as exactly those three', async () => {
+  const { url } = await serve(
+    changePages(page => ({
+      ...page,
+      data: page.data.map(item => ({ ...item, amount: String(item.amount) })),
+    })),
+    changePages(page => (page.page > 13 ? { ...page, data: [{ id: 'a' }] } : page)),
+    changeHeaders(headers => headers.set('Age', '60')),
+  )
+  const { status, stdout, stderr } = await run(['probe', url])
+  expect(stdout.split('\n').filter(line => line.startsWith('broken'))).toEqual([
+    'broken   Items match                 data[].amount: expected a number, got a',
+    'broken   Page beyond the end         a page with items',
+    'broken   Not cached                  a cache responded instead of the service',
+  ])
+  expect(stdout).toContain('\n3 broken, ')
+  expect(stderr).toBe('At most 21 requests, one at a time; read-only.\n')
+  expect(status).toBe(1)
+})
+
+test('prints JSON, and status 0 when nothing is broken', async () => {
+  const { url, service } = await serve()
+  const account = ['--customer-id', 'c1', '--virtual-account-id', 'v1']
+  const { status, stdout, stderr } = await run(['probe', url, ...account, '--write', '--json'])
+  const { findings, requests } = JSON.parse(stdout) as ProbeReport
+  expect(findings.filter(({ status }) => status === 'broken')).toEqual([])
+  expect(findings.find(({ id }) => id === 'deactivate')?.status).toBe('kept')
+  expect(service.requests).toHaveLength(requests)
+  expect(service.isActive({ customerId: 'c1', virtualAccountId: 'v1' })).toBe(true)
+  expect(stderr).toBe('At most 26 requests, one at a time; deactivates and reactivates the test account.\n')
+  expect(status).toBe(0)
+})
+
+test('writes nothing without --write, even if an account is named', async () => {
+  const { url, service } = await serve()
+  const { status, stderr } = await run(['probe', url, '--customer-id', 'c1', '--virtual-account-id', 'v1'])
+  expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']))
+  expect(stderr).toContain('Read-only: add --write to deactivate and reactivate the test account.')
+  expect(status).toBe(0)
+})
+
+test.each<[args: string[], message: string, env?: NodeJS.ProcessEnv]>([
+  [[], 'Usage: API_KEY='],
+  [['probe'], 'Usage: API_KEY='],
+  [['probe', 'https://a.test', 'https://b.test'], 'Usage: API_KEY='],
+  [['probe', 'https://a.test', '--api-key=secret'], "Unknown option '--api-key'"],
+  [['probe', 'https://a.test'], 'API_KEY: expected the API key in this environment variable', {}],
+  [['probe', 'http://a.test'], 'baseUrl: expected https'],
+  [['probe', 'https://a.test', '--origin', 'app'], 'origin: expected the origin of a page'],
+  [
+    ['probe', 'https://a.test', '--customer-id', 'c1'],
+    '--customer-id and --virtual-account-id: expected both',
+  ],
+  [['probe', 'https://a.test', '--write'], '--write: expected a test account'],
+])('explains what is wrong with %j', async (args, message, env) => {
+  const { status, stdout, stderr } = await run(args, env)
+  expect(stderr).toContain(message)
+  expect(stderr).not.toContain('secret')
+  expect(stdout).toBe('')
+  expect(status).toBe(2)
+})
+
+test('prints its usage', async () => {
+  const { status, stdout } = await run(['--help'])
+  expect(stdout).toMatch(/^Usage: API_KEY=/)
+  expect(status).toBe(0)
+})

@@ -1,0 +1,975 @@
+import {
+  FakeService,
+  type ProbeOptions,
+  type ProbeStep,
+  probe,
+  sampleTransactions,
+} from 'virtual-accounts/testing'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import {
+  account,
+  changeHeaders,
+  changePages,
+  changeQuery,
+  type Deviation,
+  origin,
+  probeService,
+  respond,
+  service,
+} from './probe-service.js'
+
+beforeEach(() => service.reset())
+
+const json = (body: unknown, status = 200) => Response.json(body, { status })
+const isList = ({ url, method }: Request) => method === 'GET' && url.includes('/transactions')
+const isWrite = ({ method }: Request) => method === 'POST'
+const keyOf = ({ headers }: Request) => headers.get('Idempotency-Key') as string
+
+/** Counts only those requests that match. */
+function nth(matches: (request: Request) => boolean): (request: Request) => number {
+  let count = 0
+  return request => (matches(request) ? ++count : 0)
+}
+
+test('finds nothing broken in a service that keeps the interface', async () => {
+  const { report, broken, unknown } = await probeService()
+  expect(broken).toEqual([])
+  expect(unknown).toEqual(['retry-after', 'cors'])
+  expect(report.suggestedOptions).toEqual({ limit: 100, concurrency: 4 })
+  expect(report.requests).toBe(15)
+})
+
+describe('tells a single deviation as that one finding:', () => {
+  const cases: [name: string, id: string, deviation: () => Deviation, observed: string | RegExp][] = [
+    ['a wrong key that is accepted', 'wrong-key', () => changeKey(() => service.apiKey), 'HTTP 200'],
+    [
+      'a wrong key that gets a 500',
+      'wrong-key',
+      () => respond(request => (isList(request) && isWrong(request.headers) ? json({}, 500) : undefined)),
+      'HTTP 500',
+    ],
+    [
+      'amounts that are strings',
+      'items',
+      () => changePages(page => withItems(page, item => ({ ...item, amount: String(item.amount) }))),
+      'data[].amount: expected a number, got a string',
+    ],
+    [
+      'an item without a description',
+      'items',
+      () => changePages(page => withItems(page, ({ description, ...item }) => item)),
+      'data[].description: expected a string, got undefined',
+    ],
+    [
+      'amounts with more digits than a double holds',
+      'digits',
+      () =>
+        changePages(
+          page => page,
+          text => text.replaceAll(/"amount":[\d.]+/g, '"amount":9007199254740993'),
+        ),
+      /data\[\]\.amount$/,
+    ],
+    [
+      'further numbers with more digits than a double holds',
+      'digits',
+      () =>
+        changePages(
+          page => withItems(page, item => ({ ...item, meta: { sequence: 1 } })),
+          text => text.replaceAll('"sequence":1', '"sequence":12345678901234567890'),
+        ),
+      /data\[\]\.meta\.sequence$/,
+    ],
+    [
+      'pages that all say page 1',
+      'page-echo',
+      () => changePages(page => ({ ...page, page: 1 })),
+      'page 2 was requested, page 1 returned',
+    ],
+    [
+      'a limit that is ignored',
+      'limit-echo',
+      () => changeQuery(query => query.delete('limit')),
+      'limit 2 was requested, limit 20 returned',
+    ],
+    [
+      'more items than the limit',
+      'limit-echo',
+      () => changePages(page => ({ ...page, limit: Math.min(page.limit, 15) })),
+      '20 items on a page with limit 15',
+    ],
+    [
+      'another page number beyond the end',
+      'page-beyond-end',
+      () => changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
+      'empty, and says another page number',
+    ],
+    [
+      'a page 2 that fails',
+      'page-echo',
+      () => respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined)),
+      'page 2: HTTP 500',
+    ],
+    [
+      'a response from a cache that says so',
+      'cache',
+      () => changeHeaders(headers => headers.set('X-Cache', 'HIT from proxy')),
+      'a cache responded instead of the service',
+    ],
+    [
+      'a deactivation that gets an HTML page',
+      'deactivate',
+      () => {
+        const headers = { 'Content-Type': 'text/html' }
+        const count = nth(isWrite)
+        return respond(request =>
+          count(request) === 1 ? new Response('<h1>Hi</h1>', { headers }) : undefined,
+        )
+      },
+      'HTTP 200, text',
+    ],
+    [
+      'another result for the same key',
+      'same-key',
+      () => {
+        const keys = new Set<string>()
+        return fetch => async (input, init) => {
+          const request = new Request(input, init)
+          const response = await fetch(request.clone())
+          if (!request.url.endsWith('/deactivate')) return response
+          const isRepeated = keys.has(keyOf(request))
+          keys.add(keyOf(request))
+          return json(isRepeated ? { id: 1 } : { id: 1, status: 'inactive' })
+        }
+      },
+      'HTTP 200, an object (id number), another than at first',
+    ],
+    [
+      'a 500 for a key of another request',
+      'same-key-other-request',
+      () => {
+        const keys = new Set<string>()
+        return respond(request => {
+          if (request.url.endsWith('/reactivate') && keys.has(keyOf(request))) return json({}, 500)
+          if (isWrite(request)) keys.add(keyOf(request))
+        })
+      },
+      'HTTP 500, an empty object',
+    ],
+    [
+      'a limit that is refused',
+      'limit-echo',
+      () => respond((_, query) => (query.has('limit') ? json({}, 400) : undefined)),
+      'limit 2: HTTP 400',
+    ],
+    [
+      'a large limit that is echoed and not obeyed',
+      'max-limit',
+      () => changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) })),
+      'limit 1000 returned, but 100 of 250 items',
+    ],
+    [
+      'a large limit that gets a 500',
+      'max-limit',
+      () => respond((_, query) => (Number(query.get('limit')) > 50 ? json({}, 500) : undefined)),
+      '50: 51 gets HTTP 500',
+    ],
+    [
+      'a 404 beyond the end',
+      'page-beyond-end',
+      () => respond((_, query) => (Number(query.get('page')) > 13 ? json({}, 404) : undefined)),
+      'HTTP 404',
+    ],
+    [
+      'the last page again beyond the end',
+      'page-beyond-end',
+      () =>
+        changeQuery(query => {
+          if (Number(query.get('page')) > 13 && !query.has('limit')) query.set('page', '13')
+        }),
+      'a page with items',
+    ],
+    [
+      'items of their own on page 0',
+      'page-zero',
+      () =>
+        changePages(page =>
+          page.page === 99
+            ? { ...page, page: 0, data: [{ id: 'a', amount: 1, currency: 'EUR', description: '' }] }
+            : page,
+        ),
+      /the first page is 0$/,
+    ],
+    [
+      'a 500 for page 0',
+      'page-zero',
+      () => respond((_, query) => (query.get('page') === '0' ? json({}, 500) : undefined)),
+      'HTTP 500',
+    ],
+    [
+      'a 500 for text as page',
+      'page-text',
+      () => respond((_, query) => (query.get('page') === 'abc' ? json({}, 500) : undefined)),
+      'HTTP 500',
+    ],
+    [
+      'a total that counts the page only',
+      'total',
+      () => changePages(page => ({ ...page, totalItems: page.data.length })),
+      'totalItems is 2, but page 2 ends at item 4',
+    ],
+    [
+      'a total that falls',
+      'total-stable',
+      () => {
+        const count = nth(isList)
+        let isLater = false
+        return fetch => (input, init) => {
+          isLater ||= count(new Request(input, init)) > 1
+          return changePages(page => (isLater ? { ...page, totalItems: 249 } : page))(fetch)(input, init)
+        }
+      },
+      'it fell from 250 to 249 between two requests',
+    ],
+    [
+      'an order that changes',
+      'order',
+      () => {
+        let pages = 0
+        return changePages(page => (pages++ % 2 ? { ...page, data: page.data.toReversed() } : page))
+      },
+      /the same ids in another order$/,
+    ],
+    [
+      'a page 2 that begins with the last item of page 1',
+      'neighbours',
+      () =>
+        changePages(page => {
+          const start = Math.max(0, (page.page - 1) * page.limit - 1)
+          return page.page === 1 || page.page > 13
+            ? page
+            : { ...page, data: service.transactions.slice(start, start + page.limit) }
+        }),
+      '1 of 20 items of page 2 are on page 1, too',
+    ],
+    [
+      'a page 2 that repeats page 1',
+      'neighbours',
+      () =>
+        changePages(page =>
+          page.page === 2 ? { ...page, data: service.transactions.slice(0, page.limit) } : page,
+        ),
+      'page 2 repeats page 1',
+    ],
+    [
+      'a gap between pages 1 and 2',
+      'neighbours',
+      () =>
+        changePages(page =>
+          page.page === 2
+            ? { ...page, data: service.transactions.slice(page.limit + 1, 2 * page.limit + 1) }
+            : page,
+        ),
+      'page 2 with limit 2 does not begin after item 2 of the list',
+    ],
+    [
+      'an id that is on a page twice',
+      'neighbours',
+      () =>
+        changePages(page => {
+          const [item] = page.data
+          return page.limit === 20 && page.page === 1 && item
+            ? { ...page, data: [item, ...page.data.slice(0, -1)] }
+            : page
+        }),
+      'an id is on page 1 twice',
+    ],
+    [
+      'a rate limit',
+      'rate-limit',
+      () => {
+        const count = nth(isList)
+        return respond(request => (count(request) === 3 ? new Response(null, { status: 429 }) : undefined))
+      },
+      'HTTP 429 to request 3, at four a second; no headers about it',
+    ],
+    [
+      'an old response of a cache',
+      'cache',
+      () => changeHeaders(headers => headers.set('Age', '30')),
+      'a cache responded instead of the service',
+    ],
+    [
+      'pages that may be cached',
+      'cache',
+      () => changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=60')),
+      /^Cache-Control lets shared caches/,
+    ],
+    [
+      'a reactivation that fails',
+      'reactivate',
+      () => {
+        const keys = new Set<string>()
+        return respond(request => {
+          if (request.url.endsWith('/reactivate') && !keys.has(keyOf(request))) return json({}, 500)
+          if (isWrite(request)) keys.add(keyOf(request))
+        })
+      },
+      'HTTP 500, an empty object',
+    ],
+    [
+      'a 409 for the same key',
+      'same-key',
+      () => {
+        const keys = new Set<string>()
+        return respond(request => {
+          if (!request.url.endsWith('/deactivate')) return undefined
+          if (keys.has(keyOf(request))) return json({ error: 'used' }, 409)
+          keys.add(keyOf(request))
+        })
+      },
+      'HTTP 409, an object (error string)',
+    ],
+    [
+      'a write that is applied again with the same key',
+      'same-key',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/deactivate'))
+        return respond(request => (count(request) > 1 ? json({ error: 'is inactive' }, 400) : undefined))
+      },
+      'HTTP 400, an object (error string), as for another key: it was applied again',
+    ],
+    [
+      'a key that works for another request',
+      'same-key-other-request',
+      () => respond(request => (request.url.endsWith('/reactivate') ? new Response(null) : undefined)),
+      'HTTP 200, no body',
+    ],
+  ]
+  const isWrong = (headers: Headers) => headers.get('Api-Key') !== service.apiKey
+  const changeKey =
+    (key: () => string): Deviation =>
+    fetch =>
+    (input, init) => {
+      const request = new Request(input, init)
+      request.headers.set('Api-Key', key())
+      return fetch(request)
+    }
+  const withItems = (
+    page: { data: Record<string, unknown>[] },
+    change: (item: Record<string, unknown>) => unknown,
+  ) => ({
+    ...page,
+    data: page.data.map(change),
+  })
+
+  test.each(cases)('%s', async (name, id, deviation, observed) => {
+    const deviations = [deviation()]
+    if (name.includes('on page 0')) {
+      deviations.push(changeQuery(query => query.get('page') === '0' && query.set('page', '99')))
+    }
+    const { broken, find } = await probeService(deviations)
+    expect(broken).toEqual([id])
+    const finding = find(id)
+    if (typeof observed === 'string') expect(finding.observed).toBe(observed)
+    else expect(finding.observed).toMatch(observed)
+    expect(finding.consequence).toMatch(/\.$/)
+  })
+})
+
+test('tells several deviations as just those', async () => {
+  const { broken } = await probeService([
+    changePages(page => ({ ...page, page: 1 })),
+    changeHeaders(headers => headers.set('Age', '30')),
+    respond((_, query) => (query.get('page') === 'abc' ? json({}, 500) : undefined)),
+  ])
+  expect(broken).toEqual(['page-echo', 'page-text', 'cache'])
+})
+
+describe('of a service that does not list transactions', () => {
+  test('it tells that it is not reachable', async () => {
+    service.fail({ with: 'network-error', times: Number.POSITIVE_INFINITY })
+    const { report, broken, find } = await probeService()
+    expect(broken).toEqual(['reachable'])
+    expect(find('reachable').observed).toMatch(/^connection lost before a response arrived/)
+    expect(find('items')).toMatchObject({ status: 'unknown', observed: 'not reached' })
+    expect(find('total')).toMatchObject({ status: 'unknown', observed: 'not reached' })
+    expect(report.requests).toBe(1)
+    expect(report.suggestedOptions).toEqual({})
+    expect(String(report)).toMatch(/Probe again when there is one\.$/)
+  })
+
+  test('it tells a redirect and where it leads, without its path', async () => {
+    const headers = { Location: 'https://login.example.com/sign-in?from=somewhere' }
+    const { report, broken, find } = await probeService([
+      respond(() => new Response(null, { status: 302, headers })),
+    ])
+    expect(broken).toEqual(['redirect'])
+    expect(find('redirect').observed).toBe('HTTP 302 to https://login.example.com')
+    expect(report.requests).toBe(1)
+  })
+
+  test.each([401, 403])('it tells that the key is refused with %i', async status => {
+    const { broken } = await probeService([respond(() => json({}, status))])
+    expect(broken).toEqual(['api-key'])
+  })
+
+  test('it tells that there is no such path', async () => {
+    const { broken, find } = await probeService([respond(() => json({}, 404))])
+    expect(broken).toEqual(['envelope'])
+    expect(find('envelope').observed).toBe('GET /transactions: HTTP 404')
+  })
+
+  test('it tells what is wrong with the envelope', async () => {
+    const { broken, find } = await probeService([
+      changePages(({ totalItems, ...page }) => ({ ...page, total_items: totalItems })),
+    ])
+    expect(broken).toEqual(['envelope'])
+    expect(find('envelope').observed).toBe('totalItems: expected a whole number of at least 0, got undefined')
+  })
+
+  test('it tells that pages are counted from 0', async () => {
+    const { broken, find } = await probeService([changePages(page => ({ ...page, page: page.page - 1 }))])
+    expect(broken).toEqual(['envelope'])
+    expect(find('envelope').observed).toBe('page: expected a whole number of at least 1, got another number')
+    expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to look at' })
+  })
+
+  test('it tells that an HTML page responded', async () => {
+    const html = () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } })
+    const { broken, find } = await probeService([respond(request => (isList(request) ? html() : undefined))])
+    expect(broken).toContain('envelope')
+    expect(find('envelope').observed).toBe('the body: expected JSON, got an HTML page')
+  })
+})
+
+describe('what the interface leaves open', () => {
+  const ignoreKeys: Deviation = () => {
+    const fetch = new FakeService({ transactions: sampleTransactions(250) }).fetch
+    return (input, init) => {
+      const request = new Request(input, init)
+      if (isWrite(request)) request.headers.set('Idempotency-Key', crypto.randomUUID())
+      return fetch(request)
+    }
+  }
+
+  test.each<[name: string, id: string, deviation: () => Deviation, observed: string]>([
+    ['a larger limit is lowered', 'max-limit', () => fetch => fetch, '100: a larger one is lowered'],
+    [
+      'a larger limit is refused',
+      'max-limit',
+      () => respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
+      '100: 101 gets HTTP 400',
+    ],
+    [
+      'the largest limit is not customary, and so is only narrowed down',
+      'max-limit',
+      () => respond((_, query) => (Number(query.get('limit')) > 64 ? json({}, 422) : undefined)),
+      'from 63 to 65: 66 gets HTTP 422',
+    ],
+    [
+      'fields beyond the documented ones are there',
+      'further-fields',
+      () =>
+        changePages(page => ({
+          ...page,
+          hasMore: true,
+          data: page.data.map((item, index) => ({
+            ...item,
+            note: index ? 'x' : null,
+            ...(index && { tags: [] }),
+          })),
+        })),
+      'note null or string, tags? array; in the envelope: hasMore boolean',
+    ],
+    ['no further fields are there', 'further-fields', () => fetch => fetch, 'none'],
+    [
+      'dates tell the order',
+      'order',
+      () =>
+        changePages(page => ({
+          ...page,
+          data: page.data.map((item, index) => ({
+            ...item,
+            createdAt: new Date(1e12 - index * 1e6).toISOString(),
+          })),
+        })),
+      'the same ids twice, newest first by createdAt',
+    ],
+    ['page 0 is refused', 'page-zero', () => fetch => fetch, 'HTTP 400'],
+    [
+      'page 0 and text are taken for page 1',
+      'page-zero',
+      () => changeQuery(query => /^(?:0|abc)$/.test(query.get('page') ?? '') && query.set('page', '1')),
+      'HTTP 200, the items of page 1',
+    ],
+    [
+      'the total rises',
+      'total-stable',
+      () => {
+        let total = 250
+        return changePages(page => ({ ...page, totalItems: total++ }))
+      },
+      'it rose from 250 to 254: items are being added',
+    ],
+    ['a request id is there', 'request-id', () => fetch => fetch, 'x-request-id'],
+    [
+      'a request id has another name',
+      'request-id',
+      () =>
+        changeHeaders(headers => {
+          headers.delete('X-Request-Id')
+          headers.set('X-Correlation-Id', 'c1')
+        }),
+      'none by the customary names, but x-correlation-id',
+    ],
+    [
+      'rate limit headers are there',
+      'rate-limit',
+      () => changeHeaders(headers => headers.set('RateLimit-Remaining', '9')),
+      'none met in 15 responses; ratelimit-remaining',
+    ],
+    [
+      'responses are compressed',
+      'compression',
+      () => changeHeaders(headers => headers.set('Content-Encoding', 'br')),
+      'br',
+    ],
+    ['responses are not compressed', 'compression', () => fetch => fetch, 'none'],
+    ['a repeated key is replayed', 'same-key', () => fetch => fetch, 'HTTP 200, no body: replayed'],
+    [
+      'an inactive account cannot be deactivated',
+      'deactivate-twice',
+      () => {
+        const keys = new Set<string>()
+        return respond(request => {
+          if (!request.url.endsWith('/deactivate')) return undefined
+          const isNew = !keys.has(keyOf(request))
+          keys.add(keyOf(request))
+          return isNew && keys.size > 1 ? json({ error: { code: 'inactive' } }, 409) : undefined
+        })
+      },
+      'HTTP 409, an object (error object)',
+    ],
+    [
+      'a key is refused for another request',
+      'same-key-other-request',
+      () => fetch => fetch,
+      'HTTP 422, an object (error object)',
+    ],
+  ])('is reported as kept: %s', async (_, id, deviation, observed) => {
+    const { broken, find } = await probeService([deviation()])
+    expect(broken).toEqual([])
+    expect(find(id)).toMatchObject({ status: 'kept', observed })
+  })
+
+  test('a service that throttles is suggested one page at a time', async () => {
+    const throttle = () => new Response(null, { status: 503, headers: { 'Retry-After': '1' } })
+    service.fail({ with: throttle })
+    const { report } = await probeService()
+    expect(report.suggestedOptions).toEqual({ limit: 100, concurrency: 1 })
+  })
+
+  test.each([
+    ['90', 'in seconds', 'kept'],
+    [new Date(Date.now() + 1000).toUTCString(), 'as an HTTP date', 'kept'],
+    ['soon', 'neither seconds nor an HTTP date', 'broken'],
+  ])('Retry-After may be %j', async (value, observed, status) => {
+    const headers = { 'Retry-After': value }
+    service.fail({ with: () => new Response(null, { status: 429, headers }) })
+    const { find } = await probeService()
+    expect(find('retry-after')).toMatchObject({ observed, status })
+  })
+
+  test('a service that ignores keys cannot be told from one that replays, if both respond alike', async () => {
+    const { find } = await probeService([ignoreKeys])
+    expect(find('same-key')).toMatchObject({
+      status: 'unknown',
+      observed: 'HTTP 200, no body, and so does another key: replayed and applied again look the same',
+    })
+    expect(find('same-key-other-request').status).toBe('broken')
+  })
+
+  const tooLate = () => new Response(null, { status: 429, headers: { 'Retry-After': '90' } })
+  const isWrongKey = ({ headers }: Request) => headers.get('Api-Key') === 'wrong-key-of-a-probe'
+
+  test.each<[name: string, id: string, deviation: () => Deviation, observed: string]>([
+    [
+      'the wrong key, when that request is throttled',
+      'wrong-key',
+      () => respond(request => (isWrongKey(request) ? tooLate() : undefined)),
+      'HTTP 429',
+    ],
+    [
+      'a page beyond the end, when that request is throttled',
+      'page-beyond-end',
+      () => respond((_, query) => (query.get('page') === '23' ? tooLate() : undefined)),
+      'HTTP 429',
+    ],
+    [
+      'text as page, when that request is throttled',
+      'page-text',
+      () => respond((_, query) => (query.get('page') === 'abc' ? tooLate() : undefined)),
+      'HTTP 429',
+    ],
+    [
+      'the largest limit, when that request is throttled',
+      'max-limit',
+      () => respond((_, query) => (query.get('limit') === '1000' ? tooLate() : undefined)),
+      'at least 20; at 1000 HTTP 429',
+    ],
+    [
+      'small limits, when such a request is throttled',
+      'limit-echo',
+      () => respond((_, query) => (query.get('limit') === '2' ? tooLate() : undefined)),
+      'limit 2: HTTP 429',
+    ],
+    [
+      'a second deactivation, when it is throttled',
+      'deactivate-twice',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/deactivate'))
+        return respond(request => (count(request) === 3 ? tooLate() : undefined))
+      },
+      'HTTP 429',
+    ],
+    [
+      'a key of another request, when it is throttled',
+      'same-key-other-request',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/reactivate'))
+        return respond(request => (count(request) === 1 ? tooLate() : undefined))
+      },
+      'HTTP 429',
+    ],
+  ])('is unknown: %s', async (_, id, deviation, observed) => {
+    const { broken, find } = await probeService([deviation()])
+    expect(broken).toEqual(['rate-limit'])
+    expect(find(id)).toMatchObject({ status: 'unknown', observed })
+  })
+
+  test('a largest limit whose page is too large is unknown', async () => {
+    const { broken, find, report } = await probeService([
+      changePages(page => (page.limit === 100 ? { ...page, note: 'x'.repeat(11_000_000) } : page)),
+    ])
+    expect(broken).toEqual([])
+    expect(find('max-limit')).toMatchObject({
+      status: 'unknown',
+      observed: 'at least 20; at 1000 the response is too large or not valid',
+    })
+    expect(report.suggestedOptions.limit).toBe(20)
+  })
+
+  test('a page with more items than the limit and the total is told by its limit', async () => {
+    service.transactions.length = 20
+    const { broken } = await probeService([
+      changePages(page => ({ ...page, limit: Math.min(page.limit, 15), totalItems: 15 })),
+    ])
+    expect(broken).toEqual(['limit-echo'])
+  })
+
+  test('a wrong key may be refused with a 404', async () => {
+    const { broken, find } = await probeService([
+      respond(request => (isWrongKey(request) ? json({}, 404) : undefined)),
+    ])
+    expect(broken).toEqual([])
+    expect(find('wrong-key')).toMatchObject({ status: 'kept', observed: 'HTTP 404' })
+  })
+
+  test('an item that is added at the head meanwhile breaks nothing', async () => {
+    const count = nth(isList)
+    const insert = respond(request => {
+      if (count(request) === 2) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
+      return undefined
+    })
+    const { broken, find } = await probeService([insert])
+    expect(broken).toEqual([])
+    expect(find('order')).toMatchObject({
+      status: 'unknown',
+      observed: 'the list changed between two requests',
+    })
+    expect(find('total-stable').observed).toBe('it rose from 250 to 251: items are being added')
+  })
+
+  test('an empty list shows little', async () => {
+    service.transactions.length = 0
+    const { broken, unknown } = await probeService()
+    expect(broken).toEqual([])
+    expect(unknown).toEqual([
+      'items',
+      'digits',
+      'item-size',
+      'page-echo',
+      'order',
+      'neighbours',
+      'retry-after',
+      'cors',
+    ])
+  })
+
+  test('a short list is enough to compare pages', async () => {
+    service.transactions.length = 2
+    const { broken, unknown } = await probeService()
+    expect(broken).toEqual([])
+    expect(unknown).toEqual(['retry-after', 'cors'])
+  })
+})
+
+test('CORS is looked at where the runtime lets programs set Origin, which browsers do not', async () => {
+  const canSetOrigin = new Request(service.baseUrl, { headers: { origin } }).headers.has('origin')
+  const { broken, find } = await probeService([], { origin })
+  expect(broken).toEqual([])
+  expect(find('cors')).toMatchObject(
+    canSetOrigin
+      ? { status: 'kept', observed: 'allowed; no further headers are exposed' }
+      : { status: 'unknown', observed: 'this runtime does not let programs set Origin' },
+  )
+})
+
+describe('the requests', () => {
+  test('only read when no account is named', async () => {
+    const { find } = await probeService([], { account: undefined })
+    expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']))
+    expect(find('deactivate')).toMatchObject({
+      status: 'unknown',
+      observed: 'read-only: no account was named',
+    })
+  })
+
+  test('leave the account active', async () => {
+    await probeService()
+    expect(service.isActive(account)).toBe(true)
+    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(5)
+  })
+
+  test('leave the account active even if every response to deactivate is lost', async () => {
+    service.fail({ with: 'truncate', path: /\/deactivate$/, times: 9 })
+    const { broken } = await probeService()
+    expect(broken).toContain('deactivate')
+    expect(service.isActive(account)).toBe(true)
+  })
+
+  test('do not touch an account that is not known', async () => {
+    const { report, broken, unknown } = await probeService([
+      respond(request => (isWrite(request) ? json({}, 404) : undefined)),
+    ])
+    expect(broken).toEqual(['deactivate'])
+    expect(unknown.slice(-4)).toEqual([
+      'reactivate',
+      'same-key',
+      'same-key-other-request',
+      'deactivate-twice',
+    ])
+    expect(report.requests).toBe(11)
+  })
+
+  test('are announced with their largest number before the first is sent', async () => {
+    const steps: ProbeStep[] = []
+    const sentAtFirst: number[] = []
+    const { report } = await probeService([], {
+      onProgress: step => {
+        steps.push(step)
+        sentAtFirst.push(service.requests.length)
+      },
+    })
+    expect(steps[0]).toEqual({ done: 0, total: 26, name: 'GET /transactions?page=1' })
+    expect(sentAtFirst[0]).toBe(0)
+    expect(steps.at(-1)).toEqual({ done: report.requests, total: report.requests, name: 'done' })
+  })
+
+  test('never exceed that number, not even when every one is throttled or every limit is refused', async () => {
+    const totals: number[] = []
+    const onProgress = ({ total }: ProbeStep) => totals.push(total)
+    const throttled = await probeService([respond(() => new Response(null, { status: 429 }))], { onProgress })
+    expect(throttled.report.requests).toBe(4)
+    const refused = respond((_, query) => (Number(query.get('limit')) > 777 ? json({}, 400) : undefined))
+    const { report } = await probeService(
+      [
+        () =>
+          refused(
+            new FakeService({ transactions: sampleTransactions(9), maxLimit: 999, apiKey: service.apiKey })
+              .fetch,
+          ),
+      ],
+      { onProgress, account: undefined },
+    )
+    expect(report.requests).toBeLessThanOrEqual(21)
+    expect(report.requests).toBeGreaterThan(15)
+  })
+
+  test('are sent with a pause of a quarter of a second between them', async () => {
+    const { report, pauses } = await probeService()
+    expect(pauses).toEqual(Array.from({ length: report.requests - 1 }, () => 250))
+  })
+
+  test('never carry the key to another place, and a wrong one only once', async () => {
+    await probeService()
+    const keys = service.requests.map(({ headers }) => headers.get('Api-Key'))
+    expect(keys.filter(key => key !== service.apiKey)).toEqual(['wrong-key-of-a-probe'])
+  })
+})
+
+describe('the report', () => {
+  const deviating = [
+    changePages(
+      page => ({
+        ...page,
+        data: page.data.map(item => ({
+          ...item,
+          amount: String(item.amount),
+          settledAt: null,
+          [`a name of more than forty characters ${'x'.repeat(40)}`]: 1,
+          'with spaces': { secret: 1 },
+          sequence: 1,
+        })),
+      }),
+      text => text.replaceAll('"sequence":1', '"sequence":12345678901234567890'),
+    ),
+    changeHeaders(headers => {
+      headers.set('Cache-Control', `public, ${'x'.repeat(900)}, ${service.apiKey}`)
+      headers.set(`X-Correlation-Id`, service.apiKey)
+    }),
+  ]
+
+  test('is plain data for JSON and structuredClone', async () => {
+    const { report } = await probeService()
+    const { findings, suggestedOptions, requests } = report
+    expect(JSON.parse(JSON.stringify(report))).toEqual({ findings, suggestedOptions, requests })
+    expect(structuredClone(report)).toEqual({ findings, suggestedOptions, requests })
+  })
+
+  test('is a table of at most 80 columns', async () => {
+    const { report } = await probeService(deviating)
+    const lines = String(report).split('\n')
+    expect(lines.filter(line => line.length > 80)).toEqual([])
+    expect(lines[0]).toBe('kept     Reachable over TLS          https, HTTP 200')
+  })
+
+  test('never shows a value of a record, or the key, even where the service echoes it', async () => {
+    const echoing = changePages(page => ({
+      ...page,
+      [service.apiKey]: service.apiKey,
+      data: page.data.map(item => ({ ...item, [service.apiKey]: service.apiKey, 'caf\u00e9\u009b': 1 })),
+    }))
+    const { report } = await probeService([...deviating, echoing])
+    const text = String(report) + JSON.stringify(report)
+    expect(text).not.toContain(service.apiKey)
+    const values = service.transactions.flatMap(({ id, description }) => [id, description])
+    expect(values.filter(value => text.includes(value))).toEqual([])
+    expect(text).toMatch(/^[\n -~]*$/)
+  })
+
+  test('ends with options as code, whose schema accepts the items that the service has', async () => {
+    const { report } = await probeService(deviating)
+    const [, code = ''] = /const schema = (z\.looseObject\(\{[\s\S]*?\n\}\))/.exec(String(report)) ?? []
+    const schema = new Function('z', `return ${code}`)(z) as z.ZodType
+    const item = {
+      id: '1',
+      amount: '2',
+      currency: 'EUR',
+      description: '',
+      settledAt: null,
+      'with spaces': {},
+      sequence: '12345678901234567890',
+    }
+    expect(schema.safeParse(item).success).toBe(true)
+    expect(schema.safeParse({ ...item, amount: 2 }).success).toBe(false)
+    expect(String(report)).toContain('const list = client.transactions.list({ limit: 100 }, { schema })')
+  })
+
+  test('has no schema in its code for items as documented', async () => {
+    const { report } = await probeService()
+    expect(String(report)).not.toContain('schema')
+    expect(String(report)).toContain(`const client = new Client({ baseUrl, apiKey, concurrency: 4 })
+const list = client.transactions.list({ limit: 100 })`)
+  })
+
+  test('ends with what to ask the owner of the service', async () => {
+    const { report } = await probeService([changeHeaders(headers => headers.set('Age', '30'))])
+    expect(
+      String(report).split('Ask the owner of the service:\n\n')[1],
+    ).toBe(`- Does a 429 or 503 come with Retry-After, and in which form?
+- Which caches are there between the service and its users?
+- Which origins may call the service from a browser?
+- Is \`amount\` in major or minor units, and does it depend on the currency?
+- For how long is an Idempotency-Key remembered?`)
+  })
+
+  test('suggests pages of at most 1 MiB', async () => {
+    const { report } = await probeService([
+      changePages(page => ({
+        ...page,
+        data: page.data.map(item => ({ ...item, note: 'x'.repeat(20_000) })),
+      })),
+    ])
+    expect(report.suggestedOptions.limit).toBe(52)
+  })
+})
+
+describe('misuse', () => {
+  const valid = { baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch }
+
+  test.each<[options: object | null | undefined, message: string]>([
+    [undefined, 'options: expected an object with at least baseUrl and apiKey, got undefined'],
+    [{ ...valid, acount: account }, 'acount: unknown option. Options of probe are: account, apiKey, baseUrl'],
+    [{ ...valid, baseUrl: undefined }, 'baseUrl: expected an absolute https URL'],
+    [{ ...valid, apiKey: '' }, 'apiKey: expected a non-empty string'],
+    [{ ...valid, account: 'v1' }, 'account: expected { customerId, virtualAccountId }, got a string'],
+    [
+      { ...valid, account: { customerId: 'c1' } },
+      'account.virtualAccountId: expected a non-empty string, got undefined',
+    ],
+    [
+      { ...valid, origin: `${origin}/app` },
+      'origin: expected the origin of a page, such as "https://app.example.com"',
+    ],
+    [{ ...valid, signal: true }, 'signal: expected an AbortSignal, got true'],
+    [{ ...valid, onProgress: 1 }, 'onProgress: expected a function, got 1'],
+  ])('of %j is a TypeError, and nothing is sent', async (options, message) => {
+    const error = await probe(options as ProbeOptions).catch(error => error)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toContain(message)
+    expect(service.requests).toHaveLength(0)
+  })
+})
+
+test('an abort rejects with the reason of the signal, and sends no more', async () => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const onProgress = ({ done }: ProbeStep) => done === 3 && controller.abort(reason)
+  await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+  expect(service.requests).toHaveLength(3)
+})
+
+test('an abort while the account is deactivated still reactivates it', async () => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const onProgress = ({ name }: ProbeStep) => {
+    if (name !== 'POST deactivate (same key)') return
+    expect(service.isActive(account)).toBe(false)
+    controller.abort(reason)
+  }
+  await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+  await vi.waitFor(() => expect(service.isActive(account)).toBe(true))
+})
+
+test('errors of the apiKey function and of onProgress propagate unchanged', async () => {
+  const error = new Error('no key')
+  await expect(probeService([], { apiKey: () => Promise.reject(error) })).rejects.toBe(error)
+  const onProgress = () => {
+    throw error
+  }
+  await expect(probeService([], { onProgress })).rejects.toBe(error)
+})
+
+test('without a key, a proxy is expected to add it', async () => {
+  const addKey: Deviation = fetch => (input, init) => {
+    const request = new Request(input, init)
+    request.headers.set('Api-Key', service.apiKey)
+    return fetch(request)
+  }
+  const { broken, find } = await probeService([addKey], { apiKey: null })
+  expect(broken).toEqual([])
+  expect(find('wrong-key')).toMatchObject({ status: 'unknown', observed: 'no key is sent (apiKey is null)' })
+})
