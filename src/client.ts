@@ -14,7 +14,7 @@ import { createTransactions, type Transactions } from './resources/transactions.
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
 import { resolveSchema, type Schema, type SchemaOutput } from './schema.js'
 
-// What a client made by `withOptions` takes over. A symbol, so that a subclass passes it on with the options.
+// State shared with clients made by `withOptions`. Under a symbol, so that a subclass that forwards its options forwards it.
 const inherited = Symbol('inherited')
 
 interface Inherited {
@@ -60,12 +60,12 @@ export class Client {
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they also work taken off the client, and behind a proxy, as in Vue's `ref`.
-    const { list, request, withOptions, virtualAccounts, transactions } = this
+    const { list, request, withOptions } = this
     defineHidden(this, 'list', list.bind(this))
     defineHidden(this, 'request', request.bind(this))
     defineHidden(this, 'withOptions', withOptions.bind(this))
     const baseUrl = String(this.#options.baseUrl)
-    defineHidden(this, inspectSymbol, () => printable('Client', { baseUrl, virtualAccounts, transactions }))
+    defineHidden(this, inspectSymbol, () => printable('Client', { baseUrl, ...this }))
   }
 
   /**
@@ -97,7 +97,7 @@ export class Client {
    * Calls any other endpoint, with the same API key, retries, timeouts, errors and events. All methods except GET are
    * writes.
    *
-   * @param method HTTP method, in upper or lower case.
+   * @param method HTTP method.
    * @param path Path after `baseUrl`. It starts with one "/", and ids in it are already encoded.
    * @throws ApiError. Misuse rejects with a TypeError.
    */
@@ -128,7 +128,7 @@ export class Client {
     const merged: Options = {
       ...this.#options,
       ...replaced,
-      // A function is called once for both clients.
+      // Both clients share pending calls of the `apiKey` function.
       [inherited]: { retryBudget, apiKeys: options.apiKey === undefined ? apiKeys : undefined },
     }
     return new (this.constructor as typeof Client)(merged)
@@ -140,6 +140,7 @@ function copyOptions(options: ClientOptions): ClientOptions {
   const { baseUrl, headers } = options
   const copy = { ...options }
   if (headers !== undefined) copy.headers = normalizeHeaders(headers)
-  if (baseUrl instanceof URL) copy.baseUrl = baseUrl.href
+  // Not by instanceof: under Jest a URL is of another realm.
+  if (typeof baseUrl === 'object' && typeof baseUrl?.href === 'string') copy.baseUrl = baseUrl.href
   return copy
 }

@@ -61,7 +61,7 @@ export abstract class ApiError extends Error {
    * failed, or an earlier one if the list shrank. `undefined` for calls that are not lists.
    */
   readonly page: number | undefined
-  /** The `x-request-id` or `request-id` header of the last response, for the service's support. Not specified. */
+  /** The `x-request-id` or `request-id` header of the last response: quote it to support. The interface does not specify it. */
   readonly requestId: string | undefined
 
   /** @internal */
@@ -121,7 +121,7 @@ function formatMessage({ info, problem, hints = [], isNeverRetried = false }: Er
 
 const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
 
-/** The service responded with another status than 2xx. Redirects are not followed, and end up here, too. */
+/** The service responded with another status than 2xx. Redirects are not followed; they are reported as an `HttpError`. */
 export class HttpError extends ApiError {
   readonly kind = 'http'
   /** The HTTP status; 0 for a redirect in a browser, which hides the status. */
@@ -266,7 +266,8 @@ export class InvalidResponseError extends ApiError {
     const { hint, isCustomSchema } = response
     const issues = response.issues.slice(0, maxIssues)
     const problem = `the response is not valid: ${formatIssues(issues, isCustomSchema)}`
-    return new this({ info, problem, hints: [hint], isNeverRetried: true }, { ...response, issues })
+    const { cause } = response
+    return new this({ info, problem, hints: [hint], cause, isNeverRetried: true }, { ...response, issues })
   }
 
   override toJSON(): object {
@@ -281,6 +282,7 @@ interface InvalidResponse {
   readonly body: unknown
   readonly hint: string
   readonly isCustomSchema: boolean
+  readonly cause: unknown
 }
 
 /** Messages of the caller's schema may quote values: they are only in `issues`, and just the paths are named. */
@@ -293,7 +295,7 @@ function formatIssues(issues: readonly Issue[], isCustomSchema: boolean): string
   return text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
 }
 
-/** The pages of a list contradict themselves or each other, or items may have been missed. */
+/** The pages of a list are inconsistent, or the list changed and items may have been missed. */
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
 

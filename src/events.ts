@@ -39,7 +39,7 @@ export interface ResponseEvent extends EventBase {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** The `x-request-id` or `request-id` header. Not specified. */
+  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
   readonly requestId: string | undefined
   /** Duration of this attempt, in milliseconds. */
   readonly durationMs: number
@@ -57,7 +57,7 @@ export interface RetryEvent extends EventBase {
   readonly error: AnyApiError
 }
 
-/** A call has failed. The last event of every call that rejects; misuse emits no events. */
+/** A call has failed. The last event of every call that was begun and rejects; misuse emits no events. */
 export interface FailureEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'

@@ -36,7 +36,7 @@ export interface FetchInit {
 export interface FetchResponse {
   /** The HTTP status. */
   readonly status: number
-  /** The response headers: `Headers`, or what `new Headers()` accepts. */
+  /** The response headers. They must be iterable, as `Headers` are. */
   readonly headers: { get(name: string): string | null }
   /** A stream of bytes, null for no body. Where it is `undefined`, `arrayBuffer()` is called. */
   readonly body?: unknown
@@ -69,7 +69,7 @@ export interface CommonOptions {
    */
   headers?: RequestInit['headers'] | undefined
   /**
-   * Number of pages that are fetched in parallel at most while a list is iterated. 1 fetches one page at a time.
+   * Maximum number of pages that are fetched in parallel while a list is iterated. 1 fetches one page at a time.
    * @defaultValue 4
    */
   concurrency?: number | undefined
@@ -141,13 +141,25 @@ export const clientOnlyNames: readonly string[] = [
   'onEvent',
 ]
 
+const callNames = [
+  'signal',
+  'schema',
+  'idempotencyKey',
+  'body',
+  'query',
+  'page',
+  'limit',
+  'maxItems',
+  'dedupeBy',
+  'onMissedItems',
+  'verified',
+]
+
 const knownClientOptions = {
   title: 'Client options',
   names: [...clientOnlyNames, ...commonOptionNames, 'concurrency'],
   elsewhere: (name: string) =>
-    ['signal', 'schema', 'idempotencyKey', 'body', 'limit', 'page', 'verified'].includes(name)
-      ? 'pass it to each call, not to the client'
-      : undefined,
+    callNames.includes(name) ? 'pass it to each call, not to the client' : undefined,
 }
 
 /** Throws unless the value is an object of client options. */

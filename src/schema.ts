@@ -47,10 +47,9 @@ export function validate(
     else return isCustom ? result.value : value
   }
   const onThrow = (error: unknown) => {
-    issues.push({
-      path: at,
-      message: `the schema threw ${error instanceof Error ? error.name : typeof error}`,
-    })
+    const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
+    // Not enumerable: what it says may quote values.
+    issues.push(Object.defineProperty({ path: at, message }, 'cause', { value: error }))
   }
   try {
     const result = schema['~standard'].validate(value)

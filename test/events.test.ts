@@ -193,7 +193,7 @@ describe('the message of a failure says which call, what happened, how often, an
     [404, 'HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.'],
     [409, `HTTP 409 (1 attempt). ${seeBody}`],
     [422, `HTTP 422 (1 attempt). ${seeBody}`],
-    [429, 'HTTP 429, rate limited (1 attempt). Retry later, or lower `concurrency`.'],
+    [429, 'HTTP 429, rate limited (1 attempt). Retry later.'],
     [301, `HTTP 301, a redirect, which is not followed (1 attempt). ${applied} ${redirect}`],
     [302, `HTTP 302, a redirect, which is not followed (1 attempt). ${applied} ${redirect}`],
     [307, `HTTP 307, a redirect, which is not followed (1 attempt). ${redirect}`],

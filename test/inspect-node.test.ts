@@ -17,7 +17,7 @@ test('console.log of a client shows its baseUrl and resources, and never the API
 test('console.log of a list shows its path and params, and sends nothing', () => {
   const list = createClient().transactions.list({ page: 2, query: { currency: 'AED' } })
   expect(inspect(list)).toBe(
-    "List {\n  path: '/transactions',\n  params: { page: 2, limit: undefined, query: { currency: 'AED' } }\n}",
+    "List {\n  path: '/transactions',\n  params: { page: 2, query: { currency: 'AED' } }\n}",
   )
   expect(inspect(list, everything)).not.toContain(service.apiKey)
   expect(service.requests).toEqual([])

@@ -436,7 +436,7 @@ describe('an error', () => {
 
   test.each([
     [403, 'Check apiKey, and that it belongs to this baseUrl.'],
-    [404, 'Check the ids, and the path of baseUrl.'],
+    [404, 'Check the path of baseUrl.'],
     [422, 'If the service gave a reason, it is in error.body.'],
     [501, 'The service failed: retry later. If it gave a reason, it is in error.body.'],
   ])('of HTTP %i says what to do', async (status, advice) => {

@@ -229,6 +229,8 @@ export class CallRunner {
 
   /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
   #onApiKeyError(error: unknown): AttemptFailure {
+    // The retry it paid for is not sent.
+    this.#state.retryBudget.refund(this.#retryCost ?? 0)
     const earlier = this.#lastError
     if (!earlier?.outcomeUnknown) return new AttemptFailure(error)
     Object.defineProperty(earlier, 'cause', { value: error, configurable: true, writable: true })
@@ -241,8 +243,9 @@ export class CallRunner {
     createError: (info: CallInfo, budgetHint: string | undefined) => AnyApiError,
   ): AttemptFailure {
     const retry = isRetryable(failed, this.#history) ? this.#planRetry(failed) : undefined
-    this.#mayHaveBeenApplied ||= mayHaveBeenApplied(failed)
-    this.#lastStatus = failed.status
+    this.#mayHaveBeenApplied ||= this.#call.idempotencyKey !== undefined && mayHaveBeenApplied(failed)
+    // No response and "rate limited" tell nothing about an earlier request with the same key.
+    if (failed.status !== undefined && failed.status !== 429) this.#lastStatus = failed.status
     const isBudgetExhausted = retry === 'budget exhausted'
     const error = createError(
       this.#callInfo(),
@@ -279,10 +282,13 @@ export class CallRunner {
   #toSuccess({ status, headers, bytes }: ReceivedResponse): SuccessResponse {
     if (bytes === undefined) {
       const { maxResponseBytes } = this.#state.config
-      const hint = 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
+      const smallerPages =
+        this.#call.page === undefined ? '' : 'Request smaller pages with `limit`, or raise '
+      const hint = `${smallerPages || 'Raise '}\`maxResponseBytes\`.`
       const invalid = InvalidBody.of(`expected at most ${maxResponseBytes} bytes`, hint)
       throw new AttemptFailure(this.#toInvalidResponseError(status, headers, invalid))
     }
+    this.#lastStatus = status
     return {
       status,
       headers,
@@ -327,6 +333,7 @@ export class CallRunner {
       status,
       headers: this.#redactor.headers(headers),
       issues: this.#redactor.json(invalid.issues) as InvalidBody['issues'],
+      cause: this.#redactor.cause(invalid.cause),
       body: this.#redactor.json(invalid.body),
       hint: invalid.hint,
       isCustomSchema: invalid.isCustomSchema,

@@ -8,6 +8,8 @@ export class InvalidBody {
   readonly body: unknown
   /** What to do about it. */
   readonly hint: string
+  /** What the caller's schema threw. */
+  readonly cause: unknown
   /** The messages come from the caller's schema, and may quote values. */
   readonly isCustomSchema: boolean
 
@@ -19,6 +21,7 @@ export class InvalidBody {
     this.body = body
     this.hint = hint
     this.isCustomSchema = isCustomSchema
+    this.cause = (issues.find(issue => 'cause' in issue) as { cause?: unknown } | undefined)?.cause
   }
 
   /** For what a schema found. */

@@ -3,7 +3,7 @@ import ky, { type KyInstance } from 'ky'
 export type { KyInstance }
 
 /**
- * An attempt that failed. ky sees only this error: by `delayMs` it decides whether to retry, and what a call rejects with
+ * An attempt that failed. ky sees only this error: by `backoff` it decides whether to retry, and what a call rejects with
  * is taken from it again. ky would wrap an error that looks like one of its own, together with the request.
  */
 export class AttemptFailure extends Error {

@@ -31,7 +31,10 @@ export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'conc
    * have been applied: pass your own `idempotencyKey` if you abort writes.
    */
   signal?: AbortSignal | undefined
-  /** A schema of any library that implements Standard Schema. It validates and types what the interface does not show. */
+  /**
+   * A schema of any library that implements Standard Schema. It validates and types the response body, or in a list each item,
+   * and replaces the built-in schema.
+   */
   schema?: S | undefined
 }
 
@@ -62,7 +65,7 @@ export interface Result<T> {
   readonly attempts: number
   /** The idempotency key of the write; `undefined` for GET. */
   readonly idempotencyKey: string | undefined
-  /** The `x-request-id` or `request-id` header, for the service's support. Not specified. */
+  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
   readonly requestId: string | undefined
 }
 
@@ -74,9 +77,8 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** Names of the options of every call. */
 export const requestOptionNames: readonly string[] = [...commonOptionNames, 'signal', 'schema']
 
-/** Where options belong that a call does not take. */
+/** Where to set an option that a call does not accept. */
 export function onTheClient(name: string): string | undefined {
-  if (name === 'customerId' || name === 'virtualAccountId') return 'pass it in the first argument'
   return clientOnlyNames.includes(name)
     ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
     : undefined
@@ -88,9 +90,12 @@ const writeOptions = {
   elsewhere: onTheClient,
 }
 
-/** The options of an endpoint of its own take no query. */
-export function assertWriteOptions(options: unknown): void {
-  assertKnownNames('options', assertObject('options', options as object | undefined), writeOptions)
+/** Checks the options of a resource's method, which accept no `query`; only `client.request` does. */
+export function assertWriteOptions(options: unknown, argumentNames: readonly string[]): void {
+  assertKnownNames('options', assertObject('options', options as object | undefined), {
+    ...writeOptions,
+    elsewhere: name => (argumentNames.includes(name) ? 'pass it in the first argument' : onTheClient(name)),
+  })
 }
 
 const anyRequestOptions = {
@@ -111,11 +116,11 @@ export interface RequestSpec {
 }
 
 /** Sends a call that is not a list. Misuse rejects. */
-export async function request<S extends Schema | undefined>(
+export async function request<S extends Schema | undefined, T = unknown>(
   transport: Transport,
   spec: RequestSpec,
   given: (WriteOptions<S> & { query?: Query | undefined }) | undefined,
-): Promise<Result<SchemaOutput<S, unknown>>> {
+): Promise<Result<SchemaOutput<S, T>>> {
   const options = assertObject('options', given)
   assertKnownNames('options', options, anyRequestOptions)
   const method = toMethod(spec.method)
@@ -142,7 +147,9 @@ export async function request<S extends Schema | undefined>(
   }
   return transport.send(call, response => {
     const data = parseData(response, validator)
-    return isThenable(data) ? data.then(value => toResult<S>(value, response)) : toResult<S>(data, response)
+    return isThenable(data)
+      ? data.then(value => toResult<SchemaOutput<S, T>>(value, response))
+      : toResult<SchemaOutput<S, T>>(data, response)
   })
 }
 
@@ -161,7 +168,7 @@ function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
   }
 }
 
-/** The unspecified body of a response, validated by the caller's schema if there is one. */
+/** The body of a response, validated if there is a schema for it. */
 function parseData({ bytes, contentType }: SuccessResponse, validator: Validator | undefined): unknown {
   const body = parseUnspecifiedBody(bytes, contentType)
   if (validator === undefined) return body
@@ -174,8 +181,8 @@ function parseData({ bytes, contentType }: SuccessResponse, validator: Validator
   return isThenable(data) ? data.then(check) : check(data)
 }
 
-function toResult<S>(data: unknown, response: SuccessResponse): Result<SchemaOutput<S, unknown>> {
+function toResult<T>(data: unknown, response: SuccessResponse): Result<T> {
   const { status, headers, requestId, info } = response
   const { attempts, idempotencyKey } = info
-  return { data: data as SchemaOutput<S, unknown>, status, headers, attempts, idempotencyKey, requestId }
+  return { data: data as T, status, headers, attempts, idempotencyKey, requestId }
 }

@@ -7,7 +7,7 @@ export function printable(name: string, properties: object): object {
   return Object.assign(new (Named as new () => object)(), properties)
 }
 
-/** Defines a property that is not enumerable. It can be replaced, or a proxy could not wrap its value. */
+/** Defines a property that is not enumerable. Writable and configurable: a proxy must return read-only ones unchanged. */
 export function defineHidden(object: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(object, name, { value, configurable: true, writable: true })
 }

@@ -23,7 +23,9 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (typeof path !== 'string') throw refuse(`a path that starts with one "/", got ${describe(path)}`)
   if (!/^\/(?!\/)/.test(path))
     throw refuse(`a path that starts with one "/", got ${JSON.stringify(path.slice(0, 60))}`)
-  if (/[?#]/.test(path)) throw refuse('a path without query and fragment (pass `query` instead)')
+  if (/[?#]/.test(path)) {
+    throw refuse(`a path without query and fragment${name === 'path' ? ' (pass `query` instead)' : ''}`)
+  }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the URL parser drops or replaces them
   if (/[\\\x00-\x20\x7f]/.test(path)) {
     throw refuse('a path without backslashes, white space and control characters')

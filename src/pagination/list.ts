@@ -38,7 +38,7 @@ export interface ListParams {
 /** Options of a list. */
 export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<S> {
   /**
-   * Number of pages that are fetched in parallel at most while the list is iterated. 1 fetches one page at a time.
+   * Maximum number of pages that are fetched in parallel while the list is iterated. 1 fetches one page at a time.
    * @defaultValue that of the client, 4
    */
   concurrency?: number | undefined
@@ -49,7 +49,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   maxItems?: number | undefined
   /**
    * What identifies an item, so that it is yielded once even when the list shifts. `undefined` identifies nothing.
-   * @defaultValue the `id` for `transactions.list`; nothing for `client.list`
+   * @defaultValue what the resource says, such as the `id` of a transaction; nothing for `client.list`
    */
   dedupeBy?: ((item: T) => unknown) | undefined
   /**
@@ -60,7 +60,8 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
    * Proves that no item was missed, and repairs it where one was: pages overlap, and each must contain an item that was
-   * already read. Costs about 15 % more requests at limit 100. Needs `dedupeBy` or `transactions.list`.
+   * already read. Costs about 15 % more requests at limit 100. Needs identified items: see
+   * `dedupeBy`.
    * @defaultValue false
    */
   verified?: boolean | undefined

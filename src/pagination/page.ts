@@ -1,12 +1,11 @@
-import * as z from 'zod/mini'
 import { type Issue, maxIssues, PaginationError } from '../errors.js'
 import type { SuccessResponse } from '../http/call.js'
 import { withCallerStack } from '../http/caller-stack.js'
 import { InvalidBody } from '../http/invalid-body.js'
 import { parseListBody } from '../http/response-body.js'
 import type { Transport } from '../http/transport.js'
-import { typeName } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
+import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
 import { builtIn, isThenable, type Validator, validate } from '../schema.js'
 
@@ -32,7 +31,7 @@ export interface Page<T> extends AsyncIterable<T> {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** The `x-request-id` or `request-id` header, for the service's support. Not specified. */
+  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
   readonly requestId: string | undefined
   /**
    * Fetches the page after this one, with the same options and signal; `undefined` after the last.
@@ -116,25 +115,13 @@ interface Envelope {
 
 const notAList =
   'Is this a list? Its response must be { data, page, totalItems, limit }, which `schema` does not replace; for other endpoints use client.request.'
-function integer(minimum: number) {
-  return z.custom<number>(value => Number.isSafeInteger(value) && (value as number) >= minimum, {
-    error: ({ input }) =>
-      `expected a whole number of at least ${minimum}, got ${typeof input === 'number' ? 'another number' : typeName(input)}`,
-  })
-}
-
 const envelope: Validator = /* @__PURE__ */ builtIn(
-  /* @__PURE__ */ z.looseObject(
-    {
-      data: /* @__PURE__ */ z.custom<unknown[]>(Array.isArray, {
-        error: ({ input }) => `expected an array, got ${typeName(input)}`,
-      }),
-      page: /* @__PURE__ */ integer(1),
-      totalItems: /* @__PURE__ */ integer(0),
-      limit: /* @__PURE__ */ integer(1),
-    },
-    { error: ({ input }) => `expected an object, got ${typeName(input)}` },
-  ),
+  /* @__PURE__ */ object({
+    data: /* @__PURE__ */ array(),
+    page: /* @__PURE__ */ integer(1),
+    totalItems: /* @__PURE__ */ integer(0),
+    limit: /* @__PURE__ */ integer(1),
+  }),
 )
 
 /** Loads the pages of one list: request, envelope, items, and what a page says about itself. */

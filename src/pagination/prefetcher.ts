@@ -34,8 +34,8 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   #capacity = 1
   #nextPage: number
   #lastPage: number
-  /** Requests the page that the reader waits for, as soon as the window allows. */
-  #requestWanted: (() => void) | undefined
+  /** The page that the reader waits for, requested as soon as the window allows. */
+  #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
   /** Counts requests and arrivals, so that before and after can be told. */
   #sequence = 0
   #throttledAt = -1
@@ -95,8 +95,11 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   /** Fetches a page even if it has arrived. */
   refetch(page: number): Promise<FetchedPage<P>> {
     if (this.#inFlight < this.#window) return this.#request(page)
-    return new Promise(resolve => {
-      this.#requestWanted = () => resolve(this.#request(page))
+    return new Promise((resolve, reject) => {
+      this.#wanted = {
+        request: () => resolve(this.#request(page)),
+        cancel: () => reject(new Error('cancelled')),
+      }
     })
   }
 
@@ -116,13 +119,15 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   /** Cancels all requests in flight. */
   cancel(): void {
     this.#isClosed = true
+    this.#wanted?.cancel()
+    this.#wanted = undefined
     for (const { controller } of this.#pages.values()) controller.abort()
   }
 
   #fill(): void {
-    if (this.#requestWanted && this.#inFlight < this.#window) {
-      this.#requestWanted()
-      this.#requestWanted = undefined
+    if (this.#wanted && this.#inFlight < this.#window) {
+      this.#wanted.request()
+      this.#wanted = undefined
     }
     while (
       !this.#isClosed &&

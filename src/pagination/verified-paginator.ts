@@ -1,4 +1,5 @@
 import { isApiError, moveToPage, PaginationError } from '../errors.js'
+import { typeName } from '../internal/describe.js'
 import { ItemMemory } from './item-memory.js'
 import type { LoadedPage, PageRequest } from './page.js'
 import type { Batch, Walk } from './paginator.js'
@@ -100,7 +101,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#limit = limit
     this.#end = (page - 1) * limit
     this.#assertLimitSuffices(loaded, Math.min(totalItems, this.#end + this.#remaining))
-    return this.#accept(loaded, data, loaded.keys() ?? [])
+    return this.#accept(loaded, data, keysOf(loaded))
   }
 
   #readNext(loaded: LoadedPage<T>): Batch<T> | undefined {
@@ -114,10 +115,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     if (this.#isCheckingEnd) return this.#checkEnd(loaded)
-    const keys = loaded.keys() ?? []
+    const keys = keysOf(loaded)
     const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
-    // The beginning of the list needs no item before it, unless items are forgotten that may be on it again.
-    const isBeginning = page === 1 && !this.#memory.hasForgotten
+    // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
+    const isBeginning = page === 1 && this.#options.firstPage === 1 && !this.#memory.hasForgotten
     if (known === -1 && !isBeginning) return this.#goBack(loaded)
     const anchor = Math.max(0, known)
     return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
@@ -274,6 +275,18 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const last = this.#end - 1 - (this.#total - smallest)
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
+}
+
+/** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
+function keysOf<T>(loaded: LoadedPage<T>): readonly unknown[] {
+  const keys = loaded.keys() ?? []
+  for (const key of keys) {
+    if (key !== undefined && key !== null && typeof key !== 'object') continue
+    throw new TypeError(
+      `verified: expected every item to be identified by a string or a number, got ${typeName(key)} (see \`dedupeBy\`)`,
+    )
+  }
+  return keys
 }
 
 /** The window that contains the item before `end` and reaches farthest; undefined where none reaches beyond it. */

@@ -1,7 +1,5 @@
-import * as z from 'zod/mini'
 import type { Transport } from '../http/transport.js'
-import { typeName } from '../internal/describe.js'
-import { isExact } from '../internal/lossless-json.js'
+import { number, object, string } from '../internal/zod.js'
 import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
 import type { ListEndpoint } from '../pagination/page.js'
 import { builtIn, type Schema, type SchemaOutput } from '../schema.js'
@@ -9,7 +7,8 @@ import { builtIn, type Schema, type SchemaOutput } from '../schema.js'
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
  *
- * A number that a double cannot hold exactly arrives as the string of its digits.
+ * Among those, a number that a double cannot hold exactly arrives as the string of its digits. For an `amount` like that, pass
+ * a `schema` that accepts the string.
  * @see docs/interface.md#transaction
  */
 export interface Transaction {
@@ -23,35 +22,12 @@ export interface Transaction {
   description: string
 }
 
-function string() {
-  return z.string({ error: ({ input }) => `expected a string, got ${typeName(input)}` })
-}
-
-function number() {
-  return z.number({
-    error: ({ input }) => `expected a number, got ${isDigits(input) ? tooManyDigits : typeName(input)}`,
-  })
-}
-
-const tooManyDigits = 'one with more digits than a double holds (kept as a string)'
-
-function isDigits(input: unknown): boolean {
-  return (
-    typeof input === 'string' &&
-    /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(input) &&
-    !isExact(input, Number(input))
-  )
-}
-
-const transaction = /* @__PURE__ */ z.looseObject(
-  {
-    id: /* @__PURE__ */ string(),
-    amount: /* @__PURE__ */ number(),
-    currency: /* @__PURE__ */ string(),
-    description: /* @__PURE__ */ string(),
-  },
-  { error: ({ input }) => `expected an object, got ${typeName(input)}` },
-)
+const transaction = /* @__PURE__ */ object({
+  id: /* @__PURE__ */ string(),
+  amount: /* @__PURE__ */ number(),
+  currency: /* @__PURE__ */ string(),
+  description: /* @__PURE__ */ string(),
+})
 
 /** Transactions: see {@link Client.transactions}. */
 export interface Transactions {

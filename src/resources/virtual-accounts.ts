@@ -53,7 +53,7 @@ export function createVirtualAccounts(transport: Transport): VirtualAccounts {
     return <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) =>
       withCallerStack(async () => {
         assertAccount(name, account)
-        assertWriteOptions(options)
+        assertWriteOptions(options, ['customerId', 'virtualAccountId'])
         return await request(transport, { method: 'POST', ...pathTo(name, account) }, options)
       })
   }

@@ -185,9 +185,14 @@ describe('a 409', () => {
     expect(outcomeOf(error)).toEqual({ kind: 'http', status: code, attempts: 2, outcomeUnknown: false })
   })
 
-  test('leaves the outcome known once a later connection is refused', async () => {
+  test('leaves the outcome unknown if the next connection is refused, as that tells nothing', async () => {
     const { call } = writeWithKey([status(409), 'refused'], { maxRetries: 1 })
-    expect(await apiErrorOf('connection', call)).toMatchObject({ attempts: 2, outcomeUnknown: false })
+    expect(await apiErrorOf('connection', call)).toMatchObject({ attempts: 2, outcomeUnknown: true })
+  })
+
+  test('leaves the outcome unknown if the next response is a 429, as that tells nothing', async () => {
+    const { call } = writeWithKey([status(409), status(429)], { maxRetries: 1 })
+    expect(await apiErrorOf('http', call)).toMatchObject({ status: 429, attempts: 2, outcomeUnknown: true })
   })
 
   test('with a fresh key is not retried, and nothing is in progress', async () => {
