@@ -1,14 +1,14 @@
 import { type AnyApiError, type ClientEvent, isApiError } from 'virtual-accounts'
 import { Store } from './store.ts'
 
-/** One call of the client, as its events tell it. */
+/** One call of the client, as its events describe it. */
 export interface Call {
   readonly id: string
   readonly method: string
   readonly path: string
   readonly page: number | undefined
   readonly idempotencyKey: string | undefined
-  readonly state: 'waiting' | 'done' | 'retrying' | 'failed'
+  readonly state: 'waiting' | 'done' | 'retrying' | 'cancelled' | 'failed'
   readonly detail: string
 }
 
@@ -20,9 +20,9 @@ export interface Activity {
   readonly calls: readonly Call[]
 }
 
-const shown = 7
+export const shownCalls = 7
 
-/** What the client does, for people who want to watch: fed by `onEvent`. */
+/** What the client sends and receives, for people who want to watch. Its `add` is the client's `onEvent`. */
 export class ActivityLog {
   readonly store = new Store<Activity>({ requests: 0, retries: 0, inFlight: 0, calls: [] })
   readonly #inFlight = new Set<string>()
@@ -45,11 +45,11 @@ export class ActivityLog {
     const call: Call = { id, method, path, page, idempotencyKey, ...stateOf(event) }
     this.#calls = before
       ? this.#calls.map(other => (other.id === id ? call : other))
-      : [call, ...this.#calls].slice(0, shown)
+      : [call, ...this.#calls].slice(0, shownCalls)
     this.#publishSoon()
   }
 
-  /** A walk brings hundreds of events a second; nobody reads that fast. */
+  /** Loading everything emits hundreds of events a second; nobody reads that fast. */
   #publishSoon() {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -72,22 +72,28 @@ function stateOf(event: Exclude<ClientEvent, { type: 'drift' }>): Pick<Call, 'st
     case 'response':
       return { state: 'done', detail: `${event.status} in ${Math.round(event.durationMs)} ms` }
     case 'retry':
-      return { state: 'retrying', detail: `${reason(event.error)}, again in ${seconds(event.delayMs)}` }
+      return { state: 'retrying', detail: `${reason(event.error)}, retry in ${seconds(event.delayMs)}` }
     case 'failure':
-      return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'ended' }
+      if (isAbort(event.error)) return { state: 'cancelled', detail: 'cancelled' }
+      return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'failed' }
   }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
 }
 
 function reason(error: AnyApiError): string {
   switch (error.kind) {
     case 'http':
-      return `answered ${error.status}`
+      return `HTTP ${error.status}`
     case 'timeout':
-      return 'no answer in time'
+      return 'no response in time'
     case 'connection':
-      return 'no connection'
+      // The request may have been received: whether it was, a browser does not say.
+      return 'no complete response'
     case 'response':
-      return 'the answer does not fit'
+      return 'invalid response'
     case 'pagination':
       return 'the pages contradict each other'
   }

@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ActivityLog } from './activity.ts'
+import { type ActivityLog, type Call, shownCalls } from './activity.ts'
 import type { FaultName } from './backend.ts'
 import { grouped } from './format.ts'
 import { type Store, useStore } from './store.ts'
 
 const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
-  offline: ['No network', 'Nothing reaches the service.'],
-  key: ['Wrong key', 'The page sends another key: 401.'],
-  busy: ['Too many requests', '429, and a wait of 65 s: longer than the client waits by itself.'],
-  broken: ['A broken page', 'Lists answer what does not fit the interface.'],
-  lost: ['Lost answers', 'Changes of accounts are applied, but their answers break off.'],
+  offline: ['No network', 'No request reaches the service.'],
+  key: ['Wrong API key', 'The service responds with 401.'],
+  busy: ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
+  broken: ['Invalid page', 'Lists do not match the interface.'],
+  lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
 }
 
 export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
@@ -20,12 +20,12 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     const next = new Set(on)
     if (!next.delete(name)) next.add(name)
     faults.set(next)
-    // To be felt at once. What goes wrong then stays until somebody tries again, as in life.
+    // To be seen immediately. What failed then stays failed until somebody tries again, as in life.
     if (next.has(name)) void queryClient.invalidateQueries()
   }
   return (
     <section aria-labelledby="faults">
-      <h2 id="faults">Make it fail</h2>
+      <h2 id="faults">Simulate failures</h2>
       <ul className="faults">
         {(Object.keys(faultTexts) as FaultName[]).map(name => {
           const [label, hint] = faultTexts[name]
@@ -38,6 +38,7 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
                 aria-describedby={`fault-${name}`}
                 onClick={() => toggle(name)}
               >
+                <span className="track" aria-hidden="true" />
                 {label}
               </button>
               <p id={`fault-${name}`} className="muted">
@@ -56,26 +57,49 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
   const { requests, retries, inFlight, calls } = useStore(activity.store)
   return (
     <section aria-labelledby="activity">
-      <h2 id="activity">What the client does</h2>
+      <h2 id="activity">Client activity</h2>
       <dl className="counters">
         <Counter name="Requests" value={requests} />
         <Counter name="Retries" value={retries} />
         <Counter name="In flight" value={inFlight} />
       </dl>
       <ol className="calls">
-        {calls.map(({ id, method, path, page, idempotencyKey, state, detail }) => (
-          <li key={id} className={state}>
-            <span className="mono">
-              {method} {page === undefined ? path.replace(/^.*\//, '…/') : `${path} · ${grouped(page)}`}
-            </span>
-            <span className="muted">{detail}</span>
-            {idempotencyKey && <span className="mono key">key {idempotencyKey}</span>}
-          </li>
-        ))}
+        {Array.from({ length: shownCalls }, (_, index) => {
+          const call = calls[index]
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
+            <li key={index} className={call?.state} aria-hidden={call === undefined}>
+              {call && <CallLine call={call} />}
+            </li>
+          )
+        })}
       </ol>
     </section>
   )
 }
+
+function CallLine({ call }: { call: Call }) {
+  const { method, path, page, detail, idempotencyKey } = call
+  const [, customer, account, operation] = accountPath.exec(path) ?? []
+  return (
+    <>
+      <span className="mono">
+        {method} {operation ?? path}
+        {page !== undefined && `, page ${grouped(page)}`}
+      </span>
+      {account && customer && (
+        <>
+          <span className="mono account">account {decodeURIComponent(account)}</span>
+          <span className="mono account">customer {decodeURIComponent(customer)}</span>
+        </>
+      )}
+      <span className="detail">{detail}</span>
+      {idempotencyKey && <span className="mono key">key {idempotencyKey}</span>}
+    </>
+  )
+}
+
+const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/(\w+)$/
 
 function Counter({ name, value }: { name: string; value: number }) {
   return (
