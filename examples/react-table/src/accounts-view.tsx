@@ -1,184 +1,295 @@
 import { type FormEvent, useRef, useState } from 'react'
-import { isApiError } from 'virtual-accounts'
-import { type Accounts, type Intent, type Operation, sameAccount } from './accounts.ts'
+import type { VirtualAccountRef } from 'virtual-accounts'
+import {
+  type Accounts,
+  type Change,
+  isSameAccount,
+  type Latest,
+  type Operation,
+  type Write,
+} from './accounts.ts'
+import { Confirm } from './confirm.tsx'
 import { explain } from './explain.ts'
 import { useKeepFocus } from './focus.ts'
-import { clockTime } from './format.ts'
-import { Problem } from './problem.tsx'
+import { dateTime } from './format.ts'
+import { Details, Problem } from './problem.tsx'
 import { useStore } from './store.ts'
 
 export function AccountsView({ accounts }: { accounts: Accounts }) {
-  const { intents, sending, changes, failure } = useStore(accounts.store)
-  const unknown = intents.filter(({ idempotencyKey }) => !sending.has(idempotencyKey))
-  const refused = failure && !intents.includes(failure.intent) ? failure : undefined
+  const { pending, inFlight, changes, latest } = useStore(accounts.store)
+  const others = pending.filter(
+    ({ idempotencyKey }) => !inFlight.has(idempotencyKey) && idempotencyKey !== latest?.write.idempotencyKey,
+  )
   return (
     <>
       <div className="heading">
         <h1>Accounts</h1>
-        <p className="muted">Deactivate an account, or reactivate it.</p>
+        <p className="muted">Deactivate an account, or reactivate it</p>
       </div>
       <AccountForm accounts={accounts} />
-      {refused && (
-        <Problem
-          error={refused.error}
-          at={refused.at}
-          action={`${capital(refused.intent.operation)} again`}
-          onAction={() => void accounts.send(refused.intent.operation, refused.intent)}
-        />
-      )}
-      {unknown.map(intent => (
-        <UnknownOutcome
-          key={intent.idempotencyKey}
-          accounts={accounts}
-          intent={intent}
-          error={failure?.intent.idempotencyKey === intent.idempotencyKey ? failure.error : undefined}
-        />
+      {latest && <LatestOutcome accounts={accounts} latest={latest} />}
+      {others.map(write => (
+        <UnknownOutcome key={write.idempotencyKey} accounts={accounts} write={write} />
       ))}
-      <section className="card" aria-labelledby="changes">
-        <div className="padded">
-          <h2 id="changes">Last change made in this browser</h2>
-          <p className="muted">
-            Not the status: the service does not show one. Whoever else changes an account is not seen here.
-          </p>
-        </div>
-        {changes.length === 0 ? (
-          <p className="empty">Nothing has been changed yet.</p>
-        ) : (
-          <table className="figures spaced">
-            <caption className="hidden">Last change made in this browser</caption>
-            <thead>
-              <tr>
-                <th scope="col">Customer</th>
-                <th scope="col">Account</th>
-                <th scope="col">Change</th>
-                <th scope="col">At</th>
-              </tr>
-            </thead>
-            <tbody>
-              {changes.map(({ customerId, virtualAccountId, operation, at }) => (
-                <tr key={JSON.stringify([customerId, virtualAccountId])}>
-                  <td>{customerId}</td>
-                  <td>{virtualAccountId}</td>
-                  <td>
-                    <span className={`badge ${operation}`}>{operation}d</span>
-                  </td>
-                  <td>
-                    <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </section>
+      <Changes changes={changes} />
     </>
   )
 }
 
 function AccountForm({ accounts }: { accounts: Accounts }) {
-  const { intents, sending, changes } = useStore(accounts.store)
+  const { pending, inFlight } = useStore(accounts.store)
+  const form = useRef<HTMLFormElement>(null)
   const [customerId, setCustomerId] = useState('')
   const [virtualAccountId, setVirtualAccountId] = useState('')
+  const [asked, setAsked] = useState<VirtualAccountRef>()
   const account = { customerId: customerId.trim(), virtualAccountId: virtualAccountId.trim() }
-  const open = intents.find(intent => sameAccount(intent, account))
-  const busy = open !== undefined && sending.has(open.idempotencyKey)
-  const change = changes.find(other => sameAccount(other, account))
+  const open = pending.find(write => isSameAccount(write, account))
 
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const { submitter } = event.nativeEvent as SubmitEvent
-    const operation = (submitter as HTMLButtonElement | null)?.value as Operation | undefined
-    if (operation && !open) void accounts.send(operation, account)
+  function start(operation: Operation) {
+    if (open || !form.current?.reportValidity()) return
+    if (operation === 'deactivate') setAsked(account)
+    else void accounts.send(operation, account)
   }
+  // No button of the form submits it: Enter in a field changes no account.
+  const ignoreSubmit = (event: FormEvent) => event.preventDefault()
   return (
-    <form className="card padded" onSubmit={submit}>
+    <form className="card padded" ref={form} onSubmit={ignoreSubmit}>
       <div className="fields">
-        <label className="field">
-          <span>Customer id</span>
-          <input
-            required
-            value={customerId}
-            autoComplete="off"
-            onChange={e => setCustomerId(e.target.value)}
-          />
-        </label>
-        <label className="field">
-          <span>Virtual account id</span>
-          <input
-            required
-            value={virtualAccountId}
-            autoComplete="off"
-            onChange={e => setVirtualAccountId(e.target.value)}
-          />
-        </label>
+        <IdField label="Customer id" value={customerId} onChange={setCustomerId} />
+        <IdField label="Virtual account id" value={virtualAccountId} onChange={setVirtualAccountId} />
       </div>
       <div className="actions">
-        <button type="submit" className="primary" value="deactivate" aria-disabled={open !== undefined}>
-          Deactivate
+        <button
+          type="button"
+          className="danger"
+          aria-disabled={open !== undefined}
+          onClick={() => start('deactivate')}
+        >
+          Deactivate…
         </button>
-        <button type="submit" value="reactivate" aria-disabled={open !== undefined}>
+        <button type="button" aria-disabled={open !== undefined} onClick={() => start('reactivate')}>
           Reactivate
         </button>
         <p role="status" className="muted">
-          {busy && 'Sending…'}
-          {open && !busy && 'The outcome of the last change is unknown: settle it first.'}
-          {!open && change && `${capital(change.operation)}d at ${clockTime(change.at)}.`}
+          {open &&
+            (inFlight.has(open.idempotencyKey)
+              ? 'A change of this account is being sent.'
+              : 'The outcome of its last change is unknown. Settle that first, below.')}
         </p>
       </div>
+      {asked && (
+        <Confirm
+          title={
+            <>
+              Deactivate account <span className="wrap">{asked.virtualAccountId}</span>?
+            </>
+          }
+          action="Deactivate"
+          onConfirm={() => void accounts.send('deactivate', asked)}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>
+            It belongs to customer <strong className="wrap">{asked.customerId}</strong>. You can reactivate it
+            on this page.
+          </p>
+        </Confirm>
+      )}
     </form>
   )
 }
 
-interface UnknownOutcomeProps {
-  readonly accounts: Accounts
-  readonly intent: Intent
-  readonly error: unknown
+interface IdFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
 }
 
-function UnknownOutcome({ accounts, intent, error }: UnknownOutcomeProps) {
-  const { operation, customerId, virtualAccountId, idempotencyKey, begun } = intent
+function IdField({ label, value, onChange }: IdFieldProps) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <input
+        required
+        // White space alone is not an id.
+        pattern=".*\S.*"
+        title="An id, not only spaces"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        value={value}
+        onChange={event => onChange(event.target.value)}
+      />
+    </label>
+  )
+}
+
+/** What became of the last change. It stays, and is always as tall, so that nothing moves when the response arrives. */
+function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Latest }) {
+  const { write, at, state } = latest
+  const { operation, virtualAccountId, customerId, idempotencyKey } = write
+  const account = (
+    <>
+      account <Id>{virtualAccountId}</Id> of customer <Id>{customerId}</Id>
+    </>
+  )
+  switch (state) {
+    case 'sending':
+      return (
+        <section className="card padded outcome" aria-label="Latest change" role="status">
+          <h2>Sending…</h2>
+          <p>
+            The request to {operation} {account} was sent at {dateTime(at)}.
+          </p>
+          <Details>Idempotency-Key: {idempotencyKey}</Details>
+        </section>
+      )
+    case 'done':
+      return (
+        <section className="card padded outcome done" aria-label="Latest change" role="status">
+          <h2>Account {operation}d</h2>
+          <p>
+            The service confirmed the request to {operation} {account} at {dateTime(at)}.
+          </p>
+          <Details>Idempotency-Key: {idempotencyKey}</Details>
+        </section>
+      )
+    case 'unknown':
+      return <UnknownOutcome accounts={accounts} write={write} error={latest.error} />
+    case 'not-sent':
+      return (
+        <section className="problem outcome" aria-label="Not sent">
+          <div role="alert">
+            <h2>Nothing was sent: the browser’s storage is full or blocked</h2>
+            <p>
+              The request to {operation} {account} was not sent, because its idempotency key could not be
+              saved. Free some space, or allow this site to store data, then try again.
+            </p>
+          </div>
+          <div className="actions">
+            <button type="button" className="primary" onClick={() => void accounts.send(operation, write)}>
+              Try again
+            </button>
+          </div>
+          <Details>{explain(latest.error).details}</Details>
+        </section>
+      )
+    case 'rejected':
+      return (
+        <div className="outcome">
+          <Problem
+            title={`The account was not ${operation}d`}
+            error={latest.error}
+            at={at}
+            action={`Try again to ${operation} it`}
+            onAction={() => void accounts.send(operation, write)}
+          >
+            <p>The request was about {account}.</p>
+          </Problem>
+        </div>
+      )
+  }
+}
+
+interface UnknownOutcomeProps {
+  readonly accounts: Accounts
+  readonly write: Write
+  /** Of the last attempt, if it was made in this tab. */
+  readonly error?: unknown
+}
+
+function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
+  const { operation, customerId, virtualAccountId, idempotencyKey, sentAt } = write
   const box = useRef<HTMLElement>(null)
   useKeepFocus(box)
-  const title = `Was account ${virtualAccountId} ${operation}d?`
+  const last = error === undefined ? undefined : explain(error)
   return (
-    <section className="problem" ref={box} aria-label={title}>
+    <section
+      className="problem outcome"
+      ref={box}
+      aria-label={`Was account ${virtualAccountId} ${operation}d?`}
+    >
       <div role="alert">
-        <h2>{title}</h2>
+        <h2>
+          Was account <span className="wrap">{virtualAccountId}</span> {operation}d?
+        </h2>
         <p>
-          The request to {operation} it for customer {customerId} left at {clockTime(begun)}, and no answer
-          came back. It may have been applied.
+          The request to {operation} it, for customer <Id>{customerId}</Id>, was sent at {dateTime(sentAt)},
+          and no complete response arrived. It may have been applied.
         </p>
-        {error !== undefined && <LastTry error={error} />}
         <p>
-          Try again with the same key: it tells the service that this is the same request, not another one.
+          Retry with the same key: it tells the service that this is the same request.
+          {last && ` The last attempt failed: ${lowerFirst(last.title)}.`}
         </p>
       </div>
       <div className="actions">
-        <button type="button" className="primary" onClick={() => void accounts.repeat(intent)}>
-          Try again with the same key
+        <button type="button" className="primary" onClick={() => void accounts.repeat(write)}>
+          Retry with the same key
         </button>
-        <button type="button" onClick={() => accounts.forget(intent)}>
-          I have looked: forget it
+        <button type="button" onClick={() => accounts.forget(write)}>
+          I checked it: forget the request
         </button>
       </div>
-      <details>
-        <summary>Details</summary>
-        <p className="mono">Idempotency-Key: {idempotencyKey}</p>
-        {isApiError(error) && <p className="mono">{error.message}</p>}
-      </details>
+      <Details>
+        Idempotency-Key: {idempotencyKey}
+        {last && (
+          <>
+            <br />
+            {last.details}
+          </>
+        )}
+      </Details>
     </section>
   )
 }
 
-function LastTry({ error }: { error: unknown }) {
-  const { title, advice } = explain(error)
+function Changes({ changes }: { changes: readonly Change[] }) {
   return (
-    <p>
-      The last try: {title.toLowerCase()}. {advice}
-    </p>
+    <section className="card" aria-labelledby="changes">
+      <div className="padded">
+        <h2 id="changes">Last changes made in this browser</h2>
+        <p className="muted">Not the status of the accounts: the service does not show one.</p>
+      </div>
+      {changes.length === 0 ? (
+        <p className="empty">No account has been changed yet.</p>
+      ) : (
+        <table className="figures changes">
+          <caption className="hidden">Last changes made in this browser</caption>
+          <thead>
+            <tr>
+              <th scope="col">Account</th>
+              <th scope="col">Customer</th>
+              <th scope="col">Change</th>
+              <th scope="col">Time</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map(({ customerId, virtualAccountId, operation, at }) => (
+              <tr key={JSON.stringify([customerId, virtualAccountId])}>
+                <td className="account">
+                  <Id>{virtualAccountId}</Id>
+                </td>
+                <td className="customer">
+                  <Id>{customerId}</Id>
+                </td>
+                <td className="change">
+                  <span className={`badge ${operation}`}>{operation}d</span>
+                </td>
+                <td className="time">
+                  <time dateTime={new Date(at).toISOString()}>{dateTime(at)}</time>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
   )
 }
 
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1)
+function Id({ children }: { children: string }) {
+  return <span className="mono">{children}</span>
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
 }

@@ -1,121 +1,200 @@
 import { type Client, isApiError, type VirtualAccountRef } from 'virtual-accounts'
 import { Store } from './store.ts'
+import { StoredEntries } from './stored.ts'
 
 export type Operation = 'deactivate' | 'reactivate'
 
-/** A write that was begun, and what repeats it. */
-export interface Intent extends VirtualAccountRef {
+/** A request to change an account, with the key that makes it safe to repeat. */
+export interface Write extends VirtualAccountRef {
   readonly operation: Operation
   readonly idempotencyKey: string
-  readonly begun: number
+  readonly sentAt: number
 }
 
-/** What this browser last did to an account. The service shows no status, so it is all that is known. */
-export interface LastChange extends VirtualAccountRef {
+/** The last change of an account made in this browser. The service shows no status. */
+export interface Change extends VirtualAccountRef {
   readonly operation: Operation
   readonly at: number
 }
 
+/** What became of the last write of this tab. */
+export type Latest = { readonly write: Write; readonly at: number } & (
+  | { readonly state: 'sending' | 'done' }
+  /** `not-sent`: its key could not be saved. `unknown`: it may have been applied. */
+  | { readonly state: 'not-sent' | 'rejected' | 'unknown'; readonly error: unknown }
+)
+
 export interface AccountsState {
-  /** Under way, or of unknown outcome. */
-  readonly intents: readonly Intent[]
-  /** The keys of those under way. */
-  readonly sending: ReadonlySet<string>
-  readonly changes: readonly LastChange[]
-  readonly failure: { readonly intent: Intent; readonly error: unknown; readonly at: number } | undefined
+  /** Writes whose outcome is not known: still in flight, here or in another tab, or the response was lost. */
+  readonly pending: readonly Write[]
+  /** The keys of those in flight. */
+  readonly inFlight: ReadonlySet<string>
+  /** The newest first. */
+  readonly changes: readonly Change[]
+  readonly latest: Latest | undefined
 }
 
-const intentsName = 'react-table.intents'
-const changesName = 'react-table.changes'
+const shownChanges = 20
 
 /**
- * Deactivates and reactivates, and forgets no idempotency key before the outcome is known.
+ * Deactivates and reactivates accounts, and keeps each idempotency key until the outcome is known.
  *
- * A key is written down before its request leaves. So a page that was closed or reloaded meanwhile finds it again, and
- * repeats the same write instead of making a second. In another tab a write that is still under way looks unknown, too:
- * to repeat it does no harm, which is what the key is for.
+ * A key is saved before its request is sent. If the page is closed or reloaded before the response arrives, the key is
+ * still there, and the same write can be repeated instead of making a second one. While a request is in flight its tab
+ * holds a lock, which the browser releases when the tab is closed: so other tabs can tell a request in flight from a
+ * lost response.
  */
 export class Accounts {
   readonly store: Store<AccountsState>
   readonly #client: Client
+  readonly #pending = new StoredEntries<Write>('react-table.write.')
+  readonly #changes = new StoredEntries<Change>('react-table.change.')
+  /** Keys whose lock this tab has waited for, or need not. */
+  readonly #seen = new Set<string>()
 
-  constructor(client: Client) {
+  private constructor(client: Client, isInFlight: (key: string) => boolean) {
     this.#client = client
     this.store = new Store<AccountsState>({
-      intents: stored<Intent>(intentsName),
-      sending: new Set(),
-      changes: stored<LastChange>(changesName),
-      failure: undefined,
+      pending: [],
+      inFlight: new Set(),
+      changes: [],
+      latest: undefined,
+    })
+    for (const { idempotencyKey: key } of this.#pending.all()) if (!isInFlight(key)) this.#seen.add(key)
+    this.#readStorage()
+    this.#pending.onChangeElsewhere(this.#readStorage)
+    this.#changes.onChangeElsewhere(this.#readStorage)
+  }
+
+  /** First looks which requests other tabs have in flight, so that what is unknown is shown from the first paint on. */
+  static async open(client: Client): Promise<Accounts> {
+    const { held = [] } = await navigator.locks.query()
+    return new Accounts(client, key => held.some(({ name }) => name === lockName(key)))
+  }
+
+  send(operation: Operation, { customerId, virtualAccountId }: VirtualAccountRef) {
+    const idempotencyKey = crypto.randomUUID()
+    const write = { customerId, virtualAccountId, operation, idempotencyKey, sentAt: Date.now() }
+    return this.#inFlight(write, async () => {
+      try {
+        this.#pending.save(idempotencyKey, write)
+      } catch (error) {
+        // Without its key, a write whose response is lost could not be repeated safely.
+        this.#set({ latest: { write, at: Date.now(), state: 'not-sent', error } })
+        return
+      }
+      this.#readStorage()
+      await this.#attempt(write, { isFirst: true })
     })
   }
 
-  send(operation: Operation, account: VirtualAccountRef) {
-    const intent = { ...account, operation, idempotencyKey: crypto.randomUUID(), begun: Date.now() }
-    this.#set({ intents: [...this.store.get().intents, intent] })
-    return this.#attempt(intent, true)
-  }
-
-  repeat(intent: Intent) {
-    return this.#attempt(intent, false)
-  }
-
-  forget(intent: Intent) {
-    const { intents, failure } = this.store.get()
-    this.#set({
-      intents: intents.filter(other => other.idempotencyKey !== intent.idempotencyKey),
-      failure: failure?.intent.idempotencyKey === intent.idempotencyKey ? undefined : failure,
+  /** Repeats a write whose outcome is unknown, with its key. */
+  repeat(write: Write) {
+    return this.#inFlight(write, async () => {
+      // Another tab may have done so meanwhile.
+      if (this.#pending.has(write.idempotencyKey)) await this.#attempt(write, { isFirst: false })
     })
   }
 
-  async #attempt(intent: Intent, first: boolean) {
-    const { operation, customerId, virtualAccountId, idempotencyKey } = intent
+  forget(write: Write) {
+    this.#pending.remove(write.idempotencyKey)
+    this.#readStorage()
+  }
+
+  /** The lock comes first: a tab that finds the key in storage concludes from a free lock that the response was lost. */
+  async #inFlight(write: Write, action: () => Promise<void>) {
+    this.#setInFlight(write.idempotencyKey, true)
+    this.#set({ latest: { write, at: Date.now(), state: 'sending' } })
+    await withLock(write.idempotencyKey, action)
+    this.#setInFlight(write.idempotencyKey, false)
+    this.#readStorage()
+  }
+
+  async #attempt(write: Write, { isFirst }: { isFirst: boolean }) {
+    const { operation, customerId, virtualAccountId, idempotencyKey } = write
     const account = { customerId, virtualAccountId }
-    this.#set({ failure: undefined })
-    this.#setSending(idempotencyKey, true)
     try {
       await this.#client.virtualAccounts[operation](account, { idempotencyKey })
-      this.forget(intent)
-      this.#remember({ ...account, operation, at: Date.now() })
+      this.#pending.remove(idempotencyKey)
+      this.#saveChange({ ...account, operation, at: Date.now() })
+      this.#set({ latest: { write, at: Date.now(), state: 'done' } })
     } catch (error) {
-      // An error knows its own call only: that a repetition was refused says nothing of the first.
-      const outcomeUnknown = !first || (isApiError(error) && error.outcomeUnknown)
-      if (!outcomeUnknown) this.forget(intent)
-      this.#set({ failure: { intent, error, at: Date.now() } })
-    } finally {
-      this.#setSending(idempotencyKey, false)
+      // An error is about its own call only: a rejected repetition says nothing about the first attempt.
+      const outcomeUnknown = !isFirst || (isApiError(error) && error.outcomeUnknown)
+      if (!outcomeUnknown) this.#pending.remove(idempotencyKey)
+      const state = outcomeUnknown ? 'unknown' : 'rejected'
+      this.#set({ latest: { write, at: Date.now(), state, error } })
     }
   }
 
-  #remember(change: LastChange) {
-    const others = this.store.get().changes.filter(other => !sameAccount(other, change))
-    this.#set({ changes: [change, ...others].slice(0, 20) })
+  #saveChange(change: Change) {
+    const { changes } = this.store.get()
+    this.#set({ changes: [change, ...changes.filter(other => !isSameAccount(other, change))] })
+    try {
+      this.#changes.save(changeName(change), change)
+      const outdated = byTime(this.#changes.all()).slice(shownChanges)
+      for (const old of outdated) this.#changes.remove(changeName(old))
+    } catch {
+      // Storage is full: the change was made all the same, and is shown until the page is closed.
+    }
   }
 
-  #setSending(key: string, under: boolean) {
-    const sending = new Set(this.store.get().sending)
-    if (under) sending.add(key)
-    else sending.delete(key)
-    this.#set({ sending })
+  readonly #readStorage = () => {
+    const pending = this.#pending.all().sort((one, other) => other.sentAt - one.sentAt)
+    const { inFlight, changes, latest } = this.store.get()
+    const saved = this.#changes.all()
+    const unsaved = changes.filter(change => !saved.some(other => isSameAccount(other, change)))
+    this.#set({ pending, changes: byTime([...saved, ...unsaved]).slice(0, shownChanges) })
+
+    const isPending = (key: string) => pending.some(({ idempotencyKey }) => idempotencyKey === key)
+    const isSettled =
+      latest && !inFlight.has(latest.write.idempotencyKey) && !isPending(latest.write.idempotencyKey)
+    if (isSettled && (latest.state === 'unknown' || latest.state === 'sending'))
+      this.#set({ latest: undefined })
+
+    for (const { idempotencyKey } of pending) {
+      if (!this.#seen.has(idempotencyKey)) void this.#awaitOtherTab(idempotencyKey)
+    }
+  }
+
+  /** A write found in storage is in flight as long as the tab that sends it holds the lock. */
+  async #awaitOtherTab(key: string) {
+    this.#seen.add(key)
+    if (this.store.get().inFlight.has(key)) return
+    this.#setInFlight(key, true)
+    await withLock(key, () => Promise.resolve())
+    this.#setInFlight(key, false)
+    this.#readStorage()
+  }
+
+  #setInFlight(key: string, value: boolean) {
+    const inFlight = new Set(this.store.get().inFlight)
+    if (value) inFlight.add(key)
+    else inFlight.delete(key)
+    this.#set({ inFlight })
   }
 
   #set(changed: Partial<AccountsState>) {
-    const state = { ...this.store.get(), ...changed }
-    // First on disk: what cannot be written down is not sent.
-    if (changed.intents) localStorage.setItem(intentsName, JSON.stringify(state.intents))
-    if (changed.changes) localStorage.setItem(changesName, JSON.stringify(state.changes))
-    this.store.set(state)
+    this.store.set({ ...this.store.get(), ...changed })
   }
 }
 
-export function sameAccount(one: VirtualAccountRef, other: VirtualAccountRef): boolean {
+export function isSameAccount(one: VirtualAccountRef, other: VirtualAccountRef): boolean {
   return one.customerId === other.customerId && one.virtualAccountId === other.virtualAccountId
 }
 
-function stored<T>(name: string): T[] {
-  try {
-    const value: unknown = JSON.parse(localStorage.getItem(name) ?? '[]')
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
+function changeName({ customerId, virtualAccountId }: VirtualAccountRef): string {
+  return JSON.stringify([customerId, virtualAccountId])
+}
+
+function byTime(changes: readonly Change[]): Change[] {
+  return changes.toSorted((one, other) => other.at - one.at)
+}
+
+function lockName(key: string): string {
+  return `react-table.write.${key}`
+}
+
+function withLock(key: string, action: () => Promise<void>): Promise<void> {
+  return navigator.locks.request(lockName(key), action)
 }

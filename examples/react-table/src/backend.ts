@@ -1,22 +1,23 @@
 import { Client } from 'virtual-accounts'
 import { ActivityLog } from './activity.ts'
+import { AddressError } from './explain.ts'
 import type { ServiceFault } from './fake.worker.ts'
 import { Store } from './store.ts'
 
 export type FaultName = ServiceFault | 'key'
 
-/** Whom the page talks to. */
+/** The service that the page uses. */
 export interface Backend {
   readonly client: Client
   readonly activity: ActivityLog
   readonly description: string
-  /** Only a fake one has faults to switch on. */
+  /** Only the fake service has faults to switch on. */
   readonly faults: Store<ReadonlySet<FaultName>> | undefined
 }
 
 /**
- * The fake service, or with `?service=/api` a real one, behind a proxy of yours that adds the key: one in a page
- * would be public. `?count=` and `?latency=` change the fake.
+ * The fake service; or with `?service=/api` a real one, behind a proxy of yours that adds the key, which would be public
+ * in a page. `?count=` and `?latency=` are options of the fake.
  */
 export async function connect(parameters: URLSearchParams): Promise<Backend> {
   const activity = new ActivityLog()
@@ -24,10 +25,10 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
 
   const service = parameters.get('service')
   if (service !== null) {
-    // A path of this site alone: with an address a link could turn somebody's work elsewhere.
-    if (!/^\/(?!\/)[\w./-]*$/.test(service)) throw new Error('service: expected a path, such as /api')
+    // Only a path of this site: with a whole URL, a link to this page could send somebody's changes elsewhere.
+    if (!/^\/(?!\/)[\w./-]*$/.test(service)) throw new AddressError('service: expected a path, such as /api')
     const client = new Client({ baseUrl: service, apiKey: null, onEvent })
-    return { client, activity, description: `The service behind ${service}`, faults: undefined }
+    return { client, activity, description: `Service at ${service}`, faults: undefined }
   }
 
   const { startFake } = await import('./fake.ts')
@@ -43,7 +44,7 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
     fetch: fake.fetch,
     onEvent,
   })
-  return { client, activity, description: 'A fake service in this page', faults }
+  return { client, activity, description: 'Fake service', faults }
 }
 
 function wholeNumber(text: string | null, byDefault: number): number {

@@ -4,6 +4,8 @@ import { isApiError } from 'virtual-accounts'
 export interface Explanation {
   readonly title: string
   readonly advice: string
+  /** Whether trying again, with nothing else changed, can work. */
+  readonly isRetryable: boolean
   /** How long the service asks to wait. */
   readonly waitMs?: number | undefined
   /** For whoever looks into it. */
@@ -12,20 +14,35 @@ export interface Explanation {
 
 export function explain(error: unknown): Explanation {
   const details = error instanceof Error ? error.message : String(error)
+  if (error instanceof AddressError) {
+    return {
+      title: 'This page has no such service',
+      advice: 'Correct the address of this page: `service` must be a path, such as /api.',
+      isRetryable: false,
+      details,
+    }
+  }
   if (!isApiError(error)) {
-    return { title: 'Something is wrong with this page', advice: 'Reload it, and try again.', details }
+    return {
+      title: 'Something is wrong with this page',
+      advice: 'This looks like a bug. Tell whoever runs the page: the details help them.',
+      isRetryable: false,
+      details,
+    }
   }
   switch (error.kind) {
     case 'connection':
       return {
         title: 'The connection to the service failed',
-        advice: `Check your network connection, then try again. ${attempts(error.attempts)}`,
+        advice: `Check your network connection, then try again.${attempts(error.attempts)}`,
+        isRetryable: true,
         details,
       }
     case 'timeout':
       return {
-        title: 'The service takes too long to answer',
-        advice: `Try again in a moment. ${attempts(error.attempts)}`,
+        title: 'The service did not respond in time',
+        advice: `Try again in a moment.${attempts(error.attempts)}`,
+        isRetryable: true,
         details,
       }
     case 'http':
@@ -34,40 +51,52 @@ export function explain(error: unknown): Explanation {
       return {
         title: 'The service sent something unexpected',
         advice:
-          'Rather than show you wrong figures, this page shows none. Tell whoever runs the service; trying again may help.',
+          'The response does not match the interface, so none of it is used. Tell whoever runs the service.',
+        isRetryable: false,
         details,
       }
     case 'pagination':
       return {
         title: 'The list changed while it was read',
-        advice: 'Some transactions may have been missed. Start again.',
+        advice: 'Some transactions may be missing. Start over to get them all.',
+        isRetryable: true,
         details,
       }
   }
 }
 
-function explainStatus(status: number): { title: string; advice: string } {
+function explainStatus(status: number): Pick<Explanation, 'title' | 'advice' | 'isRetryable'> {
   if (status === 401 || status === 403) {
     return {
-      title: 'The service refused the key',
-      advice: 'Ask whoever runs this page to check its API key. Trying again will not help before that.',
+      title: 'The service rejected the API key',
+      advice: 'Ask whoever runs this page to check it, then try again.',
+      isRetryable: false,
     }
   }
   if (status === 429) {
     return {
       title: 'Too many requests',
-      advice: 'The service asks for a pause. Nothing is lost: go on when it is over.',
+      advice: 'The service asks this page to slow down.',
+      isRetryable: true,
     }
   }
   if (status >= 500) {
-    return { title: 'The service is in trouble', advice: 'This is not your fault. Try again in a moment.' }
+    return {
+      title: 'The service has a problem',
+      advice: 'This is not your fault. Try again in a moment.',
+      isRetryable: true,
+    }
   }
   return {
-    title: `The service refused the request (${status})`,
-    advice: 'Check what you entered. If it is right, tell whoever runs this page.',
+    title: `The service rejected the request (${status})`,
+    advice: 'Tell whoever runs this page: the details help them.',
+    isRetryable: false,
   }
 }
 
 function attempts(count: number): string {
-  return count > 1 ? `It was tried ${count} times.` : ''
+  return count > 1 ? ` The client tried ${count} times.` : ''
 }
+
+/** The address of the page asks for something that does not exist. Reloading it cannot help. */
+export class AddressError extends Error {}

@@ -1,14 +1,15 @@
 import { type RefObject, useLayoutEffect } from 'react'
 
 /**
- * Keeps whoever works by keyboard in the view when the button just pressed goes away: the focus would otherwise fall to
- * the top of the document.
+ * Moves the focus to the view when the button that has it is removed. It would otherwise move to the top of the
+ * document, and keyboard users would lose their place.
  */
-export function useKeepFocus(gone: RefObject<HTMLElement | null>) {
+export function useKeepFocus(removed: RefObject<HTMLElement | null>) {
   useLayoutEffect(() => {
-    const element = gone.current
+    const element = removed.current
     return () => {
-      if (element?.contains(document.activeElement)) document.querySelector('main')?.focus()
+      if (element?.contains(document.activeElement))
+        document.querySelector('main')?.focus({ preventScroll: true })
     }
-  }, [gone])
+  }, [removed])
 }

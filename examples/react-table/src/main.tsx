@@ -6,14 +6,15 @@ import { Accounts } from './accounts.ts'
 import { App } from './app.tsx'
 import { connect } from './backend.ts'
 import { Collection } from './collection.ts'
+import { AddressError } from './explain.ts'
 import { Problem } from './problem.tsx'
 
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The client has tried again already, and knows better when.
+      // The client retries, and knows how long the service asks to wait.
       retry: false,
-      // Without a network the client says so, instead of the query waiting for one.
+      // Without a network you get the client's error, rather than a query that waits.
       networkMode: 'always',
       staleTime: 30_000,
       refetchOnWindowFocus: false,
@@ -25,7 +26,7 @@ const root = createRoot(document.getElementById('root') as HTMLElement)
 try {
   const backend = await connect(new URLSearchParams(location.search))
   const collection = new Collection(backend.client)
-  const accounts = new Accounts(backend.client)
+  const accounts = await Accounts.open(backend.client)
   root.render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
@@ -34,9 +35,13 @@ try {
     </StrictMode>,
   )
 } catch (error) {
+  const [action, onAction] =
+    error instanceof AddressError
+      ? (['Use the fake service', () => location.assign(location.pathname)] as const)
+      : (['Reload', () => location.reload()] as const)
   root.render(
-    <main>
-      <Problem error={error} at={Date.now()} action="Reload" onAction={() => location.reload()} />
+    <main className="alone">
+      <Problem error={error} at={Date.now()} action={action} onAction={onAction} />
     </main>,
   )
 }

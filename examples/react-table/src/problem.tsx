@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
 import { useKeepFocus } from './focus.ts'
-import { clockTime, duration } from './format.ts'
+import { dateTime, duration } from './format.ts'
 
 interface ProblemProps {
   readonly error: unknown
@@ -10,42 +10,86 @@ interface ProblemProps {
   readonly busy?: boolean
   readonly action: string
   readonly onAction: () => void
+  /** A title that says more than what went wrong in general. */
+  readonly title?: string
+  /** What that means here. */
+  readonly children?: ReactNode
+  /** More to press. */
+  readonly more?: ReactNode
 }
 
 /** What went wrong, what to do, and the way on. */
-export function Problem({ error, at, busy = false, action, onAction }: ProblemProps) {
-  const { title, advice, waitMs = 0, details } = explain(error)
-  const left = useSecondsUntil(at + waitMs)
-  const enabled = left === 0 && !busy
+export function Problem({ error, at, busy = false, action, onAction, title, children, more }: ProblemProps) {
+  const explanation = explain(error)
+  const { advice, waitMs = 0, details, isRetryable } = explanation
   const box = useRef<HTMLDivElement>(null)
   useKeepFocus(box)
   return (
     <div className="problem" ref={box}>
       <div role="alert">
-        <h2>{title}</h2>
-        <p>{advice}</p>
+        <h2>{title ?? explanation.title}</h2>
+        <p>
+          {title && `${explanation.title}. `}
+          {advice}
+        </p>
         {waitMs > 0 && (
           <p>
-            It asks to wait {duration(waitMs / 1000)}, until {clockTime(at + waitMs)}.
+            It asks to wait {duration(waitMs / 1000)}, until {dateTime(at + waitMs)}.
           </p>
         )}
+        {children}
       </div>
       <div className="actions">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={!enabled}
-          onClick={() => enabled && onAction()}
+        <RetryButton
+          notBefore={at + waitMs}
+          busy={busy}
+          className={isRetryable ? 'primary' : undefined}
+          onClick={onAction}
         >
-          {busy ? 'Trying…' : action}
-        </button>
-        {left > 0 && <span className="muted">in {duration(left)}</span>}
+          {action}
+        </RetryButton>
+        {more}
       </div>
-      <details>
-        <summary>Details</summary>
-        <p className="mono">{details}</p>
-      </details>
+      <Details>{details}</Details>
     </div>
+  )
+}
+
+interface RetryButtonProps {
+  /** When the service accepts requests again. */
+  readonly notBefore: number
+  readonly busy?: boolean
+  readonly className: string | undefined
+  readonly onClick: () => void
+  readonly children: string
+}
+
+/** Waits as long as the service asks. It stays focusable meanwhile. */
+export function RetryButton({ notBefore, busy = false, className, onClick, children }: RetryButtonProps) {
+  const left = useSecondsUntil(notBefore)
+  const enabled = left === 0 && !busy
+  return (
+    <>
+      <button
+        type="button"
+        className={className}
+        aria-disabled={!enabled}
+        onClick={() => enabled && onClick()}
+      >
+        {busy ? 'Trying…' : children}
+      </button>
+      {left > 0 && <span className="muted steady">in {duration(left)}</span>}
+    </>
+  )
+}
+
+/** For whoever looks into it. */
+export function Details({ children }: { children: ReactNode }) {
+  return (
+    <details>
+      <summary>Details</summary>
+      <p className="mono">{children}</p>
+    </details>
   )
 }
 
@@ -53,6 +97,7 @@ function useSecondsUntil(time: number): number {
   const [now, setNow] = useState(Date.now)
   const left = Math.max(0, (time - now) / 1000)
   useEffect(() => {
+    setNow(Date.now())
     if (time <= Date.now()) return
     const timer = setInterval(() => {
       setNow(Date.now())

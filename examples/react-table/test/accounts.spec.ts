@@ -1,105 +1,305 @@
-import { expect, type Page } from '@playwright/test'
-import { faultSwitch, open, test } from './page.ts'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { faultSwitch, layoutShift, open, test } from './page.ts'
 
-async function change(page: Page, operation: 'Deactivate' | 'Reactivate') {
+async function enter(page: Page, account = 'v1') {
   await page.getByLabel('Customer id').fill('c1')
-  await page.getByLabel('Virtual account id').fill('v1')
-  await page.getByRole('button', { name: operation, exact: true }).click()
+  await page.getByLabel('Virtual account id').fill(account)
 }
 
-const question = (page: Page) => page.getByRole('region', { name: 'Was account v1 deactivated?' })
-const changes = (page: Page) => page.getByRole('table', { name: 'Last change made in this browser' })
-const again = (page: Page) => page.getByRole('button', { name: 'Try again with the same key' })
-
-async function keyInDetails(page: Page) {
-  await question(page).getByText('Details').click()
-  const text = await question(page).getByText('Idempotency-Key').innerText()
-  return text.replace('Idempotency-Key: ', '')
+async function deactivate(page: Page, account = 'v1') {
+  await enter(page, account)
+  await page.getByRole('button', { name: 'Deactivate…' }).click()
+  await dialog(page).getByRole('button', { name: 'Deactivate' }).click()
 }
 
-test('deactivates and reactivates, and calls what it remembers by its name', async ({ page }) => {
+async function reactivate(page: Page, account = 'v1') {
+  await enter(page, account)
+  await page.getByRole('button', { name: 'Reactivate' }).click()
+}
+
+const dialog = (page: Page) => page.getByRole('dialog')
+const question = (page: Page, account = 'v1') =>
+  page.getByRole('region', { name: `Was account ${account} deactivated?` })
+const latest = (page: Page) => page.getByRole('status', { name: 'Latest change' })
+const changes = (page: Page) => page.getByRole('table', { name: 'Last changes made in this browser' })
+const retry = (page: Page) => page.getByRole('button', { name: 'Retry with the same key' })
+const activity = (page: Page) => page.getByRole('region', { name: 'Client activity' })
+
+async function keyInDetails(page: Page, account = 'v1') {
+  const details = question(page, account)
+  await details.getByText('Details').click()
+  const text = await details.getByText('Idempotency-Key').innerText()
+  return /Idempotency-Key: (\S+)/.exec(text)?.[1]
+}
+
+const dateWithTime = /\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d/
+
+test('deactivates and reactivates, and shows the last change as what it is', async ({ page }) => {
   await open(page, 'accounts')
-  await expect(page.getByText('Not the status: the service does not show one.')).toBeVisible()
+  await expect(page.getByText('Not the status of the accounts: the service does not show one.')).toBeVisible()
 
-  await change(page, 'Deactivate')
-  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/c1\s*v1\s*deactivated/)
-  await change(page, 'Reactivate')
-  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/c1\s*v1\s*reactivated/)
+  await deactivate(page)
+  await expect(latest(page)).toContainText('Account deactivated')
+  await expect(latest(page)).toContainText('account v1 of customer c1')
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*deactivated/)
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(dateWithTime)
+  await reactivate(page)
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*reactivated/)
   await expect(changes(page).getByRole('row')).toHaveCount(2)
 
   await page.reload()
-  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/c1\s*v1\s*reactivated/)
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*reactivated/)
 })
 
-test('keeps the key over a reload while the outcome is unknown, and repeats with it', async ({ page }) => {
+test('names the account before it deactivates it, and sends nothing unless that is confirmed', async ({
+  page,
+}) => {
   await open(page, 'accounts')
-  await faultSwitch(page, 'Lost answers').click()
-  await change(page, 'Deactivate')
+  await enter(page, 'va-7')
+  const button = page.getByRole('button', { name: 'Deactivate…' })
+
+  await button.click()
+  await expect(dialog(page)).toContainText('Deactivate account va-7?')
+  await expect(dialog(page)).toContainText('customer c1')
+  await page.keyboard.press('Enter')
+  await expect(dialog(page)).toHaveCount(0)
+  await expect(button).toBeFocused()
+
+  await button.click()
+  await page.keyboard.press('Escape')
+  await expect(dialog(page)).toHaveCount(0)
+  await expect(activity(page)).toContainText('Requests0')
+  await expect(page.getByText('No account has been changed yet.')).toBeVisible()
+})
+
+test('Enter in the form changes no account', async ({ page }) => {
+  await open(page, 'accounts')
+  await enter(page)
+  await page.getByLabel('Virtual account id').press('Enter')
+  await page.getByLabel('Customer id').press('Enter')
+  await expect(dialog(page)).toHaveCount(0)
+
+  // A later change is the first request.
+  await reactivate(page, 'v2')
+  await expect(changes(page).getByRole('row')).toHaveCount(2)
+  await expect(activity(page)).toContainText('Requests1')
+})
+
+test('asks for both ids, and takes no spaces for one', async ({ page }) => {
+  await open(page, 'accounts')
+  await page.getByLabel('Customer id').fill('c1')
+  await page.getByLabel('Virtual account id').fill('  ')
+  await page.getByRole('button', { name: 'Deactivate…' }).click()
+  await expect(page.getByLabel('Virtual account id')).toBeFocused()
+  await expect(dialog(page)).toHaveCount(0)
+})
+
+test('keeps the key over a reload while the outcome is unknown, and retries with it', async ({ page }) => {
+  await open(page, 'accounts')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page)
   await expect(question(page)).toContainText('It may have been applied')
+  await expect(question(page)).toContainText(dateWithTime)
   const key = await keyInDetails(page)
 
   await page.reload()
   await expect(question(page)).toContainText('It may have been applied')
   expect(await keyInDetails(page)).toBe(key)
 
-  await again(page).click()
-  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/c1\s*v1\s*deactivated/)
+  await retry(page).click()
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*deactivated/)
   await expect(question(page)).toHaveCount(0)
-  await expect(page.getByRole('region', { name: 'What the client does' })).toContainText(`key ${key}`)
+  await expect(activity(page)).toContainText(`key ${key}`)
 
   await page.reload()
   await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
   await expect(question(page)).toHaveCount(0)
 })
 
-test('asks after a reload when the page was closed before the answer', async ({ page }) => {
+test('shows what is unknown from the first paint on', async ({ page }) => {
+  await open(page, 'accounts')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page)
+  await expect(question(page)).toBeVisible()
+  await page.reload()
+  await expect(question(page)).toBeVisible()
+  expect(await layoutShift(page)).toBeLessThan(0.05)
+})
+
+test('asks after a reload when the page was closed before the response', async ({ page }) => {
   await open(page, 'accounts', '?count=10&latency=60000')
-  await change(page, 'Deactivate')
+  await deactivate(page)
   await expect(page.getByText('Sending…')).toBeVisible()
   await expect(question(page)).toHaveCount(0)
   await page.reload()
   await expect(question(page)).toBeVisible()
 })
 
-test('a refused repetition leaves the outcome unknown', async ({ page }) => {
+test('a rejected retry leaves the outcome unknown', async ({ page }) => {
   await open(page, 'accounts')
-  await faultSwitch(page, 'Lost answers').click()
-  await change(page, 'Deactivate')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page)
   await expect(question(page)).toBeVisible()
-
-  await faultSwitch(page, 'Wrong key').click()
-  await faultSwitch(page, 'Lost answers').click()
-  await again(page).click()
-  await expect(question(page)).toContainText('the service refused the key')
-
-  await faultSwitch(page, 'Wrong key').click()
-  await again(page).click()
-  await expect(changes(page)).toContainText('deactivated')
+  await faultSwitch(page, 'Lost responses').click()
+  await faultSwitch(page, 'Wrong API key').click()
+  await retry(page).click()
+  await expect(question(page)).toContainText('The last attempt failed: the service rejected the API key')
+  await page.reload()
+  await expect(question(page)).toBeVisible()
 })
 
-test('starts no other change of the account before, unless told to forget', async ({ page }) => {
+test('starts no other change of an account before the last one is settled or forgotten', async ({ page }) => {
   await open(page, 'accounts')
-  await faultSwitch(page, 'Lost answers').click()
-  await change(page, 'Deactivate')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page)
   await expect(question(page)).toBeVisible()
-  const reactivate = page.getByRole('button', { name: 'Reactivate', exact: true })
-  await expect(reactivate).toHaveAttribute('aria-disabled', 'true')
+  const button = page.getByRole('button', { name: 'Reactivate' })
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await expect(page.getByText('The outcome of its last change is unknown.')).toBeVisible()
 
-  await faultSwitch(page, 'Lost answers').click()
-  await page.getByRole('button', { name: 'I have looked: forget it' }).click()
+  await faultSwitch(page, 'Lost responses').click()
+  await page.getByRole('button', { name: 'I checked it: forget the request' }).click()
   await expect(question(page)).toHaveCount(0)
-  await reactivate.click()
+  await button.click()
   await expect(changes(page)).toContainText('reactivated')
 })
 
-test('a refusal is no unknown outcome', async ({ page }) => {
+test('a rejection is not an unknown outcome, and its retry is not the obvious thing to do', async ({
+  page,
+}) => {
   await open(page, 'accounts')
-  await faultSwitch(page, 'Wrong key').click()
-  await change(page, 'Deactivate')
-  await expect(page.getByRole('alert')).toContainText('The service refused the key')
+  await faultSwitch(page, 'Wrong API key').click()
+  await deactivate(page)
+  await expect(page.getByRole('alert')).toContainText('The account was not deactivated')
+  await expect(page.getByRole('alert')).toContainText('The service rejected the API key')
+  await expect(page.getByRole('alert')).toContainText('account v1 of customer c1')
   await expect(question(page)).toHaveCount(0)
+  const button = page.getByRole('button', { name: 'Try again to deactivate it' })
+  await expect(button).not.toHaveClass(/primary/)
 
-  await faultSwitch(page, 'Wrong key').click()
-  await page.getByRole('button', { name: 'Deactivate again' }).click()
+  await faultSwitch(page, 'Wrong API key').click()
+  await button.click()
   await expect(changes(page)).toContainText('deactivated')
+})
+
+test('the activity names the account, and calls a lost response not a missing network', async ({ page }) => {
+  await open(page, 'accounts')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page, 'va-7')
+  await expect(question(page, 'va-7')).toBeVisible()
+  const call = activity(page).getByRole('listitem').first()
+  await expect(call).toContainText('POST deactivate')
+  await expect(call).toContainText('account va-7')
+  await expect(call).toContainText('customer c1')
+  await expect(call).toContainText('no complete response')
+  await expect(call).not.toContainText('no connection')
+})
+
+test('nothing moves when the response is late, lost or there', async ({ page }) => {
+  await open(page, 'accounts', '?count=10&latency=700')
+  await deactivate(page)
+  await expect(changes(page)).toContainText('deactivated')
+  await faultSwitch(page, 'Lost responses').click()
+  await deactivate(page)
+  await expect(question(page)).toBeVisible()
+  await retry(page).click()
+  await expect(latest(page)).toContainText('Sending…')
+  await expect(question(page)).toBeVisible()
+  expect(await layoutShift(page)).toBeLessThan(0.05)
+})
+
+test.describe('in two tabs', () => {
+  /** Two tabs that were open before anything was sent. */
+  async function twoTabs(context: BrowserContext, query?: string): Promise<[Page, Page]> {
+    const tabs: [Page, Page] = [await context.newPage(), await context.newPage()]
+    for (const tab of tabs) {
+      await open(tab, 'accounts', query)
+      await expect(tab.getByRole('heading', { name: 'Accounts' })).toBeVisible()
+    }
+    return tabs
+  }
+
+  test('neither erases a key of the other, and each sees it', async ({ context }) => {
+    const [one, other] = await twoTabs(context)
+    await faultSwitch(one, 'Lost responses').click()
+    await deactivate(one, 'v1')
+    await expect(question(one, 'v1')).toBeVisible()
+    const key = await keyInDetails(one, 'v1')
+    await expect(question(other, 'v1')).toBeVisible()
+
+    await faultSwitch(other, 'Lost responses').click()
+    await deactivate(other, 'v2')
+    await expect(question(other, 'v2')).toBeVisible()
+    await expect(question(one, 'v2')).toBeVisible()
+
+    await one.reload()
+    await expect(question(one, 'v2')).toBeVisible()
+    expect(await keyInDetails(one, 'v1')).toBe(key)
+  })
+
+  test('a change settled in one is settled in the other', async ({ context }) => {
+    const [one, other] = await twoTabs(context)
+    await faultSwitch(one, 'Lost responses').click()
+    await deactivate(one)
+    await expect(question(one)).toBeVisible()
+
+    await retry(other).click()
+    await expect(changes(other)).toContainText('deactivated')
+    await expect(question(one)).toHaveCount(0)
+    await expect(changes(one)).toContainText('deactivated')
+  })
+
+  test('a request in flight in one is not taken for lost in the other, until that tab is closed', async ({
+    context,
+  }) => {
+    const [one, other] = await twoTabs(context, '?count=10&latency=60000')
+    await deactivate(one)
+    await expect(latest(one)).toContainText('Sending…')
+    await enter(other)
+    await expect(other.getByText('A change of this account is being sent.')).toBeVisible()
+    await expect(question(other)).toHaveCount(0)
+
+    await one.close()
+    await expect(question(other)).toBeVisible()
+  })
+})
+
+test('with storage full it says so and sends nothing, until there is room', async ({ page }) => {
+  await open(page, 'accounts')
+  await page.evaluate(() => {
+    for (let size = 2 ** 22; size >= 1; size /= 2) {
+      try {
+        for (let index = 0; ; index++) localStorage.setItem(`filler-${size}-${index}`, 'x'.repeat(size))
+      } catch {
+        // Full for this size.
+      }
+    }
+  })
+  await deactivate(page)
+  await expect(page.getByRole('alert')).toContainText(
+    'Nothing was sent: the browser’s storage is full or blocked',
+  )
+  await expect(page.getByRole('alert')).toContainText('account v1 of customer c1')
+  await expect(activity(page)).toContainText('Requests0')
+
+  await page.evaluate(() => localStorage.clear())
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(changes(page)).toContainText('deactivated')
+  await expect(page.getByRole('alert')).toHaveCount(0)
+})
+
+test('with storage blocked it says so and sends nothing', async ({ page }) => {
+  await page.addInitScript(() => {
+    Object.defineProperty(globalThis, 'localStorage', {
+      get() {
+        throw new DOMException('Access is denied.', 'SecurityError')
+      },
+    })
+  })
+  await open(page, 'accounts')
+  await reactivate(page)
+  await expect(page.getByRole('alert')).toContainText(
+    'Nothing was sent: the browser’s storage is full or blocked',
+  )
+  await expect(activity(page)).toContainText('Requests0')
 })

@@ -1,4 +1,4 @@
-import { test as base, expect, type Page } from '@playwright/test'
+import { test as base, type CDPSession, expect, type Page } from '@playwright/test'
 
 /** A test that also fails when the page writes an error to the console, or throws one. */
 export const test = base.extend({
@@ -8,14 +8,15 @@ export const test = base.extend({
       if (message.type() === 'error') errors.push(message.text())
     })
     page.on('pageerror', error => errors.push(error.message))
+    await page.addInitScript(observeLayoutShifts)
     await use(page)
     expect(errors).toEqual([])
   },
 })
 
-/** Rows of transactions that are in the document, without the head. */
+/** Rows of transactions that are in the document, without the head and placeholders. */
 export function rows(page: Page) {
-  return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.spacer)')
+  return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.placeholder)')
 }
 
 export function faultSwitch(page: Page, name: string) {
@@ -24,4 +25,54 @@ export function faultSwitch(page: Page, name: string) {
 
 export async function open(page: Page, view: string, query = '?count=2000&latency=0') {
   await page.goto(`/${query}#${view}`)
+}
+
+/** A service behind `?service=/api`, whose list is `items` at each moment. */
+export async function serveList(page: Page, items: () => readonly object[]) {
+  const requested: { url: string; key: string | undefined }[] = []
+  await page.route('**/api/transactions*', async route => {
+    const request = route.request()
+    const url = new URL(request.url())
+    requested.push({ url: url.pathname + url.search, key: request.headers()['api-key'] })
+    const number = Number(url.searchParams.get('page'))
+    const limit = Number(url.searchParams.get('limit'))
+    const data = items().slice((number - 1) * limit, number * limit)
+    await route.fulfill({ json: { data, page: number, totalItems: items().length, limit } })
+  })
+  return requested
+}
+
+/** The browser as on a machine that is four times as slow. */
+export async function throttle(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  return session
+}
+
+/** Cumulative Layout Shift as the browser reports it: https://web.dev/articles/cls. */
+export async function layoutShift(page: Page): Promise<number> {
+  // Entries are delivered after the frame that has shifted.
+  await page.waitForTimeout(200)
+  return page.evaluate(() => {
+    let [worst, sum, first, last] = [0, 0, 0, 0]
+    for (const { value, startTime } of (globalThis as unknown as { shifts: Shift[] }).shifts) {
+      // Shifts less than 1 s apart and within 5 s count as one.
+      const continues = startTime - last < 1000 && startTime - first < 5000
+      if (!continues) first = startTime
+      sum = continues ? sum + value : value
+      last = startTime
+      worst = Math.max(worst, sum)
+    }
+    return worst
+  })
+}
+
+type Shift = PerformanceEntry & { value: number; hadRecentInput: boolean }
+
+function observeLayoutShifts() {
+  const shifts: Shift[] = []
+  Object.assign(globalThis, { shifts })
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries() as Shift[]) if (!entry.hadRecentInput) shifts.push(entry)
+  }).observe({ type: 'layout-shift', buffered: true })
 }
