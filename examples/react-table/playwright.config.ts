@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test'
 import { chromiumOptions } from '../../tools/chromium.js'
 
-const url = 'http://localhost:4180'
+const url = `http://localhost:${process.env.PORT ?? 4180}`
 
 /** The built page in Debian's Chromium; another one by CHROMIUM=… */
 export default defineConfig({

@@ -15,5 +15,5 @@ export default defineConfig({
     ],
   },
   server: { proxy, fs: { allow: [repository] } },
-  preview: { proxy, port: 4180, strictPort: true },
+  preview: { proxy, port: Number(process.env.PORT ?? 4180), strictPort: true },
 })
