@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts'
 import type { Collection } from './collection.ts'
 import { EverythingView } from './everything-view.tsx'
 import { useMedia, wide } from './media.ts'
-import { useRoute, type View, views } from './route.ts'
+import { hrefOf, useRoute, type View, views } from './route.ts'
 import { TransactionsView } from './transactions-view.tsx'
 
 const names: Record<View, string> = {
@@ -24,10 +24,11 @@ export interface AppProps {
 export function App({ backend, collection, accounts }: AppProps) {
   const { client, activity, faults, description } = backend
   const route = useRoute()
-  const { view, page, limit } = route
+  const { view } = route
   const hasRoom = useMedia(wide)
   useEffect(() => {
     document.title = `${names[view]} · Virtual accounts`
+    scrollTo(0, 0)
   }, [view])
 
   const behind = (
@@ -47,7 +48,7 @@ export function App({ backend, collection, accounts }: AppProps) {
             {views.map(name => (
               <a
                 key={name}
-                href={`#${name}?page=${page}&limit=${limit}`}
+                href={hrefOf({ ...route, view: name })}
                 aria-current={name === view ? 'page' : undefined}
               >
                 {names[name]}
@@ -61,14 +62,14 @@ export function App({ backend, collection, accounts }: AppProps) {
         {!hasRoom && (
           <aside aria-label="Behind the page">
             <details>
-              <summary>Make it fail, and watch the client</summary>
+              <summary>{faults ? 'Simulate failures, watch the client' : 'Watch the client'}</summary>
               {behind}
             </details>
           </aside>
         )}
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
-          {view === 'everything' && <EverythingView collection={collection} />}
+          {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}
         </main>
         {hasRoom && <aside aria-label="Behind the page">{behind}</aside>}
@@ -77,7 +78,7 @@ export function App({ backend, collection, accounts }: AppProps) {
   )
 }
 
-/** The page's icon again, in the colours of the scheme. */
+/** The icon of the page, in the colours of the scheme. */
 function Logo() {
   return (
     <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">

@@ -1,5 +1,6 @@
-import { type Client, isApiError, type Transaction } from 'virtual-accounts'
+import type { Client, Transaction } from 'virtual-accounts'
 import { DecimalSum } from '../../decimal-sum.js'
+import { searchText } from './search.ts'
 import { Store } from './store.ts'
 
 export interface CurrencySum {
@@ -7,124 +8,165 @@ export interface CurrencySum {
   readonly count: number
   /** Exact, as decimal text. */
   readonly sum: string
+  /** Every amount, the smallest first. Only there when nothing is being loaded: sorting takes a while. */
+  readonly sorted: Float64Array | undefined
 }
 
-/** How far the walk is. */
 export interface Progress {
   readonly state: 'idle' | 'loading' | 'done' | 'cancelled' | 'failed'
-  /** All that is loaded. The same array grows: `count` says how much of it there was when this was told. */
+  /** What is loaded. The same array grows: `count` says how much of it there was at this moment. */
   readonly transactions: readonly Transaction[]
+  /** For each transaction, what a filter looks at. */
+  readonly texts: readonly string[]
   readonly count: number
   readonly total: number | undefined
   readonly seconds: number
   readonly perSecond: number
+  /** By currency code, so that rows do not change places while sums grow. */
   readonly sums: readonly CurrencySum[]
-  readonly failure:
-    | { readonly error: unknown; readonly at: number; readonly resumeAt: number | undefined }
-    | undefined
+  readonly failure: { readonly error: unknown; readonly at: number } | undefined
+}
+
+interface Loaded {
+  readonly transactions: Transaction[]
+  readonly texts: string[]
+  readonly ids: Set<string>
+  readonly currencies: Map<string, { sum: DecimalSum; amounts: number[]; sorted: Float64Array | undefined }>
+  total: number | undefined
+  /** The page size of the service, which may be smaller than the one requested. */
+  limit: number
+  seconds: number
 }
 
 const limit = 100
-const nothing: Progress = {
-  state: 'idle',
+const empty = (): Loaded => ({
   transactions: [],
-  count: 0,
+  texts: [],
+  ids: new Set(),
+  currencies: new Map(),
   total: undefined,
+  limit,
   seconds: 0,
-  perSecond: 0,
-  sums: [],
-  failure: undefined,
-}
+})
 
 /**
- * All transactions of the service, loaded by one walk.
+ * All transactions of the service, loaded by one loop over its pages.
  *
- * It runs on the main thread, as it needs no other: pages come one by one, and between them the browser has its turn.
- * What takes long for 100,000 items at once is told a few times a second (this), drawn only where it is seen (the
- * table), or done in pieces (the CSV file).
+ * It runs on the main thread and needs no other: pages arrive one by one, and the browser can paint and respond between
+ * them. What takes long for 100,000 items is published a few times a second (this), rendered only where it is visible
+ * (the table), or done in slices (the filter, the CSV file).
  */
 export class Collection {
-  readonly store = new Store(nothing)
+  readonly store: Store<Progress>
   readonly #client: Client
-  #transactions: Transaction[] = []
-  #ids = new Set<string>()
-  #sums = new Map<string, { count: number; sum: DecimalSum }>()
-  #total: number | undefined
+  #loaded = empty()
   #abort = new AbortController()
 
   constructor(client: Client) {
     this.#client = client
+    this.store = new Store(progressOf(this.#loaded, 'idle'))
   }
 
   readonly start = () => {
-    this.#transactions = []
-    this.#ids = new Set()
-    this.#sums = new Map()
-    this.#total = undefined
-    return this.#walk(1)
+    this.#loaded = empty()
+    return this.#load()
   }
 
-  /** Goes on where the walk failed. */
-  readonly resume = () => this.#walk(this.store.get().failure?.resumeAt ?? 1)
+  /** Continues after a cancel or a failure. */
+  readonly resume = () => this.#load()
 
   readonly cancel = () => this.#abort.abort()
 
-  async #walk(page: number) {
+  async #load() {
     this.#abort.abort()
     const abort = new AbortController()
     this.#abort = abort
+    let loaded = this.#loaded
+    const secondsBefore = loaded.seconds
     const began = performance.now()
-    const before = this.#transactions.length
     const publish = (state: Progress['state'], failure?: Progress['failure']) => {
-      // A walk that was replaced has nothing to tell.
+      // It may have been replaced by a newer one.
       if (abort !== this.#abort) return
-      const count = this.#transactions.length
-      const seconds = (performance.now() - began) / 1000
-      const perSecond = seconds > 0 ? (count - before) / seconds : 0
-      const sums = [...this.#sums].map(([currency, { count, sum }]) => ({
-        currency,
-        count,
-        sum: String(sum),
-      }))
-      sums.sort((one, other) => other.count - one.count)
-      const transactions = this.#transactions
-      this.store.set({ state, transactions, count, total: this.#total, seconds, perSecond, sums, failure })
+      loaded.seconds = secondsBefore + (performance.now() - began) / 1000
+      this.store.set(progressOf(loaded, state, failure))
     }
 
     publish('loading')
     const timer = setInterval(() => publish('loading'), 200)
+    let outcome: Parameters<typeof publish>
     try {
-      const list = this.#client.transactions.list({ page, limit }, { signal: abort.signal })
-      // Awaited, the list is its first page, which knows the total; iterated, it is every item.
-      this.#total = (await list).totalItems
-      for await (const transaction of list) this.#add(transaction)
-      this.#total = this.#transactions.length
-      publish('done')
+      if (!(await this.#isUnchanged(loaded, abort.signal))) {
+        loaded = empty()
+        this.#loaded = loaded
+      }
+      const list = this.#client.transactions.list({ page: lastPage(loaded), limit }, { signal: abort.signal })
+      for await (const page of list.pages()) {
+        loaded.total = page.totalItems
+        loaded.limit = page.limit
+        for (const transaction of page.data) add(loaded, transaction)
+      }
+      loaded.total = loaded.transactions.length
+      outcome = ['done']
     } catch (error) {
-      if (abort.signal.aborted) publish('cancelled')
-      else publish('failed', { error, at: Date.now(), resumeAt: placeToResume(error) })
+      outcome = abort.signal.aborted ? ['cancelled'] : ['failed', { error, at: Date.now() }]
     } finally {
       clearInterval(timer)
     }
+    await sortAmounts(loaded)
+    publish(...outcome)
   }
 
-  #add(transaction: Transaction) {
-    const { id, currency, amount } = transaction
-    // A walk that goes on after a failure may meet again what the one before it had.
-    if (this.#ids.has(id)) return
-    this.#ids.add(id)
-    this.#transactions.push(transaction)
-    let entry = this.#sums.get(currency)
-    if (!entry) {
-      entry = { count: 0, sum: new DecimalSum() }
-      this.#sums.set(currency, entry)
-    }
-    entry.count++
-    entry.sum.add(amount)
+  /**
+   * Whether the last transaction that was loaded is still on its page: then nothing before it can have been missed. When
+   * it has moved, the list has changed meanwhile, and only reading it from the start finds everything.
+   */
+  async #isUnchanged(loaded: Loaded, signal: AbortSignal): Promise<boolean> {
+    const last = loaded.transactions.at(-1)
+    if (!last) return true
+    const { data } = await this.#client.transactions.list({ page: lastPage(loaded), limit }, { signal })
+    return data.some(({ id }) => id === last.id)
   }
 }
 
-/** A list that changed is read anew: only then nothing is missed. */
-function placeToResume(error: unknown): number | undefined {
-  return isApiError(error) && error.kind !== 'pagination' ? error.page : undefined
+function lastPage({ transactions, limit }: Loaded): number {
+  return Math.max(1, Math.ceil(transactions.length / limit))
+}
+
+function add({ transactions, texts, ids, currencies }: Loaded, transaction: Transaction) {
+  const { id, currency, amount } = transaction
+  // Pages repeat items when the list grows, and when loading resumes.
+  if (ids.has(id)) return
+  ids.add(id)
+  transactions.push(transaction)
+  texts.push(searchText(transaction))
+  let entry = currencies.get(currency)
+  if (!entry) {
+    entry = { sum: new DecimalSum(), amounts: [], sorted: undefined }
+    currencies.set(currency, entry)
+  }
+  entry.sum.add(amount)
+  entry.amounts.push(amount)
+  entry.sorted = undefined
+}
+
+/** One currency at a time, so that the browser can paint in between. */
+async function sortAmounts({ currencies }: Loaded) {
+  for (const entry of currencies.values()) {
+    entry.sorted = Float64Array.from(entry.amounts).sort()
+    await new Promise(resolve => setTimeout(resolve))
+  }
+}
+
+function progressOf(loaded: Loaded, state: Progress['state'], failure?: Progress['failure']): Progress {
+  const { transactions, texts, total, seconds } = loaded
+  const count = transactions.length
+  const sums = [...loaded.currencies].map(([currency, { sum, amounts, sorted }]) => ({
+    currency,
+    count: amounts.length,
+    sum: String(sum),
+    sorted,
+  }))
+  sums.sort((one, other) => (one.currency < other.currency ? -1 : 1))
+  const perSecond = seconds > 0 ? count / seconds : 0
+  return { state, transactions, texts, count, total, seconds, perSecond, sums, failure }
 }

@@ -1,16 +1,16 @@
 import type { Transaction } from 'virtual-accounts'
 
-const rowsAtOnce = 1_000
+const rowsPerSlice = 1_000
 
-/** All transactions as a CSV file. Made in pieces, between which the page can answer its user. */
+/** Transactions as a CSV file. Made in slices, so that the page responds meanwhile. */
 export async function csvOf(transactions: readonly Transaction[]): Promise<Blob> {
-  // The byte-order mark tells Excel that it is UTF-8.
+  // The byte-order mark tells Excel that the file is UTF-8.
   const pieces = [new Blob(['\ufeffid,amount,currency,description\r\n'])]
-  for (let first = 0; first < transactions.length; first += rowsAtOnce) {
+  for (let first = 0; first < transactions.length; first += rowsPerSlice) {
     pieces.push(
       new Blob([
         transactions
-          .slice(first, first + rowsAtOnce)
+          .slice(first, first + rowsPerSlice)
           .map(row)
           .join(''),
       ]),
@@ -32,7 +32,7 @@ function row({ id, amount, currency, description }: Transaction): string {
   return `${[text(id), amount, text(currency), text(description)].join(',')}\r\n`
 }
 
-/** A cell that a spreadsheet would take for a formula gets an apostrophe: others write the descriptions. */
+/** Descriptions are written by others: an apostrophe keeps a spreadsheet from running one as a formula. */
 function text(value: string): string {
   const harmless = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless

@@ -1,75 +1,167 @@
-import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from 'react'
-import type { Collection, CurrencySum, Progress } from './collection.ts'
+import { memo, useCallback, useRef, useState } from 'react'
+import { isApiError } from 'virtual-accounts'
+import type { Collection, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
-import { Filter, filtered } from './filter.tsx'
+import { explain } from './explain.ts'
+import { Filter, NoMatch } from './filter.tsx'
 import { useKeepFocus } from './focus.ts'
-import { duration, grouped } from './format.ts'
-import { Problem } from './problem.tsx'
+import { counted, dateTime, duration, grouped } from './format.ts'
+import { Details, RetryButton } from './problem.tsx'
+import { useMatches } from './search.ts'
 import { useStore } from './store.ts'
-import { Amount, VirtualTable } from './transaction-table.tsx'
+import { Summary } from './summary.tsx'
+import { PlaceholderTable, VirtualTable } from './transaction-table.tsx'
 
-// The chart is a third of the page's code, and nobody sees one at first.
-const SumsChart = lazy(() => import('./sums-chart.tsx'))
-
-export function EverythingView({ collection }: { collection: Collection }) {
+export function EverythingView({ collection, filter }: { collection: Collection; filter: string }) {
   const progress = useStore(collection.store)
-  const { state, count, failure } = progress
-  const loading = state === 'loading'
+  const { state, count } = progress
   return (
     <>
       <div className="heading">
         <h1>Everything</h1>
-        <p className="muted">The whole list in one loop, four pages at a time.</p>
+        <p className="muted">The whole list, four pages at a time</p>
       </div>
-      <div className="card padded">
-        <Announcement progress={progress} />
-        {state === 'idle' ? (
-          <p>Load every transaction, to filter them, add them up and take them along as a CSV file.</p>
-        ) : (
-          <ProgressBar progress={progress} />
-        )}
-        <div className="actions">
-          <button
-            type="button"
-            className={failure ? undefined : 'primary'}
-            aria-disabled={loading}
-            onClick={() => loading || void collection.start()}
-          >
-            {startText[state]}
-          </button>
-          {loading && <Cancel onClick={collection.cancel} />}
-          {!loading && count > 0 && <Download progress={progress} />}
+      <Loader collection={collection} progress={progress} />
+      {state === 'done' && count === 0 && (
+        <div className="card empty">
+          <h2>The list is empty</h2>
+          <p>The service has no transactions. Once it has some, load them again.</p>
         </div>
-      </div>
-      {failure && (
-        <Problem
-          error={failure.error}
-          at={failure.at}
-          action={
-            failure.resumeAt === undefined ? 'Start again' : `Go on from page ${grouped(failure.resumeAt)}`
-          }
-          onAction={() => void (failure.resumeAt === undefined ? collection.start() : collection.resume())}
-        />
       )}
-      {count > 0 && (
+      {(state === 'loading' || count > 0) && (
         <>
-          <Sums progress={progress} />
-          <Loaded progress={progress} />
+          <Summary progress={progress} />
+          <Loaded progress={progress} filter={filter} />
         </>
       )}
     </>
   )
 }
 
-const startText: Record<Progress['state'], string> = {
-  idle: 'Load all',
-  loading: 'Loading…',
-  done: 'Load all again',
-  cancelled: 'Load all again',
-  failed: 'Load all again',
+/** Progress, what to know about it, and what to do next. It is always as tall, so that nothing below it moves. */
+const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
+  const { state, total, count } = progress
+  return (
+    <section className="card padded loader" data-state={state} aria-label="Load everything">
+      <Announcement progress={progress} />
+      <div className="progress">
+        <progress
+          aria-label="Transactions loaded"
+          value={state === 'loading' && total === undefined ? undefined : count}
+          max={total || 1}
+        />
+        <Figures progress={progress} />
+        {state === 'loading' && <Cancel onClick={collection.cancel} />}
+      </div>
+      <div className="message">
+        <Message progress={progress} />
+      </div>
+      <Actions collection={collection} progress={progress} />
+    </section>
+  )
+})
+
+function Figures({ progress: { state, count, total, seconds, perSecond } }: { progress: Progress }) {
+  if (state === 'idle') return <p className="steady muted">Nothing is loaded yet.</p>
+  if (total === undefined)
+    return <p className="steady">{state === 'loading' ? 'Loading…' : 'Nothing was loaded.'}</p>
+  const left = perSecond === 0 ? undefined : duration((total - count) / perSecond)
+  const facts: Record<Progress['state'], string | undefined> = {
+    idle: undefined,
+    loading: left && `${left} left`,
+    done: `Complete, in ${seconds.toFixed(1)} s`,
+    cancelled: 'Cancelled',
+    failed: 'Stopped',
+  }
+  const rate = perSecond > 0 ? `${grouped(Math.round(perSecond))}/s` : undefined
+  return (
+    <p className="steady">
+      <strong>{grouped(count)}</strong> of {grouped(total)}
+      <br />
+      <span className="muted">{[facts[state], rate].filter(Boolean).join(' · ')}</span>
+    </p>
+  )
 }
 
-/** Not in the place of the button that starts: a double click there would start and cancel. */
+function Message({ progress: { state, failure, count } }: { progress: Progress }) {
+  if (failure) {
+    const { title, advice, waitMs, details } = explain(failure.error)
+    return (
+      <>
+        <p role="alert">
+          <strong>{title}.</strong> {advice}
+          {waitMs !== undefined && ` Resume after ${dateTime(failure.at + waitMs)}.`}
+        </p>
+        <Details>{details}</Details>
+      </>
+    )
+  }
+  const texts: Record<Progress['state'], string> = {
+    idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
+    loading: 'Sums are exact at every moment. The list can be filtered and scrolled while it grows.',
+    done:
+      count > 0
+        ? 'Every page was read. Sums are exact, and the CSV file has every transaction.'
+        : 'Every page was read.',
+    cancelled: 'What is below is only a part of the list. Resume to get the rest.',
+    failed: '',
+  }
+  return <p className="muted">{texts[state]}</p>
+}
+
+function Actions({ collection, progress }: { collection: Collection; progress: Progress }) {
+  const { state, count, failure } = progress
+  if (state === 'idle' || state === 'loading') {
+    return (
+      <div className="actions">
+        <button
+          type="button"
+          className="primary"
+          aria-disabled={state === 'loading'}
+          onClick={() => state === 'idle' && void collection.start()}
+        >
+          {state === 'loading' ? 'Loading…' : 'Load all'}
+        </button>
+      </div>
+    )
+  }
+  if (state === 'done') {
+    return (
+      <div className="actions">
+        {count > 0 && <Download progress={progress} primary />}
+        <button
+          type="button"
+          className={count > 0 ? 'quiet' : 'primary'}
+          onClick={() => void collection.start()}
+        >
+          Load again
+        </button>
+      </div>
+    )
+  }
+  // After a change of the list, resuming could miss transactions.
+  const mustStartOver = isApiError(failure?.error) && failure.error.kind === 'pagination'
+  const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
+  return (
+    <div className="actions">
+      <RetryButton
+        notBefore={(failure?.at ?? 0) + waitMs}
+        className={isRetryable ? 'primary' : undefined}
+        onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
+      >
+        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : 'Try again'}
+      </RetryButton>
+      {!mustStartOver && count > 0 && (
+        <button type="button" className="quiet" onClick={() => void collection.start()}>
+          Start over
+        </button>
+      )}
+      {count > 0 && <Download progress={progress} />}
+    </div>
+  )
+}
+
+/** In a place of its own: no other button appears where somebody is about to press it. */
 function Cancel({ onClick }: { onClick: () => void }) {
   const button = useRef<HTMLButtonElement>(null)
   useKeepFocus(button)
@@ -80,40 +172,15 @@ function Cancel({ onClick }: { onClick: () => void }) {
   )
 }
 
-function ProgressBar({ progress }: { progress: Progress }) {
-  const { state, count, total, seconds, perSecond } = progress
-  const left = total === undefined || perSecond === 0 ? undefined : (total - count) / perSecond
-  return (
-    <div className="progress">
-      <progress
-        aria-label="Transactions loaded"
-        value={total === undefined ? undefined : count}
-        max={total || 1}
-      />
-      <p>
-        <strong>{grouped(count)}</strong>
-        {total !== undefined && ` of ${grouped(total)}`}
-        <span className="muted">
-          {state === 'loading' && left !== undefined && ` · ${duration(left)} left`}
-          {state === 'done' && ` · in ${seconds.toFixed(1)} s`}
-          {state === 'cancelled' && ' · cancelled'}
-          {state === 'failed' && ' · stopped'}
-          {perSecond > 0 && ` · ${grouped(Math.round(perSecond))} per second`}
-        </span>
-      </p>
-    </div>
-  )
-}
-
 /** For screen readers: four times on the way, and at the end. */
 function Announcement({ progress: { state, count, total } }: { progress: Progress }) {
   const quarter = total ? Math.floor((count / total) * 4) * 25 : 0
   const texts: Record<Progress['state'], string> = {
     idle: '',
     loading: `Loading, ${quarter} % done`,
-    done: `All ${grouped(count)} transactions are loaded`,
-    cancelled: `Cancelled, ${grouped(count)} transactions are loaded`,
-    failed: `Stopped, ${grouped(count)} transactions are loaded`,
+    done: `All ${counted(count, 'transaction')} are loaded`,
+    cancelled: `Cancelled, ${counted(count, 'transaction')} are loaded`,
+    failed: `Stopped, ${counted(count, 'transaction')} are loaded`,
   }
   return (
     <p className="hidden" role="status">
@@ -122,89 +189,57 @@ function Announcement({ progress: { state, count, total } }: { progress: Progres
   )
 }
 
-function Download({ progress: { transactions } }: { progress: Progress }) {
+/** The label and the file name say how much of the list is in the file. */
+function Download({ progress, primary = false }: { progress: Progress; primary?: boolean }) {
+  const { state, transactions, count, total } = progress
   const [busy, setBusy] = useState(false)
+  const isComplete = state === 'done'
+  const name = isComplete ? `transactions-all-${count}.csv` : `transactions-partial-${count}-of-${total}.csv`
   async function save() {
     setBusy(true)
     try {
-      download(await csvOf(transactions), 'transactions.csv')
+      download(await csvOf(transactions.slice(0, count)), name)
     } finally {
       setBusy(false)
     }
   }
   return (
-    <button type="button" aria-disabled={busy} onClick={() => busy || void save()}>
-      Download CSV
+    <button
+      type="button"
+      className={primary ? 'primary' : undefined}
+      aria-disabled={busy}
+      onClick={() => busy || void save()}
+    >
+      {isComplete ? `Download all ${grouped(count)} (CSV)` : `Download these ${grouped(count)} (CSV)`}
     </button>
   )
 }
 
-function Sums({ progress: { state, sums } }: { progress: Progress }) {
-  return (
-    <section className="card padded" aria-labelledby="sums">
-      <h2 id="sums">Per currency</h2>
-      <div className="sums">
-        <SumsTable sums={sums} />
-        {state !== 'loading' && (
-          <Suspense fallback={<p className="muted">Drawing…</p>}>
-            <SumsChart sums={sums} />
-          </Suspense>
-        )}
-      </div>
-    </section>
+const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string }) => {
+  const { transactions, texts, count } = progress
+  const matches = useMatches(texts, count, filter)
+  const rowAt = useCallback(
+    (position: number) => transactions[matches ? (matches[position] ?? -1) : position],
+    [transactions, matches],
   )
-}
-
-function SumsTable({ sums }: { sums: readonly CurrencySum[] }) {
-  return (
-    <table className="figures">
-      <caption className="hidden">Count and sum per currency</caption>
-      <thead>
-        <tr>
-          <th scope="col">Currency</th>
-          <th scope="col" className="amount">
-            Count
-          </th>
-          <th scope="col" className="amount">
-            Sum
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {sums.map(({ currency, count, sum }) => (
-          <tr key={currency}>
-            <th scope="row">{currency}</th>
-            <td className="amount">{grouped(count)}</td>
-            <td className="amount">
-              <Amount value={sum} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-function Loaded({ progress: { transactions, count } }: { progress: Progress }) {
-  const [wanted, setWanted] = useState('')
-  const deferred = useDeferredValue(wanted)
-  const rows = useMemo(
-    () => filtered(transactions.slice(0, count), deferred),
-    [transactions, count, deferred],
-  )
+  const rows = matches ? matches.length : count
   return (
     <section className="card" aria-label="Loaded transactions">
       <div className="toolbar">
-        <Filter label="Filter what is loaded" value={wanted} onChange={setWanted} />
-        <p className="muted">
-          {grouped(rows.length)} of {grouped(count)}
+        <Filter label="Filter what is loaded" value={filter} />
+        <p className="muted steady" role="status">
+          {matches ? `${grouped(rows)} of ${grouped(count)}` : counted(count, 'transaction')}
         </p>
       </div>
-      {rows.length > 0 ? (
-        <VirtualTable label="All loaded transactions" transactions={rows} />
+      {count === 0 ? (
+        <PlaceholderTable />
+      ) : rows > 0 ? (
+        <VirtualTable label="All loaded transactions" count={rows} rowAt={rowAt} />
       ) : (
-        <p className="empty">Nothing that is loaded fits the filter.</p>
+        <div className="scroller">
+          <NoMatch filter={filter} where="that is loaded" />
+        </div>
       )}
     </section>
   )
-}
+})

@@ -1,34 +1,32 @@
-import type { Transaction } from 'virtual-accounts'
+import { setFilter } from './route.ts'
 
-/** Of what is loaded: the service's lists have no filter that is specified. */
-export function filtered(transactions: readonly Transaction[], wanted: string): readonly Transaction[] {
-  const text = wanted.trim().toLowerCase()
-  if (text === '') return transactions
-  return transactions.filter(
-    ({ id, amount, currency, description }) =>
-      description.toLowerCase().includes(text) ||
-      currency.toLowerCase().includes(text) ||
-      id.includes(text) ||
-      String(amount).includes(text),
-  )
-}
-
-interface FilterProps {
-  readonly label: string
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-export function Filter({ label, value, onChange }: FilterProps) {
+/** Filters what is loaded: the interface specifies no filters for lists. */
+export function Filter({ label, value }: { label: string; value: string }) {
   return (
     <label className="field filter">
       <span>{label}</span>
       <input
         type="search"
         placeholder="Any column"
+        autoComplete="off"
+        spellCheck={false}
         value={value}
-        onChange={event => onChange(event.target.value)}
+        onChange={event => setFilter(event.target.value)}
       />
     </label>
+  )
+}
+
+/** Instead of rows, when none matches. */
+export function NoMatch({ filter, where }: { filter: string; where: string }) {
+  return (
+    <div className="empty">
+      <p>
+        No transaction {where} matches “<span className="wrap">{filter.trim()}</span>”.
+      </p>
+      <button type="button" onClick={() => setFilter('')}>
+        Clear the filter
+      </button>
+    </div>
   )
 }

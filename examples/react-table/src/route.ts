@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { Store, useStore } from './store.ts'
 
 export const views = ['transactions', 'everything', 'accounts'] as const
 export type View = (typeof views)[number]
@@ -9,28 +9,54 @@ export interface Route {
   readonly view: View
   readonly page: number
   readonly limit: number
+  /** Shared by the views that list transactions. */
+  readonly filter: string
 }
 
-/** Where the page is stands in its address, so that a reload, a link and the back button work. */
+/** What the page shows is part of its URL, so that reloading, links and the back button work. */
+const route = new Store(parse(location.hash))
+let filterTimer: ReturnType<typeof setTimeout> | undefined
+
+addEventListener('hashchange', () => {
+  clearTimeout(filterTimer)
+  route.set(parse(location.hash))
+})
+
 export function useRoute(): Route {
-  const hash = useSyncExternalStore(subscribe, () => location.hash)
+  return useStore(route)
+}
+
+/** Adds an entry to the history, or with `replace` changes the current one. */
+export function goTo(changes: Partial<Route>, { replace = false } = {}) {
+  clearTimeout(filterTimer)
+  const next = { ...route.get(), ...changes }
+  if (replace) history.replaceState(null, '', hrefOf(next))
+  else history.pushState(null, '', hrefOf(next))
+  route.set(next)
+}
+
+/** Shown immediately; written to the URL after a pause, as Safari rejects more than 100 changes in 10 seconds. */
+export function setFilter(filter: string) {
+  clearTimeout(filterTimer)
+  route.set({ ...route.get(), filter })
+  filterTimer = setTimeout(() => history.replaceState(null, '', hrefOf(route.get())), 200)
+}
+
+export function hrefOf({ view, page, limit, filter }: Route): string {
+  const query = new URLSearchParams({ page: String(page), limit: String(limit) })
+  if (filter) query.set('filter', filter)
+  return `#${view}?${query}`
+}
+
+function parse(hash: string): Route {
   const [name, query] = hash.slice(1).split('?')
   const parameters = new URLSearchParams(query)
+  const page = parameters.get('page') ?? ''
   const limit = Number(parameters.get('limit'))
   return {
     view: views.find(view => view === name) ?? 'transactions',
-    page: Math.max(1, Math.trunc(Number(parameters.get('page'))) || 1),
+    page: /^[1-9]\d{0,8}$/.test(page) ? Number(page) : 1,
     limit: pageSizes.includes(limit) ? limit : 25,
+    filter: parameters.get('filter') ?? '',
   }
-}
-
-export function goTo({ view, page, limit }: Route) {
-  location.hash = `${view}?page=${page}&limit=${limit}`
-  // The browser tells of it later: a second press would still count from the page before.
-  dispatchEvent(new Event('hashchange'))
-}
-
-function subscribe(listener: () => void) {
-  addEventListener('hashchange', listener)
-  return () => removeEventListener('hashchange', listener)
 }

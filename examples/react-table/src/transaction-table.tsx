@@ -1,62 +1,110 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { type CSSProperties, memo, useLayoutEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import type { Transaction } from 'virtual-accounts'
 import { grouped } from './format.ts'
 import { narrow, useMedia } from './media.ts'
 
-interface TableProps {
+interface PageTableProps {
   readonly label: string
-  readonly transactions: readonly Transaction[]
+  /** `undefined`: not loaded yet. */
+  readonly transactions: readonly Transaction[] | undefined
+  /** How many rows to show until it is loaded. */
+  readonly placeholders: number
 }
 
-/** One page of transactions, each as a row. */
-export function PageTable({ label, transactions }: TableProps) {
-  return (
-    <table className="transactions">
-      <caption className="hidden">{label}</caption>
-      <Head />
+/** One page of transactions. The placeholders are as tall as its rows, so that nothing moves when those arrive. */
+export const PageTable = memo(({ label, transactions, placeholders }: PageTableProps) => (
+  <table className="transactions">
+    <caption className="hidden">{label}</caption>
+    <Head />
+    {transactions ? (
       <tbody>
         {transactions.map(transaction => (
           <Row key={transaction.id} transaction={transaction} />
         ))}
       </tbody>
-    </table>
+    ) : (
+      <Placeholders count={placeholders} />
+    )}
+  </table>
+))
+
+interface VirtualTableProps {
+  readonly label: string
+  readonly count: number
+  readonly rowAt: (position: number) => Transaction | undefined
+}
+
+/**
+ * Any number of transactions, of which only those in view are in the document.
+ *
+ * The browser scrolls before this code hears about it, and would show a gap where rows are not rendered yet. So the rows
+ * do not scroll: they are in a box that sticks to the visible part, and are rendered at the offset that was scrolled to.
+ * On a slow machine they may be late, but they are never blank. Each row is reused for another transaction, which is
+ * cheaper than a new one.
+ */
+export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
+  const scroller = useRef<HTMLElement>(null)
+  const rowHeight = useMedia(narrow) ? 64 : 44
+  const [{ top, height }, setView] = useState({ top: 0, height: 0 })
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    const look = () => setView({ top: element.scrollTop, height: element.clientHeight })
+    look()
+    // Rendered before the browser paints what it has scrolled to.
+    const onScroll = () => flushSync(look)
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    element.addEventListener('scroll', onScroll)
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', onScroll)
+    }
+  }, [])
+
+  // All rows are equally tall, so which of them are in view needs no measuring, of however many there are.
+  const rows = Math.min(count, Math.ceil(height / rowHeight) + 1)
+  const first = Math.min(Math.floor(top / rowHeight), count - rows)
+  const style = {
+    '--rows-height': `${count * rowHeight}px`,
+    '--offset': `${first * rowHeight - top}px`,
+  } as CSSProperties
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll
+    <section className="scroller" ref={scroller} tabIndex={0} aria-label={label} style={style}>
+      <div className="scrolled">
+        <div className="window">
+          <table className="transactions" aria-rowcount={count + 1}>
+            <caption className="hidden">{label}</caption>
+            <Head />
+            <tbody>
+              {Array.from({ length: rows }, (_, slot) => {
+                const transaction = rowAt(first + slot)
+                return (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a row stays in its place, and shows another transaction
+                  transaction && <Row key={slot} transaction={transaction} position={first + slot + 2} />
+                )
+              })}
+            </tbody>
+          </table>
+        </div>
+      </div>
+    </section>
   )
 }
 
-/** Any number of transactions. Only those in view are in the document, and two spacers stand for the rest. */
-export function VirtualTable({ label, transactions }: TableProps) {
-  const scroller = useRef<HTMLElement>(null)
-  const rowHeight = useMedia(narrow) ? 64 : 44
-  const virtualizer = useVirtualizer({
-    count: transactions.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    useFlushSync: false,
-  })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights it remembers are of the other width
-  useEffect(() => virtualizer.measure(), [virtualizer, rowHeight])
-
-  const rows = virtualizer.getVirtualItems()
-  const before = rows[0]?.start ?? 0
-  const after = virtualizer.getTotalSize() - (rows.at(-1)?.end ?? 0)
+/** In the place of a `VirtualTable`. */
+export function PlaceholderTable() {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll
-    <section className="scroller" ref={scroller} tabIndex={0} aria-label={label}>
-      <table className="transactions" aria-rowcount={transactions.length + 1}>
-        <caption className="hidden">{label}</caption>
-        <Head />
-        <tbody>
-          <Spacer height={before} />
-          {rows.map(({ index }) => {
-            const transaction = transactions[index]
-            return transaction && <Row key={transaction.id} transaction={transaction} position={index + 2} />
-          })}
-          <Spacer height={after} />
-        </tbody>
-      </table>
-    </section>
+    <div className="scroller" aria-hidden="true">
+      <div className="window">
+        <table className="transactions">
+          <Head />
+          <Placeholders count={12} />
+        </table>
+      </div>
+    </div>
   )
 }
 
@@ -81,21 +129,25 @@ function Head() {
   )
 }
 
-function Row({ transaction, position }: { transaction: Transaction; position?: number }) {
+const Row = memo(({ transaction, position }: { transaction: Transaction; position?: number }) => {
   const { id, amount, currency, description } = transaction
   return (
     <tr aria-rowindex={position}>
-      <td className="description">{description}</td>
-      <td className="id">{id}</td>
+      <td className="description" title={description}>
+        {description}
+      </td>
+      <td className="id" title={id}>
+        {id}
+      </td>
       <td className="currency">{currency}</td>
       <td className="amount">
         <Amount value={amount} />
       </td>
     </tr>
   )
-}
+})
 
-/** As the service gave it: how many decimals a currency has is not known here. The points stand below each other. */
+/** As the service sent it, as the decimals of a currency are not known here. Decimal points are aligned. */
 export function Amount({ value }: { value: number | string }) {
   const [whole, fraction] = grouped(value).split('.')
   return (
@@ -106,12 +158,19 @@ export function Amount({ value }: { value: number | string }) {
   )
 }
 
-function Spacer({ height }: { height: number }) {
-  if (height <= 0) return null
+function Placeholders({ count }: { count: number }) {
   return (
-    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus
-    <tr className="spacer" aria-hidden="true">
-      <td colSpan={4} style={{ height }} />
-    </tr>
+    <tbody aria-hidden="true">
+      {Array.from({ length: count }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        <tr key={index} className="placeholder">
+          {['description', 'id', 'currency', 'amount'].map(column => (
+            <td key={column} className={column}>
+              <span />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
   )
 }

@@ -1,13 +1,15 @@
-import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useState } from 'react'
-import type { Client } from 'virtual-accounts'
-import { Filter, filtered } from './filter.tsx'
-import { grouped } from './format.ts'
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import type { Client, Page, Transaction } from 'virtual-accounts'
+import { Filter, NoMatch } from './filter.tsx'
+import { counted, grouped } from './format.ts'
+import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
+import { normalized, searchText } from './search.ts'
 import { PageTable } from './transaction-table.tsx'
 
-/** One page of transactions as a query: the list is awaited, the signal ends it when nobody waits any more. */
+/** One page of transactions as a query. Its signal cancels the request when nothing waits for it any more. */
 function pageQuery(client: Client, page: number, limit: number) {
   return queryOptions({
     queryKey: ['transactions', page, limit],
@@ -16,151 +18,131 @@ function pageQuery(client: Client, page: number, limit: number) {
 }
 
 export function TransactionsView({ client, route }: { client: Client; route: Route }) {
-  const { page, limit } = route
+  const { page, limit, filter } = route
   const queryClient = useQueryClient()
-  const { data, error, errorUpdatedAt, isFetching, isPlaceholderData, refetch } = useQuery({
-    ...pageQuery(client, page, limit),
-    placeholderData: keepPreviousData,
-  })
-  const [wanted, setWanted] = useState('')
+  const { data, error, errorUpdatedAt, isFetching, refetch } = useQuery(pageQuery(client, page, limit))
+  const list = useRef<HTMLDivElement>(null)
 
-  const hasNextPage = data?.hasNextPage === true && !isPlaceholderData
+  // While another page is loaded, and when that fails, the last one is still shown. (`keepPreviousData` keeps it only
+  // while loading.)
+  const [lastLoaded, setLastLoaded] = useState<Page<Transaction>>()
+  if (data && data !== lastLoaded) setLastLoaded(data)
+  const shown = data ?? lastLoaded
+  const isStale = shown !== undefined && (!data || error !== null)
+
+  const totalItems = shown?.totalItems
+  const pageCount = totalItems === undefined ? undefined : Math.ceil(totalItems / limit)
+  const isEmpty = totalItems === 0
+  const isBeyondEnd = data !== undefined && pageCount !== undefined && pageCount > 0 && page > pageCount
+
+  useEffect(() => {
+    // The list is shorter than the URL says: nobody wants to see an empty page.
+    if (isBeyondEnd) goTo({ page: pageCount }, { replace: true })
+  }, [isBeyondEnd, pageCount])
+
+  const hasNextPage = data?.hasNextPage === true
   useEffect(() => {
     if (hasNextPage) void queryClient.prefetchQuery(pageQuery(client, page + 1, limit))
   }, [queryClient, client, page, limit, hasNextPage])
 
-  const rows = filtered(data?.data ?? [], wanted)
-  const summary =
-    data && `${grouped(data.totalItems)} ${data.totalItems === 1 ? 'transaction' : 'transactions'}`
+  const wanted = normalized(useDeferredValue(filter))
+  const rows = useMemo(
+    () => shown?.data.filter(transaction => searchText(transaction).includes(wanted)),
+    [shown, wanted],
+  )
+
+  function turnTo(next: number) {
+    goTo({ page: next })
+    // Where reading goes on. Not when it is in view already: then nothing should move.
+    if (list.current && list.current.getBoundingClientRect().top < 0) list.current.scrollIntoView()
+  }
+
+  const rowCount = Math.min(limit, totalItems ?? limit)
+  const problem = error && (
+    <Problem
+      error={error}
+      at={errorUpdatedAt}
+      busy={isFetching}
+      action="Try again"
+      onAction={() => void refetch()}
+      more={
+        shown &&
+        !data && (
+          <button type="button" onClick={() => goTo({ page: shown.page, limit: shown.limit })}>
+            Back to page {grouped(shown.page)}
+          </button>
+        )
+      }
+    >
+      {shown && (
+        <p>
+          {data
+            ? 'The rows below were loaded before.'
+            : `Page ${grouped(page)} was not loaded. The rows below are still page ${grouped(shown.page)}.`}
+        </p>
+      )}
+    </Problem>
+  )
   return (
     <>
       <div className="heading">
         <h1>Transactions</h1>
         <p className="muted" role="status">
-          {summary ?? (error ? '' : 'Loading…')}
+          {totalItems === undefined
+            ? error
+              ? 'Not loaded'
+              : 'Loading…'
+            : counted(totalItems, 'transaction')}
         </p>
       </div>
-      {error && (
-        <Problem
-          error={error}
-          at={errorUpdatedAt}
-          busy={isFetching}
-          action="Try again"
-          onAction={() => void refetch()}
-        />
-      )}
-      <div className="card">
-        <div className="toolbar">
-          <Filter label="Filter this page" value={wanted} onChange={setWanted} />
-          <label className="field">
-            <span>Rows per page</span>
-            <select value={limit} onChange={event => goTo(resized(route, Number(event.target.value)))}>
-              {pageSizes.map(size => (
-                <option key={size}>{size}</option>
-              ))}
-            </select>
-          </label>
-        </div>
-        <div className={isPlaceholderData ? 'stale' : undefined} aria-busy={isFetching}>
-          {data ? (
-            <PageTable label={`Transactions, page ${data.page} of ${data.pageCount}`} transactions={rows} />
+      <div className="card list" ref={list}>
+        {!isEmpty && (
+          <div className="toolbar">
+            <Filter label="Filter this page" value={filter} />
+            <label className="field">
+              <span>Rows per page</span>
+              <select value={limit} onChange={event => goTo(resized(route, Number(event.target.value)))}>
+                {pageSizes.map(size => (
+                  <option key={size}>{size}</option>
+                ))}
+              </select>
+            </label>
+          </div>
+        )}
+        <div
+          className="rows"
+          style={{ '--rows': rowCount } as CSSProperties}
+          data-stale={isStale || isBeyondEnd}
+          aria-busy={isFetching}
+        >
+          {problem && <div className="notice">{problem}</div>}
+          {isEmpty ? (
+            !problem && (
+              <div className="empty">
+                <h2>No transactions yet</h2>
+                <p>The service has none. They appear here once it has some.</p>
+                <button type="button" onClick={() => void refetch()}>
+                  {isFetching ? 'Loading…' : 'Check again'}
+                </button>
+              </div>
+            )
+          ) : rows?.length === 0 && !isBeyondEnd && wanted !== '' ? (
+            <NoMatch filter={filter} where="on this page" />
           ) : (
-            !error && <Skeleton rows={Math.min(limit, 10)} />
-          )}
-          {data && rows.length === 0 && (
-            <p className="empty">
-              {data.data.length > 0
-                ? 'Nothing on this page fits the filter.'
-                : 'There is nothing on this page.'}
-            </p>
+            <PageTable
+              label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
+              transactions={isBeyondEnd ? undefined : rows}
+              placeholders={rowCount}
+            />
           )}
         </div>
-        <Pager route={route} pageCount={data?.pageCount} hasNextPage={data?.hasNextPage === true} />
+        {!isEmpty && <Pager page={page} pageCount={pageCount} onTurn={turnTo} />}
       </div>
     </>
   )
 }
 
-interface PagerProps {
-  readonly route: Route
-  readonly pageCount: number | undefined
-  readonly hasNextPage: boolean
-}
-
-function Pager({ route, pageCount, hasNextPage }: PagerProps) {
-  const { page } = route
-  const [typed, setTyped] = useState<string>()
-  const turnTo = (wanted: number) => goTo({ ...route, page: wanted })
-
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    const wanted = Math.trunc(Number(typed ?? page))
-    setTyped(undefined)
-    if (wanted >= 1) turnTo(Math.min(wanted, pageCount || wanted))
-  }
-  return (
-    <nav className="pager" aria-label="Pages">
-      <PageButton label="First page" sign="«" enabled={page > 1} onClick={() => turnTo(1)} />
-      <PageButton label="Previous page" sign="‹" enabled={page > 1} onClick={() => turnTo(page - 1)} />
-      <form onSubmit={submit}>
-        <label>
-          Page{' '}
-          <input
-            inputMode="numeric"
-            pattern="[0-9]*"
-            value={typed ?? page}
-            onChange={event => setTyped(event.target.value)}
-            onBlur={() => setTyped(undefined)}
-          />
-        </label>
-        {pageCount !== undefined && <span className="muted">of {grouped(pageCount)}</span>}
-      </form>
-      <PageButton label="Next page" sign="›" enabled={hasNextPage} onClick={() => turnTo(page + 1)} />
-      <PageButton
-        label="Last page"
-        sign="»"
-        enabled={hasNextPage && pageCount !== undefined}
-        onClick={() => turnTo(pageCount ?? page)}
-      />
-    </nav>
-  )
-}
-
-interface PageButtonProps {
-  readonly label: string
-  readonly sign: string
-  readonly enabled: boolean
-  readonly onClick: () => void
-}
-
-/** Stays focusable at the end of the list: a disabled button would drop the focus of whoever turns pages by key. */
-function PageButton({ label, sign, enabled, onClick }: PageButtonProps) {
-  return (
-    <button
-      type="button"
-      className="quiet"
-      aria-label={label}
-      title={label}
-      aria-disabled={!enabled}
-      onClick={() => enabled && onClick()}
-    >
-      <span aria-hidden="true">{sign}</span>
-    </button>
-  )
-}
-
-/** With the row that was first still on the page. */
-function resized(route: Route, limit: number): Route {
-  return { ...route, limit, page: Math.floor(((route.page - 1) * route.limit) / limit) + 1 }
-}
-
-function Skeleton({ rows }: { rows: number }) {
-  return (
-    <div className="skeleton" aria-hidden="true">
-      {Array.from({ length: rows }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
-        <div key={index} />
-      ))}
-    </div>
-  )
+/** The row that was first stays on the page. */
+function resized({ page, limit }: Route, newLimit: number): Partial<Route> {
+  return { limit: newLimit, page: Math.floor(((page - 1) * limit) / newLimit) + 1 }
 }

@@ -1,109 +1,259 @@
 import { readFile } from 'node:fs/promises'
-import { expect, type Page } from '@playwright/test'
+import { expect, type Locator, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
-import { faultSwitch, open, rows, test } from './page.ts'
+import { faultSwitch, layoutShift, open, rows, serveList, test } from './page.ts'
 
 const progress = (page: Page) => page.getByRole('progressbar', { name: 'Transactions loaded' })
 const loaded = (page: Page) => progress(page).evaluate(bar => (bar as HTMLProgressElement).value)
+const loadAll = (page: Page) => page.getByRole('button', { name: 'Load all' }).click()
+const figures = (page: Page) => page.getByRole('table', { name: 'Figures per currency' })
 
-test('loads 100,000 transactions, and draws only those in view', async ({ page }) => {
+test('loads 100,000 transactions, and renders only those in view', async ({ page }) => {
   await open(page, 'everything', '?count=100000&latency=0')
-  await page.getByRole('button', { name: 'Load all' }).click()
-  await expect(page.getByText('100,000 of 100,000 ·')).toBeVisible()
-  await expect(page.getByText(/per second/)).toBeVisible()
+  await loadAll(page)
+  await expect(page.getByText('100,000 of 100,000')).toBeVisible()
+  await expect(page.getByText(/Complete, in .* · [\d,]+\/s/)).toBeVisible()
   const table = page.getByRole('table', { name: 'All loaded transactions' })
   await expect(table).toHaveAttribute('aria-rowcount', '100001')
-  expect(await rows(page).count()).toBeLessThan(100)
+  expect(await rows(page).count()).toBeLessThan(30)
 
   await page.getByRole('region', { name: 'All loaded transactions' }).focus()
   await page.keyboard.press('End')
   await expect(rows(page).last()).toHaveText(/@SUM\(1\+1\)/)
+  await expect(rows(page).last()).toBeInViewport({ ratio: 1 })
   await expect(rows(page).last()).toHaveAttribute('aria-rowindex', '100001')
-  expect(await rows(page).count()).toBeLessThan(100)
+  expect(await rows(page).count()).toBeLessThan(30)
 
   await page.getByLabel('Filter what is loaded').fill('unusual-2')
   await expect(rows(page)).toHaveCount(1)
   await expect(page.getByText('1 of 100,000')).toBeVisible()
 })
 
-test('adds up exactly, and shows it as charts', async ({ page }) => {
+test('shows exact sums, medians and percentiles per currency, and charts of one', async ({ page }) => {
   await open(page, 'everything', '?count=20000&latency=0')
-  await page.getByRole('button', { name: 'Load all' }).click()
-  await expect(page.getByRole('img', { name: 'Bars: transactions per currency' })).toBeVisible()
-  await expect(page.getByRole('img', { name: 'Points: sum per currency' })).toBeVisible()
+  await loadAll(page)
+  await expect(page.getByText('20,000 of 20,000')).toBeVisible()
 
-  // In whole cents: the samples have two decimals at most. The last three are of the fake's own.
-  const cents = new Map<string, bigint>()
-  const add = (currency: string, amount: bigint) => cents.set(currency, (cents.get(currency) ?? 0n) + amount)
-  for (const { currency, amount } of sampleTransactions(20_000).slice(0, -3)) {
-    add(currency, BigInt(Math.round(amount * 100)))
-  }
-  add('EUR', -25_075n)
-  add('USD', 10n + 20n)
-  const shown = await page
-    .getByRole('table', { name: 'Count and sum per currency' })
-    .getByRole('row')
-    .allInnerTexts()
-  const sums = shown.slice(1).map(row => row.replaceAll(',', '').split(/\s+/))
-  expect(sums).toHaveLength(cents.size)
-  for (const [currency, , sum = ''] of sums) {
-    const [whole = '', fraction = ''] = sum.split('.')
-    expect(BigInt(whole + fraction.padEnd(2, '0')), currency).toBe(cents.get(currency ?? ''))
-  }
+  // In whole cents: the samples have two decimals at most. The last three are of the fake service's own.
+  const cents = new Map<string, number[]>()
+  const add = (currency: string, amount: number) =>
+    cents.set(currency, [...(cents.get(currency) ?? []), amount])
+  for (const { currency, amount } of sampleTransactions(20_000).slice(0, -3))
+    add(currency, Math.round(amount * 100))
+  add('EUR', -25_075)
+  add('USD', 10)
+  add('USD', 20)
+  const expected = [...cents].sort().map(([currency, amounts]) => {
+    const sorted = amounts.toSorted((one, other) => one - other)
+    const rank = (percent: number) => sorted[Math.ceil((sorted.length * percent) / 100) - 1]
+    const sum = amounts.reduce((total, amount) => total + BigInt(amount), 0n)
+    return [currency, amounts.length, Number(sum), rank(50), rank(95)]
+  })
+  const inCents = (text: string) => Math.round(Number(text.replaceAll(',', '')) * 100)
+  const shown = (await figures(page).getByRole('row').allInnerTexts()).slice(1).map(row => {
+    const [currency = '', count = '', ...amounts] = row.split(/\s+/)
+    return [currency, Number(count.replaceAll(',', '')), ...amounts.map(inCents)]
+  })
+  expect(shown).toEqual(expected)
+
+  await page.getByLabel('Amounts in').selectOption('JPY')
+  await expect(
+    page.getByRole('img', { name: 'how many transactions there are of each amount in JPY' }),
+  ).toBeVisible()
+  await expect(page.getByRole('img', { name: 'the sum in JPY along the list' })).toBeVisible()
+  await page.getByLabel('Amounts in').selectOption('EUR')
+  const sizes = page.getByRole('img', { name: 'how many transactions there are of each amount in EUR' })
+  await expect(sizes).toContainText('below 0')
+  await expect(sizes).toContainText('100–1K')
 })
 
-test('can be cancelled on the way, and keeps what it has', async ({ page }) => {
-  await open(page, 'everything', '?count=100000&latency=20')
-  await page.getByRole('button', { name: 'Load all' }).click()
+test('rows of sums keep their order while they grow', async ({ page }) => {
+  await open(page, 'everything', '?count=20000&latency=20')
+  await page.evaluate(() => {
+    const orders = new Set<string>()
+    Object.assign(globalThis, { orders })
+    new MutationObserver(() => {
+      const cells = document.querySelectorAll('.sums tbody th')
+      orders.add([...cells].map(cell => cell.textContent).join(' '))
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  })
+  await loadAll(page)
+  await expect(page.getByText('20,000 of 20,000')).toBeVisible()
+  const orders = await page.evaluate(() => [...(globalThis as unknown as { orders: Set<string> }).orders])
+  expect(orders).toContain('AED CHF EUR GBP JPY SGD USD')
+  expect(orders.every(order => order === order.split(' ').sort().join(' '))).toBe(true)
+})
+
+for (const width of [1280, 390, 320]) {
+  test(`nothing moves while loading, nor when it ends or fails, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 860 })
+    await open(page, 'everything', '?count=20000&latency=40')
+    await loadAll(page)
+    const cancel = page.getByRole('button', { name: 'Cancel' })
+    const list = page.getByRole('region', { name: 'Loaded transactions', exact: true })
+    await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+    const places = await placesUntil(page, [cancel, list], () =>
+      expect(page.getByText('20,000 of 20,000')).toBeVisible(),
+    )
+    await expect(page.getByRole('img').nth(1)).toBeVisible()
+    expect(places).toEqual([[expect.any(Number)], [expect.any(Number)]])
+    expect(await layoutShift(page)).toBeLessThan(0.05)
+
+    await page.getByRole('button', { name: 'Load again' }).click()
+    await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+    await failOnce(page)
+    const [afterFailure] = await placesUntil(page, [list], () =>
+      expect(page.getByRole('alert')).toBeVisible(),
+    )
+    expect(afterFailure).toHaveLength(1)
+    expect(await layoutShift(page)).toBeLessThan(0.05)
+  })
+}
+
+/** Where each element was, in pixels below the top, at each frame in which it was there. */
+async function placesUntil(page: Page, locators: Locator[], done: () => Promise<void>): Promise<number[][]> {
+  const elements = await Promise.all(locators.map(locator => locator.elementHandle()))
+  await page.evaluate(elements => {
+    const places = elements.map(() => new Set<number>())
+    Object.assign(globalThis, { places })
+    const look = () => {
+      for (const [index, element] of elements.entries()) {
+        if (element?.isConnected)
+          places[index]?.add(Math.round(element.getBoundingClientRect().top + scrollY))
+      }
+      requestAnimationFrame(look)
+    }
+    look()
+  }, elements)
+  await done()
+  return page.evaluate(() =>
+    (globalThis as unknown as { places: Set<number>[] }).places.map(place => [...place]),
+  )
+}
+
+async function failOnce(page: Page) {
+  const summary = page.getByText('Simulate failures, watch the client')
+  const isFolded = await summary.isVisible()
+  if (isFolded) await summary.click()
+  await faultSwitch(page, 'Invalid page').click()
+  if (isFolded) await summary.click()
+}
+
+test('can be cancelled on the way, keeps what it has, and resumes', async ({ page }) => {
+  await open(page, 'everything', '?count=20000&latency=40')
+  await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await expect(page.getByText(/ left ·/)).toBeVisible()
   await page.getByRole('button', { name: 'Cancel' }).click()
 
-  await expect(page.getByText(/of 100,000 · cancelled/)).toBeVisible()
+  await expect(page.getByText(/Cancelled ·/)).toBeVisible()
   const count = await loaded(page)
-  expect(count).toBeLessThan(100_000)
-  await expect(page.getByText('0In flight')).toBeVisible()
+  expect(count).toBeLessThan(20_000)
+  await expect(page.getByText('In flight0')).toBeVisible()
   expect(await loaded(page)).toBe(count)
-  await expect(page.getByRole('button', { name: 'Download CSV' })).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Load all again' })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect(page.getByText('20,000 of 20,000')).toBeVisible()
+  await expect(page.getByText(/^Complete/)).toBeVisible()
 })
 
-test('goes on where it failed, with nothing twice and nothing missing', async ({ page }) => {
+test('resumes where it failed, with nothing twice and nothing missing', async ({ page }) => {
   await open(page, 'everything', '?count=20000&latency=80')
-  await page.getByRole('button', { name: 'Load all' }).click()
+  await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
-  await faultSwitch(page, 'A broken page').click()
+  await faultSwitch(page, 'Invalid page').click()
   await expect(page.getByRole('alert')).toContainText('The service sent something unexpected')
-  await expect(page.getByText(/of 20,000 · stopped/)).toBeVisible()
+  await expect(page.getByText(/Stopped ·/)).toBeVisible()
 
-  await faultSwitch(page, 'A broken page').click()
-  await page.getByRole('button', { name: /^Go on from page \d+$/ }).click()
-  await expect(page.getByText('20,000 of 20,000 ·')).toBeVisible()
+  await faultSwitch(page, 'Invalid page').click()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect(page.getByText('20,000 of 20,000')).toBeVisible()
   await expect(page.getByRole('alert')).toHaveCount(0)
+  const [partial] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /^Download/ }).click(),
+  ])
+  const ids = (await readFile(await partial.path(), 'utf8'))
+    .split('\r\n')
+    .slice(1, -1)
+    .map(line => line.split(',')[0])
+  expect(ids).toEqual([
+    ...sampleTransactions(20_000)
+      .slice(0, -3)
+      .map(({ id }) => id),
+    'unusual-1',
+    'unusual-2',
+    'unusual-3',
+  ])
+})
+
+test('reads a list from the start when it changed before it was resumed', async ({ page }) => {
+  let items = sampleTransactions(3000)
+  let isHeld = false
+  await serveList(page, () => items)
+  // Pages from the 11th on wait until loading is cancelled.
+  await page.route(/page=(1[1-9]|2\d|30)&limit=100/, route => (isHeld ? undefined : route.fallback()))
+  isHeld = true
+  await open(page, 'everything', '?service=/api')
+  await loadAll(page)
+  await expect.poll(() => loaded(page)).toBe(1000)
+  await page.getByRole('button', { name: 'Cancel' }).click()
+
+  // Everything moves to a page before.
+  items = items.slice(150)
+  isHeld = false
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect(page.getByText('2,850 of 2,850')).toBeVisible()
 })
 
 test('a double click does not start and cancel', async ({ page }) => {
   await open(page, 'everything')
   await page.getByRole('button', { name: 'Load all' }).dblclick()
-  await expect(page.getByText('2,000 of 2,000 ·')).toBeVisible()
+  await expect(page.getByText('2,000 of 2,000')).toBeVisible()
 })
 
-test('keeps what is loaded when another view is looked at', async ({ page }) => {
+test('keeps what is loaded, and the filter, when another view is looked at', async ({ page }) => {
   await open(page, 'everything')
-  await page.getByRole('button', { name: 'Load all' }).click()
+  await loadAll(page)
+  await page.getByLabel('Filter what is loaded').fill('4,841,890')
+  await expect(rows(page)).toHaveCount(1)
+  await expect(page).toHaveURL(/filter=/)
   await page.getByRole('link', { name: 'Accounts' }).click()
   await page.getByRole('link', { name: 'Everything' }).click()
-  await expect(page.getByText('2,000 of 2,000 ·')).toBeVisible()
+  await expect(page.getByText('2,000 of 2,000')).toBeVisible()
+  await expect(page.getByLabel('Filter what is loaded')).toHaveValue('4,841,890')
+  await expect(rows(page)).toHaveCount(1)
 })
 
-test('gives a CSV file that spreadsheets open and do not run', async ({ page }) => {
+test('an empty list is said to be empty, and gives no file', async ({ page }) => {
+  await open(page, 'everything', '?count=0&latency=0')
+  await loadAll(page)
+  await expect(page.getByRole('heading', { name: 'The list is empty' })).toBeVisible()
+  await expect(page.getByRole('button', { name: /^Download/ })).toHaveCount(0)
+  await expect(page.getByText('NaN')).toHaveCount(0)
+})
+
+test('a part of the list is called a part, in the button and in the name of the file', async ({ page }) => {
+  await open(page, 'everything', '?count=20000&latency=40')
+  await loadAll(page)
+  await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  const button = page.getByRole('button', { name: /^Download these [\d,]+ \(CSV\)$/ })
+  await expect(button).not.toHaveClass(/primary/)
+  const count = await loaded(page)
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+  expect(download.suggestedFilename()).toBe(`transactions-partial-${count}-of-20000.csv`)
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  expect(lines.slice(1, -1)).toHaveLength(count)
+})
+
+test('then offers a CSV file that spreadsheets open and do not run', async ({ page }) => {
   await open(page, 'everything')
-  await page.getByRole('button', { name: 'Load all' }).click()
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Download CSV' }).click(),
-  ])
-  expect(download.suggestedFilename()).toBe('transactions.csv')
+  await loadAll(page)
+  const button = page.getByRole('button', { name: 'Download all 2,000 (CSV)' })
+  await expect(button).toHaveClass(/primary/)
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+  expect(download.suggestedFilename()).toBe('transactions-all-2000.csv')
 
   const text = await readFile(await download.path(), 'utf8')
   const lines = text.split('\r\n')

@@ -1,8 +1,10 @@
-import { expect } from '@playwright/test'
+import { expect, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
-import { faultSwitch, open, rows, test } from './page.ts'
+import { faultSwitch, layoutShift, open, rows, serveList, test } from './page.ts'
 
 const samples = sampleTransactions(2000)
+const picker = (page: Page) => page.getByRole('textbox', { name: 'Page' })
+const calls = (page: Page) => page.getByRole('region', { name: 'Client activity' }).getByRole('listitem')
 
 test('shows the first page, and how many there are', async ({ page }) => {
   await open(page, 'transactions')
@@ -12,37 +14,74 @@ test('shows the first page, and how many there are', async ({ page }) => {
   await expect(page.getByRole('navigation', { name: 'Pages' })).toContainText('of 80')
 })
 
-test('has the next page before it is asked for', async ({ page }) => {
+for (const width of [1280, 390, 320]) {
+  test(`nothing moves when the first page arrives late, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 860 })
+    await open(page, 'transactions', '?count=2000&latency=700')
+    await expect(page.getByText('Loading…')).toBeVisible()
+    const card = page.locator('.card').first()
+    const before = await card.boundingBox()
+    await expect(rows(page)).toHaveCount(25)
+    expect(await card.boundingBox()).toEqual(before)
+    expect(await layoutShift(page)).toBeLessThan(0.05)
+  })
+}
+
+test('prefetches the next page', async ({ page }) => {
   await open(page, 'transactions')
-  const calls = page.getByRole('region', { name: 'What the client does' }).getByRole('listitem')
-  await expect(calls).toHaveText([/\/transactions · 2200 in/, /\/transactions · 1200 in/])
+  await expect(calls(page)).toHaveText([/\/transactions, page 2200 in/, /\/transactions, page 1200 in/])
 
   await page.getByRole('button', { name: 'Next page' }).click()
   await expect(rows(page).first()).toContainText(samples[25]?.id ?? '')
-  await expect(calls).toHaveText([/· 3200 in/, /· 2200 in/, /· 1200 in/])
+  await expect(calls(page)).toHaveText([/page 3200 in/, /page 2200 in/, /page 1200 in/])
+})
+
+test('the activity calls a cancelled request cancelled, and shows no error', async ({ page }) => {
+  await open(page, 'transactions', '?count=2000&latency=700')
+  await expect(calls(page).first()).toContainText('page 1')
+  await page.getByLabel('Rows per page').selectOption('100')
+  const cancelled = calls(page).filter({ hasText: 'cancelled' })
+  await expect(cancelled).toHaveCount(1)
+  await expect(cancelled).not.toHaveClass(/failed/)
+  await expect(page.getByRole('alert')).toHaveCount(0)
 })
 
 test('turns to any page, back, to the last and no further', async ({ page }) => {
   await open(page, 'transactions')
   const next = page.getByRole('button', { name: 'Next page' })
-  const picker = page.getByRole('textbox', { name: 'Page' })
 
-  await picker.fill('42')
-  await picker.press('Enter')
+  await picker(page).fill('42')
+  await picker(page).press('Enter')
   await expect(rows(page).first()).toContainText(samples[41 * 25]?.id ?? '')
 
   await page.getByRole('button', { name: 'Previous page' }).click()
-  await expect(picker).toHaveValue('41')
+  await expect(picker(page)).toHaveValue('41')
 
   await page.getByRole('button', { name: 'Last page' }).click()
   await expect(rows(page).last()).toContainText('@SUM(1+1)')
   await expect(next).toHaveAttribute('aria-disabled', 'true')
   await next.click({ force: true })
-  await expect(picker).toHaveValue('80')
+  await expect(picker(page)).toHaveValue('80')
 
-  await picker.fill('99999')
-  await picker.press('Enter')
-  await expect(picker).toHaveValue('80')
+  await picker(page).fill('99999')
+  await picker(page).press('Enter')
+  await expect(picker(page)).toHaveValue('80')
+})
+
+test('a URL beyond the end leads to the last page', async ({ page }) => {
+  await open(page, 'transactions?page=99999&limit=25')
+  await expect(rows(page).last()).toContainText('@SUM(1+1)')
+  await expect(picker(page)).toHaveValue('80')
+  await expect(page).toHaveURL(/page=80&/)
+})
+
+test('the back button leads to the page before', async ({ page }) => {
+  await open(page, 'transactions')
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await expect(picker(page)).toHaveValue('2')
+  await page.goBack()
+  await expect(picker(page)).toHaveValue('1')
+  await expect(rows(page).first()).toContainText(samples[0]?.id ?? '')
 })
 
 test('keeps the first row in view when pages change their size, and the place over a reload', async ({
@@ -56,8 +95,15 @@ test('keeps the first row in view when pages change their size, and the place ov
   await expect(rows(page).first()).toContainText(samples[200]?.id ?? '')
 
   await page.reload()
-  await expect(page.getByRole('textbox', { name: 'Page' })).toHaveValue('3')
+  await expect(picker(page)).toHaveValue('3')
   await expect(rows(page)).toHaveCount(100)
+})
+
+test('an empty list is said to be empty', async ({ page }) => {
+  await open(page, 'transactions', '?count=0&latency=0')
+  await expect(page.getByRole('heading', { name: 'No transactions yet' })).toBeVisible()
+  await expect(page.getByRole('status')).toHaveText('0 transactions')
+  await expect(page.getByRole('navigation', { name: 'Pages' })).toHaveCount(0)
 })
 
 test('filters what is on the page', async ({ page }) => {
@@ -70,7 +116,35 @@ test('filters what is on the page', async ({ page }) => {
   await expect(rows(page)).toHaveCount(expected)
 
   await filter.fill('no such thing')
-  await expect(page.getByText('Nothing on this page fits the filter.')).toBeVisible()
+  await expect(page.getByText('No transaction on this page matches “no such thing”.')).toBeVisible()
+  await page.getByRole('button', { name: 'Clear the filter' }).click()
+  await expect(rows(page)).toHaveCount(25)
+})
+
+test('finds an amount as it is displayed and as plain digits', async ({ page }) => {
+  await open(page, 'transactions')
+  const filter = page.getByLabel('Filter this page')
+  for (const text of ['4,841,890', '4841890']) {
+    await filter.fill(text)
+    await expect(rows(page)).toHaveCount(1)
+    await expect(rows(page)).toContainText('4,841,890')
+  }
+})
+
+test('keeps the filter in the URL, over a change of view and a reload', async ({ page }) => {
+  await open(page, 'transactions')
+  await page.getByLabel('Filter this page').fill('4,841,890')
+  await expect(page).toHaveURL(/filter=4%2C841%2C890/)
+
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
+  await page.getByRole('link', { name: 'Transactions' }).click()
+  await expect(page.getByLabel('Filter this page')).toHaveValue('4,841,890')
+  await expect(rows(page)).toHaveCount(1)
+
+  await page.reload()
+  await expect(page.getByLabel('Filter this page')).toHaveValue('4,841,890')
+  await expect(rows(page)).toHaveCount(1)
 })
 
 test('can be used by keyboard alone', async ({ page }) => {
@@ -84,7 +158,7 @@ test('can be used by keyboard alone', async ({ page }) => {
   }
   await page.keyboard.press('Enter')
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('textbox', { name: 'Page' })).toHaveValue('3')
+  await expect(picker(page)).toHaveValue('3')
   await expect(next).toBeFocused()
 
   await page.keyboard.press('Tab')
@@ -101,69 +175,109 @@ test('can be used by keyboard alone', async ({ page }) => {
   await expect(page.getByRole('main')).toBeFocused()
 })
 
-for (const { fault, title, advice } of [
+test('a failed page turn keeps the last page, dimmed, and the total, and moves nothing', async ({ page }) => {
+  await open(page, 'transactions')
+  await expect(rows(page)).toHaveCount(25)
+  const card = page.locator('.card').first()
+  const before = await card.boundingBox()
+  const cell = rows(page).first().locator('.description')
+  const colour = await cell.evaluate(element => getComputedStyle(element).color)
+  await faultSwitch(page, 'No network').click()
+  await page.getByRole('button', { name: 'Last page' }).click()
+
+  await expect(page.getByRole('alert')).toContainText(
+    'Page 80 was not loaded. The rows below are still page 1.',
+  )
+  await expect(page.getByRole('alert')).toContainText('Check your network connection')
+  await expect(page.getByRole('status')).toHaveText('2,000 transactions')
+  await expect(rows(page).first()).toContainText(samples[0]?.id ?? '')
+  await expect(cell).not.toHaveCSS('color', colour)
+  await expect(page.getByRole('navigation', { name: 'Pages' })).toContainText('of 80')
+  expect(await card.boundingBox()).toEqual(before)
+  expect(await layoutShift(page)).toBeLessThan(0.05)
+
+  await faultSwitch(page, 'No network').click()
+  await page.getByRole('button', { name: 'Back to page 1' }).click()
+  await expect(page.getByRole('alert')).toHaveCount(0)
+  await expect(cell).toHaveCSS('color', colour)
+
+  await page.getByRole('button', { name: 'Last page' }).click()
+  await expect(rows(page).last()).toContainText('@SUM(1+1)')
+})
+
+for (const { fault, title, advice, isRetryable } of [
   {
     fault: 'No network',
     title: 'The connection to the service failed',
     advice: 'Check your network connection',
+    isRetryable: true,
   },
-  { fault: 'Wrong key', title: 'The service refused the key', advice: 'check its API key' },
   {
-    fault: 'A broken page',
+    fault: 'Wrong API key',
+    title: 'The service rejected the API key',
+    advice: 'Ask whoever runs this page to check it',
+    isRetryable: false,
+  },
+  {
+    fault: 'Invalid page',
     title: 'The service sent something unexpected',
-    advice: 'Tell whoever runs the service',
+    advice: 'none of it is used. Tell whoever runs the service.',
+    isRetryable: false,
   },
 ]) {
-  test(`says what to do: ${fault}`, async ({ page }) => {
+  test(`says what to do, and recommends a retry only where it can help: ${fault}`, async ({ page }) => {
     await open(page, 'transactions')
     await expect(rows(page)).toHaveCount(25)
 
     await faultSwitch(page, fault).click()
     await expect(page.getByRole('alert')).toContainText(title)
     await expect(page.getByRole('alert')).toContainText(advice)
+    await expect(page.getByRole('alert')).toContainText('The rows below were loaded before.')
+    await expect(rows(page)).toHaveCount(25)
 
+    const again = page.getByRole('button', { name: 'Try again' })
+    if (isRetryable) await expect(again).toHaveClass(/primary/)
+    else await expect(again).not.toHaveClass(/primary/)
     await faultSwitch(page, fault).click()
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await again.click()
     await expect(page.getByRole('alert')).toHaveCount(0)
   })
 }
 
-test('waits as long as the service asks, and shows it', async ({ page }) => {
+test('waits as long as the service asks, and says until when', async ({ page }) => {
   await page.clock.install()
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
 
-  await faultSwitch(page, 'Too many requests').click()
-  await expect(page.getByRole('alert')).toContainText('It asks to wait 1 min 5 s')
+  await faultSwitch(page, 'Rate limited').click()
+  await expect(page.getByRole('alert')).toContainText(
+    /It asks to wait 1 min 5 s, until \d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d\./,
+  )
   const again = page.getByRole('button', { name: 'Try again' })
   await expect(again).toBeDisabled()
   await expect(page.getByText(/^in (1 min \d|\d+) s$/)).toBeVisible()
 
-  await faultSwitch(page, 'Too many requests').click()
+  await faultSwitch(page, 'Rate limited').click()
   await page.clock.fastForward(66_000)
   await again.click()
   await expect(page.getByRole('alert')).toHaveCount(0)
 })
 
-test('asks a real service behind a path, without a key', async ({ page }) => {
-  const asked: { url: string; key: string | undefined }[] = []
-  await page.route('**/api/transactions*', async route => {
-    const request = route.request()
-    asked.push({ url: request.url().replace(/^.*(?=\/api)/, ''), key: request.headers()['api-key'] })
-    await route.fulfill({ json: { data: samples.slice(0, 3), page: 1, totalItems: 3, limit: 25 } })
-  })
+test('uses a real service behind a path, without a key', async ({ page }) => {
+  const requested = await serveList(page, () => samples.slice(0, 3))
   await open(page, 'transactions', '?service=/api')
   await expect(rows(page)).toHaveCount(3)
-  await expect(page.getByText('The service behind /api')).toBeVisible()
+  await expect(page.getByText('Service at /api')).toBeVisible()
   await expect(page.getByRole('switch')).toHaveCount(0)
-  expect(asked).toEqual([{ url: '/api/transactions?page=1&limit=25', key: undefined }])
+  expect(requested).toEqual([{ url: '/api/transactions?page=1&limit=25', key: undefined }])
 })
 
 for (const elsewhere of ['https://example.com', '//example.com', '/\\example.com']) {
-  test(`asks no service elsewhere: ${elsewhere}`, async ({ page }) => {
+  test(`uses no service elsewhere, and leads back to one that works: ${elsewhere}`, async ({ page }) => {
     await open(page, 'transactions', `?service=${encodeURIComponent(elsewhere)}`)
-    await expect(page.getByRole('alert')).toBeVisible()
-    await page.getByText('Details').click()
-    await expect(page.getByText('expected a path')).toBeVisible()
+    await expect(page.getByRole('alert')).toContainText('must be a path, such as /api')
+    await expect(page.getByRole('alert')).not.toContainText('eload')
+    await page.getByRole('button', { name: 'Use the fake service' }).click()
+    await expect(rows(page)).toHaveCount(25)
   })
 }

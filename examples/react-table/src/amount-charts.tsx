@@ -1,0 +1,153 @@
+import * as Plot from '@observablehq/plot'
+import { useEffect, useMemo, useRef } from 'react'
+import type { Transaction } from 'virtual-accounts'
+import { grouped } from './format.ts'
+
+interface AmountChartsProps {
+  readonly currency: string
+  /** Every amount in this currency, the smallest first. */
+  readonly sorted: Float64Array
+  /** Of all currencies, in the order of the list. The first `count` are loaded. */
+  readonly transactions: readonly Transaction[]
+  readonly count: number
+}
+
+/** How large the amounts in one currency are, and where in the list they are. */
+export default function AmountCharts({ currency, sorted, transactions, count }: AmountChartsProps) {
+  const sizes = useMemo(() => sizesOf(sorted), [sorted])
+  const stretches = useMemo(() => stretchesOf(transactions, count, currency), [transactions, count, currency])
+  return (
+    <div className="charts">
+      <Chart
+        caption={`Transactions by amount, in ${currency}`}
+        label={`Bars: how many transactions there are of each amount in ${currency}`}
+        options={useMemo(() => sizesPlot(sizes), [sizes])}
+      />
+      <Chart
+        caption={`Sum along the list, per ${grouped(Math.ceil(count / stretches.length))} transactions, in ${currency}`}
+        label={`Bars: the sum in ${currency} along the list`}
+        options={useMemo(() => stretchesPlot(stretches), [stretches])}
+      />
+    </div>
+  )
+}
+
+interface Size {
+  readonly name: string
+  readonly count: number
+}
+
+/** Each range ends at ten times its start. Others would put nearly all amounts into one. */
+function sizesOf(sorted: Float64Array): Size[] {
+  const below = (limit: number) => lowerBound(sorted, limit)
+  const largest = sorted.at(-1) ?? 0
+  const sizes: Size[] = []
+  if (below(0) > 0) sizes.push({ name: 'below 0', count: below(0) })
+  let start = 0
+  for (let end = 1; start <= largest; end *= 10) {
+    sizes.push({ name: `${compact.format(start)}–${compact.format(end)}`, count: below(end) - below(start) })
+    start = end
+  }
+  return sizes
+}
+
+/** How many are smaller. */
+function lowerBound(sorted: Float64Array, limit: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? 0) < limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+interface Stretch {
+  readonly first: number
+  readonly last: number
+  readonly sum: number
+}
+
+/** Sums of equal parts of the list. As numbers: they are drawn, not read. */
+function stretchesOf(transactions: readonly Transaction[], count: number, currency: string): Stretch[] {
+  const parts = Math.min(40, count)
+  const sums = new Float64Array(parts)
+  for (let index = 0; index < count; index++) {
+    const transaction = transactions[index]
+    if (transaction?.currency !== currency) continue
+    const part = Math.floor((index * parts) / count)
+    sums[part] = (sums[part] ?? 0) + transaction.amount
+  }
+  const edge = (part: number) => Math.ceil((part * count) / parts)
+  return Array.from(sums, (sum, part) => ({ first: edge(part), last: edge(part + 1), sum }))
+}
+
+function sizesPlot(sizes: readonly Size[]): Plot.PlotOptions {
+  return {
+    marginLeft: 84,
+    marginRight: 56,
+    x: { axis: null },
+    y: { label: null, domain: sizes.map(({ name }) => name), tickSize: 0 },
+    marks: [
+      Plot.barX(sizes, { x: 'count', y: 'name', fill: 'var(--accent)', rx2: 3, insetTop: 3, insetBottom: 3 }),
+      Plot.text(sizes, {
+        x: 'count',
+        y: 'name',
+        text: size => grouped(size.count),
+        textAnchor: 'start',
+        dx: 6,
+      }),
+    ],
+  }
+}
+
+function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
+  return {
+    marginLeft: 48,
+    x: { label: null, ticks: 3, tickSize: 0, tickFormat: compact.format },
+    y: { label: null, ticks: 4, tickSize: 0, grid: true, tickFormat: compact.format },
+    marks: [
+      Plot.rectY(stretches, {
+        x1: 'first',
+        x2: 'last',
+        y: 'sum',
+        fill: 'var(--accent)',
+        insetLeft: 1,
+        ry2: 2,
+      }),
+      Plot.ruleY([0]),
+    ],
+  }
+}
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact' })
+
+/** Drawn at the width it gets. Its height is always the same, so that nothing below it moves. */
+function Chart({ caption, label, options }: { caption: string; label: string; options: Plot.PlotOptions }) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const observer = new ResizeObserver(() => {
+      const plot = Plot.plot({
+        ...options,
+        width: element.clientWidth,
+        height: element.clientHeight,
+        style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+        ariaLabel: label,
+      })
+      plot.role = 'img'
+      // Plot labels each group of marks, which are not parts of an image to a screen reader.
+      for (const marks of plot.querySelectorAll('[aria-label]')) marks.removeAttribute('aria-label')
+      element.replaceChildren(plot)
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [label, options])
+  return (
+    <figure>
+      <figcaption>{caption}</figcaption>
+      <div className="chart" ref={place} />
+    </figure>
+  )
+}

@@ -1,0 +1,65 @@
+import { type FormEvent, useState } from 'react'
+import { grouped } from './format.ts'
+
+interface PagerProps {
+  readonly page: number
+  /** `undefined` until a page was loaded. */
+  readonly pageCount: number | undefined
+  readonly onTurn: (page: number) => void
+}
+
+export function Pager({ page, pageCount, onTurn }: PagerProps) {
+  const [typed, setTyped] = useState<string>()
+  const hasNext = pageCount !== undefined && page < pageCount
+
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    const wanted = Math.trunc(Number(typed ?? page))
+    setTyped(undefined)
+    if (wanted >= 1) onTurn(Math.min(wanted, pageCount || wanted))
+  }
+  return (
+    <nav className="pager" aria-label="Pages">
+      <PageButton label="First page" sign="«" enabled={page > 1} onClick={() => onTurn(1)} />
+      <PageButton label="Previous page" sign="‹" enabled={page > 1} onClick={() => onTurn(page - 1)} />
+      <form onSubmit={submit}>
+        <label>
+          Page{' '}
+          <input
+            inputMode="numeric"
+            pattern="[0-9]{1,9}"
+            value={typed ?? page}
+            onChange={event => setTyped(event.target.value)}
+            onBlur={() => setTyped(undefined)}
+          />
+        </label>
+        <span className="muted of">{pageCount !== undefined && `of ${grouped(pageCount)}`}</span>
+      </form>
+      <PageButton label="Next page" sign="›" enabled={hasNext} onClick={() => onTurn(page + 1)} />
+      <PageButton label="Last page" sign="»" enabled={hasNext} onClick={() => onTurn(pageCount ?? page)} />
+    </nav>
+  )
+}
+
+interface PageButtonProps {
+  readonly label: string
+  readonly sign: string
+  readonly enabled: boolean
+  readonly onClick: () => void
+}
+
+/** Stays focusable at the end of the list: if it were disabled, keyboard users would lose their place. */
+function PageButton({ label, sign, enabled, onClick }: PageButtonProps) {
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-label={label}
+      title={label}
+      aria-disabled={!enabled}
+      onClick={() => enabled && onClick()}
+    >
+      <span aria-hidden="true">{sign}</span>
+    </button>
+  )
+}

@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'react'
+import type { Transaction } from 'virtual-accounts'
+import { grouped } from './format.ts'
+
+/** What a filter looks at: every column, amounts both as displayed (4,841,890) and as plain digits. */
+export function searchText({ id, amount, currency, description }: Transaction): string {
+  return `${description}\n${currency}\n${id}\n${grouped(amount)}\n${amount}`.toLowerCase()
+}
+
+/** A filter as it is compared with `searchText`. */
+export function normalized(filter: string): string {
+  return filter.trim().toLowerCase()
+}
+
+interface Matches {
+  readonly texts: readonly string[]
+  readonly wanted: string
+  /** Indexes of the transactions that match. */
+  readonly indexes: readonly number[]
+  /** How many transactions were looked at. */
+  readonly searched: number
+}
+
+const none: Matches = { texts: [], wanted: '', indexes: [], searched: 0 }
+const sliceMs = 6
+
+/**
+ * The indexes of the matching texts, or `undefined` for an empty filter. `texts` may grow: then only the new part is
+ * searched. The search runs in slices of a few milliseconds, so typing stays fast however long the list is; until it is
+ * complete, the previous result is returned.
+ */
+export function useMatches(
+  texts: readonly string[],
+  count: number,
+  filter: string,
+): readonly number[] | undefined {
+  const wanted = normalized(filter)
+  const [matches, setMatches] = useState(none)
+
+  useEffect(() => {
+    if (wanted === '') return
+    const continues = matches.texts === texts && matches.wanted === wanted
+    if (continues && matches.searched === count) return
+    let cancelled = false
+    void search(texts, count, wanted, continues ? matches : none, () => cancelled).then(
+      found => found && setMatches(found),
+    )
+    return () => {
+      cancelled = true
+    }
+  }, [texts, count, wanted, matches])
+
+  return wanted === '' ? undefined : matches.indexes
+}
+
+async function search(
+  texts: readonly string[],
+  count: number,
+  wanted: string,
+  before: Matches,
+  isCancelled: () => boolean,
+): Promise<Matches | undefined> {
+  const indexes = [...before.indexes]
+  let index = before.searched
+  while (index < count) {
+    // After the keystroke was painted, and between slices.
+    await new Promise(resolve => setTimeout(resolve))
+    if (isCancelled()) return undefined
+    const end = performance.now() + sliceMs
+    while (index < count && performance.now() < end) {
+      for (const sliceEnd = Math.min(index + 500, count); index < sliceEnd; index++) {
+        if (texts[index]?.includes(wanted)) indexes.push(index)
+      }
+    }
+  }
+  return { texts, wanted, indexes, searched: count }
+}

@@ -1,0 +1,101 @@
+import { lazy, memo, Suspense, useState } from 'react'
+import type { CurrencySum, Progress } from './collection.ts'
+import { grouped } from './format.ts'
+import { Amount } from './transaction-table.tsx'
+
+// Plot is a third of the page's code, and not needed at first.
+const AmountCharts = lazy(() => import('./amount-charts.tsx'))
+
+/** Figures per currency, and how the amounts of one are distributed. Currencies are not added up: no rate is known. */
+export const Summary = memo(({ progress: { state, sums, transactions, count } }: { progress: Progress }) => {
+  const [chosen, setChosen] = useState<string>()
+  const largest = sums.reduce<CurrencySum | undefined>(
+    (one, other) => (one && one.count >= other.count ? one : other),
+    undefined,
+  )
+  const shown = sums.find(({ currency }) => currency === chosen) ?? largest
+  return (
+    <section className="card padded" aria-labelledby="sums">
+      <h2 id="sums">Per currency</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
+      <section className="figures-box" aria-label="Figures per currency" tabIndex={0}>
+        <FiguresTable sums={sums} />
+      </section>
+      <div className="amounts">
+        <label className="field inline">
+          <span>Amounts in</span>
+          <select value={shown?.currency ?? ''} onChange={event => setChosen(event.target.value)}>
+            {sums.map(({ currency }) => (
+              <option key={currency}>{currency}</option>
+            ))}
+          </select>
+        </label>
+        {state === 'loading' || !shown?.sorted ? (
+          <p className="charts-place muted">The charts are drawn when loading ends.</p>
+        ) : (
+          <Suspense fallback={<p className="charts-place muted">Drawing…</p>}>
+            <AmountCharts
+              currency={shown.currency}
+              sorted={shown.sorted}
+              transactions={transactions}
+              count={count}
+            />
+          </Suspense>
+        )}
+      </div>
+    </section>
+  )
+})
+
+const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
+  <table className="figures sums">
+    <caption className="hidden">Figures per currency</caption>
+    <thead>
+      <tr>
+        <th scope="col">Currency</th>
+        <th scope="col" className="amount count">
+          Count
+        </th>
+        <th scope="col" className="amount">
+          Sum
+        </th>
+        <th scope="col" className="amount median">
+          Median
+        </th>
+        <th scope="col" className="amount percentile">
+          95th percentile
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {sums.map(({ currency, count, sum, sorted }) => (
+        <tr key={currency}>
+          <th scope="row">{currency}</th>
+          <td className="amount count">{grouped(count)}</td>
+          <td className="amount">
+            <Amount value={sum} />
+          </td>
+          <td className="amount median" data-label="Median">
+            {sorted ? <Amount value={percentile(sorted, 50)} /> : <Later />}
+          </td>
+          <td className="amount percentile" data-label="95 % up to">
+            {sorted ? <Amount value={percentile(sorted, 95)} /> : <Later />}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+))
+
+function Later() {
+  return (
+    <span className="muted" title="When loading ends">
+      …
+    </span>
+  )
+}
+
+/** The smallest amount that at least so many percent of all are not above: always one of them, so nothing is rounded. */
+function percentile(sorted: Float64Array, percent: number): number {
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? 0
+}
