@@ -1,5 +1,5 @@
 // @ts-check
-// Takes the pictures of docs/react-table.md anew:
+// Takes the screenshots of docs/react-table.md:
 //
 //   npm run build && npm run screenshots
 
@@ -33,8 +33,9 @@ async function accounts() {
   await page.getByLabel('Virtual account id').fill('va-7')
   await page.getByRole('button', { name: 'Reactivate' }).click()
   await page.getByRole('cell', { name: 'reactivated' }).waitFor()
-  await page.getByRole('switch', { name: 'Lost answers' }).click()
-  await page.getByRole('button', { name: 'Deactivate' }).click()
+  await page.getByRole('switch', { name: 'Lost responses' }).click()
+  await page.getByRole('button', { name: 'Deactivate…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
   await page.getByRole('alert').waitFor()
   await page.mouse.move(0, 0)
   await page.waitForTimeout(500)
