@@ -123,7 +123,7 @@ function IdField({ label, value, onChange }: IdFieldProps) {
   )
 }
 
-/** What became of the last change. It stays, and is always as tall, so that nothing moves when the response arrives. */
+/** What became of the last change. It stays, and is always equally tall, so that nothing moves when the response arrives. */
 function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Latest }) {
   const { write, at, state } = latest
   const { operation, virtualAccountId, customerId, idempotencyKey } = write
@@ -218,7 +218,7 @@ function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
         </p>
         <p>
           Retry with the same key: it tells the service that this is the same request.
-          {last && ` The last attempt failed: ${lowerFirst(last.title)}.`}
+          {last && ` Last attempt: ${lowerFirst(last.title)}.`}
         </p>
       </div>
       <div className="actions">

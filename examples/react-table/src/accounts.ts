@@ -128,23 +128,22 @@ export class Accounts {
   }
 
   #saveChange(change: Change) {
-    const { changes } = this.store.get()
-    this.#set({ changes: [change, ...changes.filter(other => !isSameAccount(other, change))] })
+    this.#set({ changes: lastOfEach([change, ...this.store.get().changes]) })
     try {
       this.#changes.save(changeName(change), change)
-      const outdated = byTime(this.#changes.all()).slice(shownChanges)
-      for (const old of outdated) this.#changes.remove(changeName(old))
+      const kept = new Set(lastOfEach(this.#changes.all()).map(changeName))
+      for (const old of this.#changes.all())
+        if (!kept.has(changeName(old))) this.#changes.remove(changeName(old))
     } catch {
-      // Storage is full: the change was made all the same, and is shown until the page is closed.
+      // Storage is full. The change is shown until the page is closed; what was saved before is not the last one now.
+      this.#changes.remove(changeName(change))
     }
   }
 
   readonly #readStorage = () => {
     const pending = this.#pending.all().sort((one, other) => other.sentAt - one.sentAt)
     const { inFlight, changes, latest } = this.store.get()
-    const saved = this.#changes.all()
-    const unsaved = changes.filter(change => !saved.some(other => isSameAccount(other, change)))
-    this.#set({ pending, changes: byTime([...saved, ...unsaved]).slice(0, shownChanges) })
+    this.#set({ pending, changes: lastOfEach([...this.#changes.all(), ...changes]) })
 
     const isPending = (key: string) => pending.some(({ idempotencyKey }) => idempotencyKey === key)
     const isSettled =
@@ -187,8 +186,13 @@ function changeName({ customerId, virtualAccountId }: VirtualAccountRef): string
   return JSON.stringify([customerId, virtualAccountId])
 }
 
-function byTime(changes: readonly Change[]): Change[] {
-  return changes.toSorted((one, other) => other.at - one.at)
+/** The last change of each account, the newest first. */
+function lastOfEach(changes: readonly Change[]): Change[] {
+  const newestFirst = changes.toSorted((one, other) => other.at - one.at)
+  const accounts = new Map<string, Change>()
+  for (const change of newestFirst)
+    if (!accounts.has(changeName(change))) accounts.set(changeName(change), change)
+  return [...accounts.values()].slice(0, shownChanges)
 }
 
 function lockName(key: string): string {

@@ -24,7 +24,7 @@ export default function AmountCharts({ currency, sorted, transactions, count }: 
         options={useMemo(() => sizesPlot(sizes), [sizes])}
       />
       <Chart
-        caption={`Sum along the list, per ${grouped(Math.ceil(count / stretches.length))} transactions, in ${currency}`}
+        caption={`Sum per ${grouped(Math.ceil(count / stretches.length))} transactions, in ${currency}`}
         label={`Bars: the sum in ${currency} along the list`}
         options={useMemo(() => stretchesPlot(stretches), [stretches])}
       />
@@ -104,7 +104,15 @@ function sizesPlot(sizes: readonly Size[]): Plot.PlotOptions {
 function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
   return {
     marginLeft: 48,
-    x: { label: null, ticks: 3, tickSize: 0, tickFormat: compact.format },
+    marginBottom: 40,
+    x: {
+      label: 'Position in the list',
+      labelArrow: 'none',
+      labelAnchor: 'right',
+      ticks: 3,
+      tickSize: 0,
+      tickFormat: compact.format,
+    },
     y: { label: null, ticks: 4, tickSize: 0, grid: true, tickFormat: compact.format },
     marks: [
       Plot.rectY(stretches, {

@@ -38,7 +38,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
   )
 }
 
-/** Progress, what to know about it, and what to do next. It is always as tall, so that nothing below it moves. */
+/** Progress, what to know about it, and what to do next. Always equally tall, so that nothing below it moves. */
 const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
   const { state, total, count } = progress
   return (
@@ -68,17 +68,19 @@ function Figures({ progress: { state, count, total, seconds, perSecond } }: { pr
   const left = perSecond === 0 ? undefined : duration((total - count) / perSecond)
   const facts: Record<Progress['state'], string | undefined> = {
     idle: undefined,
-    loading: left && `${left} left`,
+    loading: left ? `${left} left` : 'Loading…',
     done: `Complete, in ${seconds.toFixed(1)} s`,
     cancelled: 'Cancelled',
     failed: 'Stopped',
   }
-  const rate = perSecond > 0 ? `${grouped(Math.round(perSecond))}/s` : undefined
   return (
     <p className="steady">
       <strong>{grouped(count)}</strong> of {grouped(total)}
       <br />
-      <span className="muted">{[facts[state], rate].filter(Boolean).join(' · ')}</span>
+      <span className="muted">
+        {facts[state]}
+        {perSecond > 0 && <span className="rate"> · {grouped(Math.round(perSecond))}/s</span>}
+      </span>
     </p>
   )
 }
@@ -103,7 +105,10 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
       count > 0
         ? 'Every page was read. Sums are exact, and the CSV file has every transaction.'
         : 'Every page was read.',
-    cancelled: 'What is below is only a part of the list. Resume to get the rest.',
+    cancelled:
+      count > 0
+        ? 'What is below is only a part of the list. Resume to get the rest.'
+        : 'It was cancelled before the first page arrived.',
     failed: '',
   }
   return <p className="muted">{texts[state]}</p>
@@ -149,7 +154,7 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
         className={isRetryable ? 'primary' : undefined}
         onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
       >
-        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : 'Try again'}
+        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
       </RetryButton>
       {!mustStartOver && count > 0 && (
         <button type="button" className="quiet" onClick={() => void collection.start()}>

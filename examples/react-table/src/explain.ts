@@ -17,7 +17,7 @@ export function explain(error: unknown): Explanation {
   if (error instanceof AddressError) {
     return {
       title: 'This page has no such service',
-      advice: 'Correct the address of this page: `service` must be a path, such as /api.',
+      advice: 'Correct the address of this page: after “service=”, there must be a path, such as /api.',
       isRetryable: false,
       details,
     }

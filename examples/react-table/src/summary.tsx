@@ -9,11 +9,7 @@ const AmountCharts = lazy(() => import('./amount-charts.tsx'))
 /** Figures per currency, and how the amounts of one are distributed. Currencies are not added up: no rate is known. */
 export const Summary = memo(({ progress: { state, sums, transactions, count } }: { progress: Progress }) => {
   const [chosen, setChosen] = useState<string>()
-  const largest = sums.reduce<CurrencySum | undefined>(
-    (one, other) => (one && one.count >= other.count ? one : other),
-    undefined,
-  )
-  const shown = sums.find(({ currency }) => currency === chosen) ?? largest
+  const shown = sums.find(({ currency }) => currency === chosen) ?? sums[0]
   return (
     <section className="card padded" aria-labelledby="sums">
       <h2 id="sums">Per currency</h2>
@@ -31,9 +27,9 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
           </select>
         </label>
         {state === 'loading' || !shown?.sorted ? (
-          <p className="charts-place muted">The charts are drawn when loading ends.</p>
+          <WaitingCharts text="Drawn when loading ends" />
         ) : (
-          <Suspense fallback={<p className="charts-place muted">Drawing…</p>}>
+          <Suspense fallback={<WaitingCharts text="Drawing…" />}>
             <AmountCharts
               currency={shown.currency}
               sorted={shown.sorted}
@@ -46,6 +42,20 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
     </section>
   )
 })
+
+/** In the place of the charts, and as large. */
+function WaitingCharts({ text }: { text: string }) {
+  return (
+    <div className="charts">
+      {['Transactions by amount', 'Sum by position in the list'].map(caption => (
+        <figure key={caption}>
+          <figcaption>{caption}</figcaption>
+          <p className="chart waiting muted">{text}</p>
+        </figure>
+      ))}
+    </div>
+  )
+}
 
 const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
   <table className="figures sums">

@@ -38,10 +38,10 @@ interface VirtualTableProps {
 /**
  * Any number of transactions, of which only those in view are in the document.
  *
- * The browser scrolls before this code hears about it, and would show a gap where rows are not rendered yet. So the rows
- * do not scroll: they are in a box that sticks to the visible part, and are rendered at the offset that was scrolled to.
- * On a slow machine they may be late, but they are never blank. Each row is reused for another transaction, which is
- * cheaper than a new one.
+ * The browser scrolls before the scroll event is handled, and would show a gap where rows are not rendered yet. So the
+ * rows do not scroll: they are in a box that sticks to the visible part, rendered at the offset that was scrolled to. On a
+ * slow machine they may be late, but they are never blank. Each row is reused for another transaction, which is cheaper
+ * than a new one.
  */
 export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
   const scroller = useRef<HTMLElement>(null)

@@ -143,7 +143,7 @@ test('a rejected retry leaves the outcome unknown', async ({ page }) => {
   await faultSwitch(page, 'Lost responses').click()
   await faultSwitch(page, 'Wrong API key').click()
   await retry(page).click()
-  await expect(question(page)).toContainText('The last attempt failed: the service rejected the API key')
+  await expect(question(page)).toContainText('Last attempt: the service rejected the API key')
   await page.reload()
   await expect(question(page)).toBeVisible()
 })
@@ -302,4 +302,23 @@ test('with storage blocked it says so and sends nothing', async ({ page }) => {
     'Nothing was sent: the browser’s storage is full or blocked',
   )
   await expect(activity(page)).toContainText('Requests0')
+})
+
+test('shows a change that could not be saved, and after a reload no older one as the last', async ({
+  page,
+}) => {
+  await open(page, 'accounts')
+  await reactivate(page)
+  await expect(changes(page)).toContainText('reactivated')
+  await page.evaluate(() => {
+    const { setItem } = Storage.prototype
+    Storage.prototype.setItem = function (key, value) {
+      if (key.startsWith('react-table.change.')) throw new DOMException('Full.', 'QuotaExceededError')
+      setItem.call(this, key, value)
+    }
+  })
+  await deactivate(page)
+  await expect(changes(page).getByRole('row').nth(1)).toContainText('deactivated')
+  await page.reload()
+  await expect(page.getByText('No account has been changed yet.')).toBeVisible()
 })

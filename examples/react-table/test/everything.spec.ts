@@ -20,7 +20,7 @@ test('loads 100,000 transactions, and renders only those in view', async ({ page
   await page.getByRole('region', { name: 'All loaded transactions' }).focus()
   await page.keyboard.press('End')
   await expect(rows(page).last()).toHaveText(/@SUM\(1\+1\)/)
-  await expect(rows(page).last()).toBeInViewport({ ratio: 1 })
+  await expect(rows(page).last()).toBeInViewport({ ratio: 0.98 })
   await expect(rows(page).last()).toHaveAttribute('aria-rowindex', '100001')
   expect(await rows(page).count()).toBeLessThan(30)
 

@@ -19,7 +19,7 @@ try {
 }
 
 async function everything() {
-  const page = await opened('everything', 'light', { width: 1280, height: 1040 })
+  const page = await opened('everything', 'light', { width: 1280, height: 1120 })
   await page.getByRole('button', { name: 'Load all' }).click()
   await page.getByRole('img').nth(1).waitFor({ timeout: 120_000 })
   await page.mouse.move(0, 0)
