@@ -110,7 +110,7 @@ function IdField({ label, value, onChange }: IdFieldProps) {
       <span>{label}</span>
       <input
         required
-        // White space alone is not an id.
+        // Spaces alone are not an id.
         pattern=".*\S.*"
         title="An id, not only spaces"
         autoComplete="off"
@@ -123,7 +123,7 @@ function IdField({ label, value, onChange }: IdFieldProps) {
   )
 }
 
-/** What became of the last change. It stays, and is always equally tall, so that nothing moves when the response arrives. */
+/** The outcome of the last change. Always equally tall, so that nothing moves when the response arrives. */
 function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Latest }) {
   const { write, at, state } = latest
   const { operation, virtualAccountId, customerId, idempotencyKey } = write

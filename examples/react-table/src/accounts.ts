@@ -17,7 +17,7 @@ export interface Change extends VirtualAccountRef {
   readonly at: number
 }
 
-/** What became of the last write of this tab. */
+/** The outcome of the last write of this tab. */
 export type Latest = { readonly write: Write; readonly at: number } & (
   | { readonly state: 'sending' | 'done' }
   /** `not-sent`: its key could not be saved. `unknown`: it may have been applied. */
@@ -49,7 +49,7 @@ export class Accounts {
   readonly #client: Client
   readonly #pending = new StoredEntries<Write>('react-table.write.')
   readonly #changes = new StoredEntries<Change>('react-table.change.')
-  /** Keys whose lock this tab has waited for, or need not. */
+  /** Keys whose lock was free once: no other tab is sending them for the first time. */
   readonly #seen = new Set<string>()
 
   private constructor(client: Client, isInFlight: (key: string) => boolean) {
@@ -66,7 +66,7 @@ export class Accounts {
     this.#changes.onChangeElsewhere(this.#readStorage)
   }
 
-  /** First looks which requests other tabs have in flight, so that what is unknown is shown from the first paint on. */
+  /** Checks first which requests other tabs have in flight, so that unknown outcomes are shown from the first paint. */
   static async open(client: Client): Promise<Accounts> {
     const { held = [] } = await navigator.locks.query()
     return new Accounts(client, key => held.some(({ name }) => name === lockName(key)))
@@ -101,7 +101,7 @@ export class Accounts {
     this.#readStorage()
   }
 
-  /** The lock comes first: a tab that finds the key in storage concludes from a free lock that the response was lost. */
+  /** The lock is taken before the key is saved: with a key in storage, a free lock means that the response was lost. */
   async #inFlight(write: Write, action: () => Promise<void>) {
     this.#setInFlight(write.idempotencyKey, true)
     this.#set({ latest: { write, at: Date.now(), state: 'sending' } })
@@ -119,7 +119,7 @@ export class Accounts {
       this.#saveChange({ ...account, operation, at: Date.now() })
       this.#set({ latest: { write, at: Date.now(), state: 'done' } })
     } catch (error) {
-      // An error is about its own call only: a rejected repetition says nothing about the first attempt.
+      // An error is about its own call only: a rejected retry says nothing about the first request.
       const outcomeUnknown = !isFirst || (isApiError(error) && error.outcomeUnknown)
       if (!outcomeUnknown) this.#pending.remove(idempotencyKey)
       const state = outcomeUnknown ? 'unknown' : 'rejected'

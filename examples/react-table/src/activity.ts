@@ -90,7 +90,7 @@ function reason(error: AnyApiError): string {
     case 'timeout':
       return 'no response in time'
     case 'connection':
-      // The request may have been received: whether it was, a browser does not say.
+      // Not "no connection": the service may have received the request, and a browser does not tell.
       return 'no complete response'
     case 'response':
       return 'invalid response'

@@ -37,7 +37,7 @@ interface Size {
   readonly count: number
 }
 
-/** Each range ends at ten times its start. Others would put nearly all amounts into one. */
+/** Each range ends at ten times its start. With equal ranges, nearly all amounts would be in the first. */
 function sizesOf(sorted: Float64Array): Size[] {
   const below = (limit: number) => lowerBound(sorted, limit)
   const largest = sorted.at(-1) ?? 0
@@ -51,7 +51,7 @@ function sizesOf(sorted: Float64Array): Size[] {
   return sizes
 }
 
-/** How many are smaller. */
+/** How many amounts are smaller than the limit, by binary search. */
 function lowerBound(sorted: Float64Array, limit: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -68,7 +68,7 @@ interface Stretch {
   readonly sum: number
 }
 
-/** Sums of equal parts of the list. As numbers: they are drawn, not read. */
+/** Sums of equal parts of the list. Plain numbers are exact enough to draw. */
 function stretchesOf(transactions: readonly Transaction[], count: number, currency: string): Stretch[] {
   const parts = Math.min(40, count)
   const sums = new Float64Array(parts)

@@ -20,7 +20,7 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     const next = new Set(on)
     if (!next.delete(name)) next.add(name)
     faults.set(next)
-    // To be seen immediately. What failed then stays failed until somebody tries again, as in life.
+    // Refetch, so that the failure is seen immediately. It stays until somebody tries again.
     if (next.has(name)) void queryClient.invalidateQueries()
   }
   return (

@@ -8,7 +8,7 @@ export interface CurrencySum {
   readonly count: number
   /** Exact, as decimal text. */
   readonly sum: string
-  /** Every amount, the smallest first. Only there when nothing is being loaded: sorting takes a while. */
+  /** Every amount, the smallest first; `undefined` while loading, as sorting takes a while. */
   readonly sorted: Float64Array | undefined
 }
 
@@ -16,7 +16,7 @@ export interface Progress {
   readonly state: 'idle' | 'loading' | 'done' | 'cancelled' | 'failed'
   /** What is loaded. The same array grows: `count` says how much of it there was at this moment. */
   readonly transactions: readonly Transaction[]
-  /** For each transaction, what a filter looks at. */
+  /** The text of each transaction that a filter searches. */
   readonly texts: readonly string[]
   readonly count: number
   readonly total: number | undefined
@@ -85,7 +85,7 @@ export class Collection {
     const secondsBefore = loaded.seconds
     const began = performance.now()
     const publish = (state: Progress['state'], failure?: Progress['failure']) => {
-      // It may have been replaced by a newer one.
+      // A newer load may have replaced this one.
       if (abort !== this.#abort) return
       loaded.seconds = secondsBefore + (performance.now() - began) / 1000
       this.store.set(progressOf(loaded, state, failure))

@@ -8,7 +8,7 @@ interface ConfirmProps {
   readonly onClose: () => void
 }
 
-/** Asks before something that should not happen by accident. Enter and Escape cancel. */
+/** Asks for confirmation. Enter and Escape cancel. */
 export function Confirm({ title, children, action, onConfirm, onClose }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])

@@ -38,7 +38,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
   )
 }
 
-/** Progress, what to know about it, and what to do next. Always equally tall, so that nothing below it moves. */
+/** Progress, a message, and what to do next. Always equally tall, so that nothing below it moves. */
 const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
   const { state, total, count } = progress
   return (
@@ -166,7 +166,7 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   )
 }
 
-/** In a place of its own: no other button appears where somebody is about to press it. */
+/** In a place of its own, so that no other button appears under the finger about to press it. */
 function Cancel({ onClick }: { onClick: () => void }) {
   const button = useRef<HTMLButtonElement>(null)
   useKeepFocus(button)
@@ -177,7 +177,7 @@ function Cancel({ onClick }: { onClick: () => void }) {
   )
 }
 
-/** For screen readers: four times on the way, and at the end. */
+/** For screen readers: at each quarter, and at the end. */
 function Announcement({ progress: { state, count, total } }: { progress: Progress }) {
   const quarter = total ? Math.floor((count / total) * 4) * 25 : 0
   const texts: Record<Progress['state'], string> = {

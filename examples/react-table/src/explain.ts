@@ -8,7 +8,7 @@ export interface Explanation {
   readonly isRetryable: boolean
   /** How long the service asks to wait. */
   readonly waitMs?: number | undefined
-  /** For whoever looks into it. */
+  /** For whoever investigates it. */
   readonly details: string
 }
 
@@ -98,5 +98,5 @@ function attempts(count: number): string {
   return count > 1 ? ` The client tried ${count} times.` : ''
 }
 
-/** The address of the page asks for something that does not exist. Reloading it cannot help. */
+/** The URL of the page is wrong, so reloading it cannot help. */
 export class AddressError extends Error {}

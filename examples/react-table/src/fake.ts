@@ -1,7 +1,7 @@
 import type { Fetch } from 'virtual-accounts'
 import type { FromWorker, ServiceFault, ToWorker } from './fake.worker.ts'
 
-/** The fake service, as a `fetch` for the client. What else it needs is that of any service. */
+/** The fake service, as a `fetch` for the client, with the options that a client needs for any service. */
 export interface Fake {
   readonly baseUrl: string
   readonly apiKey: string
@@ -9,7 +9,7 @@ export interface Fake {
   setFaults(faults: readonly ServiceFault[]): void
 }
 
-/** Starts the fake service in a worker. Requests and answers go by message, as they otherwise go by wire. */
+/** Starts the fake service in a worker. Requests and responses are messages to and from it. */
 export function startFake(options: { count: number; latency: number }): Fake {
   const baseUrl = 'https://virtual-accounts.test'
   const apiKey = 'test_key'
@@ -21,34 +21,34 @@ export function startFake(options: { count: number; latency: number }): Fake {
   worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
     const { resolve, reject } = waiting.get(data.id) ?? {}
     waiting.delete(data.id)
-    if (data.type === 'answer') resolve?.(responseOf(data))
+    if (data.type === 'response') resolve?.(responseOf(data))
     else reject?.(new TypeError(data.message))
   })
   send({ type: 'start', baseUrl, apiKey, ...options })
 
   function fetch(url: string, init: RequestInit): Promise<Response> {
     const id = requests++
-    const answer = Promise.withResolvers<Response>()
-    waiting.set(id, answer)
+    const response = Promise.withResolvers<Response>()
+    waiting.set(id, response)
     init.signal?.addEventListener('abort', () => {
       send({ type: 'abort', id })
       waiting.delete(id)
-      answer.reject(init.signal?.reason)
+      response.reject(init.signal?.reason)
     })
     const { method = 'GET', headers, body } = init
     const sent = [...new Headers(headers)]
     send({ type: 'request', id, url, method, headers: sent, body: typeof body === 'string' ? body : null })
-    return answer.promise
+    return response.promise
   }
   return { baseUrl, apiKey, fetch, setFaults: faults => send({ type: 'faults', faults }) }
 }
 
-function responseOf({ status, headers, body, cut }: FromWorker & { type: 'answer' }): Response {
-  return new Response(cut ? brokenOff(body ?? '') : body, { status, headers })
+function responseOf({ status, headers, body, cut }: FromWorker & { type: 'response' }): Response {
+  return new Response(cut ? cutOff(body ?? '') : body, { status, headers })
 }
 
-/** A body that begins, and then fails, as when a connection is lost. */
-function brokenOff(beginning: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** A body that starts, and then fails, as when the connection is lost. */
+function cutOff(beginning: string): ReadableStream<Uint8Array<ArrayBuffer>> {
   const rest = beginning === '' ? [] : [new TextEncoder().encode(beginning)]
   return new ReadableStream({
     pull(controller) {

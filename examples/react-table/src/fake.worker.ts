@@ -1,8 +1,8 @@
-// The fake service, in a thread of its own: making 100,000 transactions would stop the page for a moment.
+// The fake service, in a thread of its own: making 100,000 transactions would freeze the page for a moment.
 
 import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
 
-/** What can be made to go wrong. A wrong key is not among them: the page sends one. */
+/** Failures that the service can simulate. A wrong key is not among them: the page sends it. */
 export type ServiceFault = 'offline' | 'busy' | 'broken' | 'lost'
 
 export type ToWorker =
@@ -20,7 +20,7 @@ export type ToWorker =
 
 export type FromWorker =
   | {
-      type: 'answer'
+      type: 'response'
       id: number
       status: number
       headers: [string, string][]
@@ -29,13 +29,13 @@ export type FromWorker =
     }
   | { type: 'unreachable'; id: number; message: string }
 
-/** What each fault is for one request, if it is one of those it strikes. */
+/** The fault for one request, or `undefined` if the request is not affected. */
 const faultsFor: Record<ServiceFault, (request: { method: string; url: string }) => Fault | undefined> = {
   offline: () => ({ with: 'network-error' }),
   busy: () => ({
     with: Response.json(
       { error: { message: 'Too many requests.' } },
-      // Longer than the client waits by itself.
+      // Longer than the client waits before it retries.
       { status: 429, headers: { 'Retry-After': '65' } },
     ),
   }),
@@ -51,7 +51,7 @@ function brokenPage(query: URLSearchParams): Response {
   return Response.json({ data, page, totalItems: service.transactions.length, limit })
 }
 
-/** What tries a spreadsheet, at the end of the list. */
+/** At the end of the list: what a careless CSV file gets wrong. */
 const unusual = [
   { id: 'unusual-1', amount: -250.75, currency: 'EUR', description: 'Refund, "partly"' },
   { id: 'unusual-2', amount: 0.1, currency: 'USD', description: '=HYPERLINK("https://example.com";"Click")' },
@@ -67,7 +67,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
     case 'start': {
       const { baseUrl, apiKey, count, latency } = data
       service = new FakeService({ baseUrl, apiKey, latency })
-      // Not as an option: those are copied, twice.
+      // Not passed as an option, which would be copied twice.
       for (const transaction of sampleTransactions(count)) service.transactions.push(transaction)
       const replaced = Math.min(count, unusual.length)
       service.transactions.splice(count - replaced, replaced, ...unusual.slice(0, replaced))
@@ -77,21 +77,21 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       faults = data.faults
       break
     case 'request':
-      void answer(data)
+      void respond(data)
       break
     case 'abort':
       underWay.get(data.id)?.abort()
   }
 })
 
-async function answer({ id, url, ...init }: ToWorker & { type: 'request' }) {
+async function respond({ id, url, ...init }: ToWorker & { type: 'request' }) {
   const controller = new AbortController()
   underWay.set(id, controller)
   const fault = faults.map(name => faultsFor[name]({ method: init.method, url })).find(Boolean)
   if (fault) service.fail(fault)
   try {
     const { status, headers, body } = await service.fetch(url, { ...init, signal: controller.signal })
-    send({ type: 'answer', id, status, headers: [...headers], ...(await textOf(body)) })
+    send({ type: 'response', id, status, headers: [...headers], ...(await textOf(body)) })
   } catch (error) {
     send({ type: 'unreachable', id, message: error instanceof Error ? error.message : String(error) })
   } finally {
@@ -99,7 +99,7 @@ async function answer({ id, url, ...init }: ToWorker & { type: 'request' }) {
   }
 }
 
-/** As much of a body as came. */
+/** The body as far as it was received. */
 async function textOf(body: Response['body']): Promise<{ body: string | null; cut: boolean }> {
   if (!body) return { body: null, cut: false }
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()

@@ -17,7 +17,7 @@ export function Filter({ label, value }: { label: string; value: string }) {
   )
 }
 
-/** Instead of rows, when none matches. */
+/** Shown when no row matches. */
 export function NoMatch({ filter, where }: { filter: string; where: string }) {
   return (
     <div className="empty">

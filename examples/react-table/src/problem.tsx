@@ -10,15 +10,15 @@ interface ProblemProps {
   readonly busy?: boolean
   readonly action: string
   readonly onAction: () => void
-  /** A title that says more than what went wrong in general. */
+  /** More specific than the title of the error. */
   readonly title?: string
-  /** What that means here. */
+  /** What the failure means here. */
   readonly children?: ReactNode
-  /** More to press. */
+  /** Further buttons. */
   readonly more?: ReactNode
 }
 
-/** What went wrong, what to do, and the way on. */
+/** What went wrong, what to do about it, and a button to do so. */
 export function Problem({ error, at, busy = false, action, onAction, title, children, more }: ProblemProps) {
   const explanation = explain(error)
   const { advice, waitMs = 0, details, isRetryable } = explanation
@@ -64,7 +64,7 @@ interface RetryButtonProps {
   readonly children: string
 }
 
-/** Waits as long as the service asks. It stays focusable meanwhile. */
+/** Disabled as long as the service asks to wait, but still focusable. */
 export function RetryButton({ notBefore, busy = false, className, onClick, children }: RetryButtonProps) {
   const left = useSecondsUntil(notBefore)
   const enabled = left === 0 && !busy
@@ -83,7 +83,7 @@ export function RetryButton({ notBefore, busy = false, className, onClick, child
   )
 }
 
-/** For whoever looks into it. */
+/** For whoever investigates it. */
 export function Details({ children }: { children: ReactNode }) {
   return (
     <details>

@@ -7,7 +7,7 @@ export function searchText({ id, amount, currency, description }: Transaction): 
   return `${description}\n${currency}\n${id}\n${grouped(amount)}\n${amount}`.toLowerCase()
 }
 
-/** A filter as it is compared with `searchText`. */
+/** A filter in the form that `searchText` has. */
 export function normalized(filter: string): string {
   return filter.trim().toLowerCase()
 }
@@ -17,7 +17,7 @@ interface Matches {
   readonly wanted: string
   /** Indexes of the transactions that match. */
   readonly indexes: readonly number[]
-  /** How many transactions were looked at. */
+  /** How many transactions were searched. */
   readonly searched: number
 }
 
@@ -63,7 +63,7 @@ async function search(
   const indexes = [...before.indexes]
   let index = before.searched
   while (index < count) {
-    // After the keystroke was painted, and between slices.
+    // Lets the browser paint: first the keystroke, then between slices.
     await new Promise(resolve => setTimeout(resolve))
     if (isCancelled()) return undefined
     const end = performance.now() + sliceMs

@@ -43,7 +43,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
   )
 })
 
-/** In the place of the charts, and as large. */
+/** Shown until the charts are drawn, with the same size. */
 function WaitingCharts({ text }: { text: string }) {
   return (
     <div className="charts">
@@ -105,7 +105,7 @@ function Later() {
   )
 }
 
-/** The smallest amount that at least so many percent of all are not above: always one of them, so nothing is rounded. */
+/** By nearest rank: the result is one of the amounts, so nothing is rounded. */
 function percentile(sorted: Float64Array, percent: number): number {
   return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? 0
 }

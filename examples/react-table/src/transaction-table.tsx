@@ -63,7 +63,7 @@ export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
     }
   }, [])
 
-  // All rows are equally tall, so which of them are in view needs no measuring, of however many there are.
+  // All rows are equally tall, so no row has to be measured to know which are in view.
   const rows = Math.min(count, Math.ceil(height / rowHeight) + 1)
   const first = Math.min(Math.floor(top / rowHeight), count - rows)
   const style = {
@@ -94,7 +94,7 @@ export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
   )
 }
 
-/** In the place of a `VirtualTable`. */
+/** Shown until the first rows of a `VirtualTable` arrive. */
 export function PlaceholderTable() {
   return (
     <div className="scroller" aria-hidden="true">
@@ -147,7 +147,7 @@ const Row = memo(({ transaction, position }: { transaction: Transaction; positio
   )
 })
 
-/** As the service sent it, as the decimals of a currency are not known here. Decimal points are aligned. */
+/** With the decimals that the service sent: how many a currency has is not specified. Decimal points are aligned. */
 export function Amount({ value }: { value: number | string }) {
   const [whole, fraction] = grouped(value).split('.')
   return (

@@ -36,7 +36,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   const isBeyondEnd = data !== undefined && pageCount !== undefined && pageCount > 0 && page > pageCount
 
   useEffect(() => {
-    // The list is shorter than the URL says: nobody wants to see an empty page.
+    // The list has fewer pages than the URL expects.
     if (isBeyondEnd) goTo({ page: pageCount }, { replace: true })
   }, [isBeyondEnd, pageCount])
 
@@ -53,7 +53,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
 
   function turnTo(next: number) {
     goTo({ page: next })
-    // Where reading goes on. Not when it is in view already: then nothing should move.
+    // Back to the first row, unless it is in view already.
     if (list.current && list.current.getBoundingClientRect().top < 0) list.current.scrollIntoView()
   }
 
@@ -142,7 +142,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   )
 }
 
-/** The row that was first stays on the page. */
+/** The page of the new size that contains the first row of the current one. */
 function resized({ page, limit }: Route, newLimit: number): Partial<Route> {
   return { limit: newLimit, page: Math.floor(((page - 1) * limit) / newLimit) + 1 }
 }
