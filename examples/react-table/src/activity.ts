@@ -33,7 +33,7 @@ export class ActivityLog {
 
   readonly add = (event: ClientEvent) => {
     if (event.type === 'drift') return
-    const { call: id, method, path, page } = event
+    const { callId: id, method, path, page } = event
     const before = this.#calls.find(call => call.id === id)
     if (event.type === 'request') {
       this.#requests++
@@ -92,7 +92,7 @@ function reason(error: AnyApiError): string {
     case 'connection':
       // Not "no connection": the service may have received the request, and a browser does not tell.
       return 'no complete response'
-    case 'response':
+    case 'invalid-response':
       return 'invalid response'
     case 'pagination':
       return 'the pages contradict each other'

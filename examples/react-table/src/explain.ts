@@ -47,7 +47,7 @@ export function explain(error: unknown): Explanation {
       }
     case 'http':
       return { ...explainStatus(error.status), waitMs: error.retryAfterMs, details }
-    case 'response':
+    case 'invalid-response':
       return {
         title: 'The service sent something unexpected',
         advice:
