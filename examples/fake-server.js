@@ -1,5 +1,5 @@
 // @ts-check
-// The fake service as a small HTTP server on this machine, to point a browser or curl at:
+// Serves the fake service over HTTP on this machine, for curl or a browser:
 //
 //   npm run example examples/fake-server.js              http://127.0.0.1:8787
 //   PORT=3000 npm run example examples/fake-server.js
@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { counted, Problem, runMain } from './terminal.js'
 
 const host = '127.0.0.1'
 
@@ -131,25 +132,24 @@ function written(reply, chunk) {
 async function main() {
   const { PORT = '8787' } = process.env
   const port = Number(PORT)
-  if (!/^\d+$/.test(PORT) || port > 65_535)
-    throw new Error(`PORT: expected a number from 0 to 65535, got ${PORT}`)
-
-  const { service, url } = await startFakeServer({ port })
-  const key = `-H 'Api-Key: ${service.apiKey}'`
+  if (!/^\d+$/.test(PORT) || port > 65_535) {
+    throw new Problem(`PORT: expected a number from 0 to 65535, got ${PORT}.`)
+  }
+  const { service, url } = await startFakeServer({ port }).catch(error => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new Problem(`Port ${port} is taken: choose another, such as PORT=${port + 1}, or PORT=0 for any.`)
+  })
+  const curl = `curl -H 'Api-Key: ${service.apiKey}'`
   const account = `${url}/customers/c1/virtual_accounts/v1`
-  console.log(`A fake service with ${service.transactions.length} transactions on ${url}. Ctrl-C ends it. Try:
+  console.log(`A fake service with ${counted(service.transactions.length, 'transaction')} on ${url}
+Ctrl-C ends it. Try:
 
-  curl ${key} '${url}/transactions?page=1&limit=3'
-  curl -i ${key} -X POST -H 'Idempotency-Key: try-1' ${account}/deactivate
-  curl -i ${key} -X POST -H 'Idempotency-Key: try-2' ${account}/reactivate
+  ${curl} \\
+    '${url}/transactions?page=1&limit=3'
+
+  ${curl} -H 'Idempotency-Key: try-1' -i -X POST \\
+    ${account}/deactivate
 `)
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
-  main().catch(error => {
-    console.error(
-      error.code === 'EADDRINUSE' ? `The port is taken: choose another with PORT=…` : error.message,
-    )
-    process.exitCode = 1
-  })
-}
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) runMain(main)

@@ -5,63 +5,65 @@
 
 import { Client, isApiError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { heading, runMain, wrapped } from './terminal.js'
 
 const service = new FakeService({ transactions: sampleTransactions(250) })
 const { baseUrl, apiKey, fetch } = service
-// No retries, so that each failure shows at once. Left out, a call is tried three times.
+// No retries, so that each failure shows at once. By default a call is tried three times.
 const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
-heading('http: the service says no')
-service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
-await attempt(() => client.virtualAccounts.deactivate(account))
+runMain(async () => {
+  title('http: the service refuses')
+  service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
+  await attempt(() => client.virtualAccounts.deactivate(account))
 
-heading('http: the service asks to wait')
-service.fail({ with: new Response(null, { status: 429, headers: { 'Retry-After': '90' } }) })
-await attempt(() => client.transactions.list())
+  title('http: the service asks to wait')
+  service.fail({ with: new Response(null, { status: 429, headers: { 'Retry-After': '90' } }) })
+  await attempt(() => client.transactions.list())
 
-heading('connection: nobody answers')
-service.fail({ with: 'network-error' })
-await attempt(() => client.transactions.list())
+  title('connection: there is no response')
+  service.fail({ with: 'network-error' })
+  await attempt(() => client.transactions.list())
 
-heading('timeout: the answer takes too long')
-service.fail({ with: 'hang' })
-await attempt(() => client.transactions.list({}, { timeout: 100 }))
+  title('timeout: the response takes too long')
+  service.fail({ with: 'hang' })
+  await attempt(() => client.transactions.list({}, { timeout: 100 }))
 
-heading('response: the answer is not what the interface says')
-const odd = { data: [{ id: 't1', amount: '12.50', currency: 'EUR', description: '' }] }
-service.fail({ with: Response.json({ ...odd, page: 1, totalItems: 1, limit: 20 }) })
-await attempt(() => client.transactions.list())
+  title('response: the response is not what the interface says')
+  const invalid = { data: [{ id: 't1', amount: '12.50', currency: 'EUR', description: '' }] }
+  service.fail({ with: Response.json({ ...invalid, page: 1, totalItems: 1, limit: 20 }) })
+  await attempt(() => client.transactions.list())
 
-heading('pagination: the list changes while it is read')
-const seen = new Set()
-const stoppedAt = await attempt(async () => {
-  for await (const { id } of client.transactions.list({ limit: 50 }, { concurrency: 1 })) {
-    seen.add(id)
-    if (seen.size === 100) service.transactions.splice(0, 3)
+  title('pagination: the list shrinks while it is read')
+  const seen = new Set()
+  const stoppedAt = await attempt(async () => {
+    for await (const { id } of client.transactions.list({ limit: 50 }, { concurrency: 1 })) {
+      seen.add(id)
+      if (seen.size === 100) service.transactions.splice(0, 3)
+    }
+  })
+  for await (const { id } of client.transactions.list({ page: stoppedAt?.page ?? 1, limit: 50 })) seen.add(id)
+  const missed = service.transactions.filter(({ id }) => !seen.has(id))
+  say(`resumed: ${seen.size} of 250 read, ${missed.length} missed`)
+
+  title('A write whose response is lost: repeat it with the same key')
+  service.fail({ method: 'POST', with: 'truncate' })
+  const lost = await attempt(() => client.virtualAccounts.deactivate(account))
+  if (lost?.outcomeUnknown) {
+    const { idempotencyKey } = lost
+    const { status } = await client.virtualAccounts.deactivate(account, { idempotencyKey })
+    say(`repeated with the same key: HTTP ${status}, the account is active: ${service.isActive(account)}`)
   }
+
+  title('Not an ApiError: an abort, and a mistake in the call')
+  service.fail({ with: 'hang' })
+  await attempt(() => client.transactions.list({}, { signal: AbortSignal.timeout(50) }))
+  await attempt(() => client.transactions.list({ limit: 0 }))
 })
-for await (const { id } of client.transactions.list({ page: stoppedAt?.page ?? 1, limit: 50 })) seen.add(id)
-console.log(`  resumed: ${seen.size} of 250 read, none missed`)
-
-heading('A write whose answer is lost: repeat it, with the same key')
-service.fail({ method: 'POST', with: 'truncate' })
-const lost = await attempt(() => client.virtualAccounts.deactivate(account))
-if (lost?.outcomeUnknown) {
-  const { idempotencyKey } = lost
-  const { status } = await client.virtualAccounts.deactivate(account, { idempotencyKey })
-  console.log(
-    `  repeated with the same key: ${status}, and the account is active: ${service.isActive(account)}`,
-  )
-}
-
-heading('No ApiError: an abort, and a mistake of our own')
-service.fail({ with: 'hang' })
-await attempt(() => client.transactions.list({}, { signal: AbortSignal.timeout(50) }))
-await attempt(() => client.transactions.list({ limit: 0 }))
 
 /**
- * Gives the failure of a call, after it said what to do; undefined when there was none.
+ * Makes a call and prints why it failed and what to do. Returns its error, if it is an ApiError.
  *
  * @param {() => PromiseLike<unknown>} call
  */
@@ -71,12 +73,12 @@ async function attempt(call) {
     return undefined
   } catch (error) {
     if (!isApiError(error)) {
-      console.log(`  ${error instanceof Error ? `${error.name}: ${error.message}` : error}`)
+      say(String(error))
       return undefined
     }
-    // One line for the log: which call, what was found, what to do. It never holds the key.
-    console.log(`  ${error.message}`)
-    console.log(`  → ${advice(error)}`)
+    // One line for the log: which call, what happened, what to do. It never holds the key.
+    say(error.message)
+    say(`→ ${advice(error)}`)
     return error
   }
 }
@@ -85,21 +87,26 @@ async function attempt(call) {
 function advice(error) {
   switch (error.kind) {
     case 'http':
-      if (error.retryAfterMs !== undefined) return `come back in ${error.retryAfterMs / 1000} s`
+      if (error.retryAfterMs !== undefined) return `retry in ${error.retryAfterMs / 1000} s`
       return `look at status ${error.status} and body ${JSON.stringify(error.body)}`
     case 'connection':
-      if (error.outcomeUnknown) return 'repeat it with the key of the error'
-      return 'check baseUrl and the network, or try later'
+      if (error.outcomeUnknown) return 'repeat it with the idempotencyKey of the error'
+      return 'check baseUrl and the network, or retry later'
     case 'timeout':
-      return `more than ${error.timeoutMs} ms: raise timeout, or try later`
+      return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
     case 'response':
-      return `look at ${error.issues.map(issue => issue.path.join('.'))}: pass a schema if that is right`
+      return `look at ${error.issues.map(issue => issue.path.join('.'))}: if that is right, pass a schema`
     case 'pagination':
       return `resume at page ${error.page}`
   }
 }
 
 /** @param {string} text */
-function heading(text) {
-  console.log(`\n${text}`)
+function title(text) {
+  console.log(heading(text))
+}
+
+/** @param {string} text */
+function say(text) {
+  console.log(wrapped(text, '  '))
 }

@@ -1,34 +1,41 @@
 // @ts-check
-// All transactions, counted and added up by currency:
+// Lists all transactions and adds them up by currency:
 //
 //   npm run example examples/list-transactions.js
 //   BASE_URL=https://… API_KEY=… npm run example examples/list-transactions.js
 
 import { connect } from './connect.js'
 import { DecimalSum } from './decimal-sum.js'
+import { counted, grouped, runMain } from './terminal.js'
 
-const { client, close } = await connect()
-try {
-  // Nothing is sent yet: what is done with the list decides what is asked for.
-  const transactions = client.transactions.list({ limit: 100 })
+runMain(async () => {
+  const { client, where, close } = await connect()
+  try {
+    console.log(`Listing the transactions of ${where}`)
+    // Nothing is sent yet: what you do with the list decides what is requested.
+    const transactions = client.transactions.list({ limit: 100 })
 
-  // Awaited, it is one page, the first.
-  const { totalItems, pageCount, data } = await transactions
-  console.log(`${totalItems} transactions on ${pageCount} pages. The first ones:`)
-  console.table(data.slice(0, 5), ['id', 'amount', 'currency', 'description'])
+    // Awaited, it is one page: the first.
+    const { totalItems, pageCount, data } = await transactions
+    console.log(`\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. The first 5:`)
+    for (const { id, amount, currency, description } of data.slice(0, 5)) {
+      console.log(`  ${id}  ${currency} ${String(amount).padStart(10)}  ${description}`)
+    }
 
-  // In a loop, it is every item, in order, each once. Four pages are fetched at a time.
-  /** @type {Map<string, { count: number, sum: DecimalSum }>} */
-  const currencies = new Map()
-  for await (const { currency, amount } of transactions) {
-    const entry = currencies.get(currency) ?? { count: 0, sum: new DecimalSum() }
-    currencies.set(currency, entry)
-    entry.count++
-    entry.sum.add(amount)
+    // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
+    /** @type {Map<string, { count: number, sum: DecimalSum }>} */
+    const currencies = new Map()
+    for await (const { currency, amount } of transactions) {
+      const entry = currencies.get(currency) ?? { count: 0, sum: new DecimalSum() }
+      currencies.set(currency, entry)
+      entry.count++
+      entry.sum.add(amount)
+    }
+    console.log('\nAll of them, by currency:')
+    for (const [currency, { count, sum }] of [...currencies].sort()) {
+      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sum.toString().padStart(14)}`)
+    }
+  } finally {
+    await close()
   }
-  console.log('All of them, by currency:')
-  for (const [currency, { count, sum }] of [...currencies].sort())
-    console.log(`${currency}: ${count}, ${sum}`)
-} finally {
-  await close()
-}
+})

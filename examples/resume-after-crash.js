@@ -13,6 +13,7 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isApiError } from 'virtual-accounts'
 import { connect } from './connect.js'
+import { counted, grouped, runMain } from './terminal.js'
 
 const [folder = 'import'] = process.argv.slice(2)
 // Part of the position: with another limit, pages hold other items.
@@ -20,46 +21,49 @@ const limit = 20
 
 /** @typedef {{ page: number, bytes: number, totalItems: number }} Position */
 
-const { client, close } = await connect(() => ({ latency: 400 }))
-await mkdir(folder, { recursive: true })
-const file = await open(join(folder, 'transactions.jsonl'), 'a+')
-try {
-  const position = await readPosition()
-  await file.truncate(position.bytes)
-  const written = idsIn(await readFile(join(folder, 'transactions.jsonl'), 'utf8'))
-  let { bytes } = position
+runMain(async () => {
+  const { client, where, close } = await connect(() => ({ latency: 400 }))
+  console.log(`Reading the transactions of ${where} into ${folder}`)
+  await mkdir(folder, { recursive: true })
+  const file = await open(join(folder, 'transactions.jsonl'), 'a+')
+  try {
+    const position = await readPosition()
+    await file.truncate(position.bytes)
+    const written = idsIn(await readFile(join(folder, 'transactions.jsonl'), 'utf8'))
+    let { bytes } = position
 
-  const page = await firstPage(position)
-  console.log(`${written.size} are there; going on at page ${page}.`)
-  const transactions = client.transactions.list({ page, limit })
-  for await (const { data, page: number, totalItems } of transactions.pages()) {
-    const fresh = data.filter(({ id }) => !written.has(id))
-    const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
-    await file.appendFile(lines)
-    await file.sync()
-    bytes += Buffer.byteLength(lines)
-    await writePosition({ page: number + 1, bytes, totalItems })
-    for (const { id } of fresh) written.add(id)
-    console.log(`page ${number}: ${written.size} of ${totalItems} written`)
+    const page = await firstPage(client, position)
+    console.log(`${counted(written.size, 'transaction')} there already, continuing at page ${page}`)
+    const transactions = client.transactions.list({ page, limit })
+    for await (const { data, page: number, totalItems } of transactions.pages()) {
+      const fresh = data.filter(({ id }) => !written.has(id))
+      const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
+      await file.appendFile(lines)
+      await file.sync()
+      bytes += Buffer.byteLength(lines)
+      await writePosition({ page: number + 1, bytes, totalItems })
+      for (const { id } of fresh) written.add(id)
+      console.log(`page ${number}: ${grouped(written.size)} of ${grouped(totalItems)} written`)
+    }
+    console.log(`Done: ${counted(written.size, 'transaction')} in ${folder}`)
+  } catch (error) {
+    if (isApiError(error)) console.error('Start it again: it continues where it was.')
+    throw error
+  } finally {
+    await file.close()
+    await close()
   }
-  console.log(`Done: ${written.size} transactions in ${folder}.`)
-} catch (error) {
-  if (!isApiError(error)) throw error
-  console.error(`${error.message}\nStart it again: it goes on where it was.`)
-  process.exitCode = 1
-} finally {
-  await file.close()
-  await close()
-}
+})
 
 /**
  * Where to go on. When the total is another, the list has changed and its pages hold other items than they did: all
  * are read again, and those that are written already are known by their ids. As many added as removed cannot be seen: if
  * that may be, read all again whenever it was ended.
  *
+ * @param {import('virtual-accounts').Client} client
  * @param {Position} position
  */
-async function firstPage({ page, totalItems }) {
+async function firstPage(client, { page, totalItems }) {
   if (page === 1) return 1
   const now = await client.transactions.list({ limit })
   return now.totalItems === totalItems ? page : 1

@@ -1,10 +1,14 @@
-// Adds up all transactions and deactivates an account, on Deno. With `node examples/fake-server.js` running beside it:
+// Adds up all transactions and deactivates an account, on Deno. First, in another terminal:
+//
+//   npm run build && npm run example examples/fake-server.js
+//
+// Then:
 //
 //   deno run --allow-net --allow-env=BASE_URL,API_KEY examples/deno/accounts.js
 //
-// BASE_URL and API_KEY name a real service: there, too, it deactivates account v1 of customer c1.
+// BASE_URL and API_KEY use a real service: it also deactivates account v1 of customer c1 there.
 
-import { Client } from 'virtual-accounts'
+import { Client, isApiError } from 'virtual-accounts'
 import { DecimalSum } from '../decimal-sum.js'
 
 const client = new Client({
@@ -12,15 +16,22 @@ const client = new Client({
   apiKey: Deno.env.get('API_KEY') ?? 'test_key',
 })
 
-const sums = {}
-for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
-  sums[currency] ??= new DecimalSum()
-  sums[currency].add(amount)
-}
-for (const [currency, sum] of Object.entries(sums)) console.log(currency, String(sum))
+try {
+  const sums = {}
+  for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
+    sums[currency] ??= new DecimalSum()
+    sums[currency].add(amount)
+  }
+  for (const [currency, sum] of Object.entries(sums)) console.log(currency, String(sum))
 
-const { idempotencyKey } = await client.virtualAccounts.deactivate({
-  customerId: 'c1',
-  virtualAccountId: 'v1',
-})
-console.log('deactivated with idempotencyKey', idempotencyKey)
+  const { idempotencyKey } = await client.virtualAccounts.deactivate({
+    customerId: 'c1',
+    virtualAccountId: 'v1',
+  })
+  console.log('deactivated with idempotencyKey', idempotencyKey)
+} catch (error) {
+  if (!isApiError(error)) throw error
+  // One line: which request, what happened, what to do. It never holds the key.
+  console.error(error.message)
+  Deno.exitCode = 1
+}

@@ -1,7 +1,12 @@
-// A Worker that answers GET with the sum of all transactions in each currency, and POST with the deactivation of an
-// account. With `node examples/fake-server.js` running beside it, and after `npm ci --prefix test/runtimes`:
+// A Worker that responds to GET with the sum of all transactions in each currency, and to POST by deactivating an
+// account. First, in another terminal:
 //
-//   node test/runtimes/workerd.js examples/worker/accounts.js       http://127.0.0.1:8788
+//   npm run build && npm run example examples/fake-server.js
+//
+// Then, on http://127.0.0.1:8788:
+//
+//   npm ci --prefix test/runtimes
+//   node test/runtimes/workerd.js examples/worker/accounts.js
 //
 // BASE_URL is a variable of the Worker, and API_KEY a secret.
 
@@ -19,7 +24,7 @@ export default {
     } catch (error) {
       if (!isApiError(error)) throw error
       console.error(error.message)
-      return Response.json({ error: 'the service could not be asked' }, { status: 502 })
+      return Response.json({ error: 'the request to the service failed' }, { status: 502 })
     }
   },
 }

@@ -1,0 +1,164 @@
+// @ts-check
+// What the programs of this folder share: how they end, and what they print.
+
+import { styleText } from 'node:util'
+import { isApiError } from 'virtual-accounts'
+
+/** Something the user can fix: its message is all they need. */
+export class Problem extends Error {}
+
+/**
+ * Runs a program. Its result is the exit code, 0 by default. What the user can fix is one line on stderr and exit
+ * code 1: only a bug of the program shows a stack.
+ *
+ * @param {() => Promise<number | void>} main
+ */
+export function runMain(main) {
+  // `… | head` closes the pipe early, on purpose.
+  process.stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1))
+  main().then(
+    code => {
+      process.exitCode = code ?? 0
+    },
+    error => {
+      console.error(reason(error))
+      process.exitCode = 1
+    },
+  )
+}
+
+/** @param {unknown} error */
+function reason(error) {
+  if (error instanceof Problem) return error.message
+  if (isApiError(error)) {
+    const key = error.outcomeUnknown ? ` idempotencyKey: ${error.idempotencyKey}` : ''
+    return `${error.message}${key}`
+  }
+  if (!(error instanceof Error) || !('code' in error)) return error
+  // A file that cannot be written, a port that is taken: 'syscall' names what the system refused.
+  if ('syscall' in error) return error.message
+  if (String(error.code).startsWith('ERR_PARSE_ARGS')) return `${error.message.split('. ')[0]}. See --help.`
+  return error
+}
+
+/**
+ * 1234567 as 1,234,567. Of digits, which may be more than a number holds.
+ *
+ * @param {number | string} digits
+ */
+export function grouped(digits) {
+  return String(digits).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/**
+ * 1 account, 2 accounts.
+ *
+ * @param {number} count
+ * @param {string} noun
+ */
+export function counted(count, noun) {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/**
+ * Breaks a text into lines of at most 80 columns.
+ *
+ * @param {string} text
+ * @param {string} [indent] of the lines
+ */
+export function wrapped(text, indent = '') {
+  /** @type {string[]} */
+  const lines = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > 80) {
+      lines.push(indent + line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, indent + line].join('\n')
+}
+
+/** @param {string} text */
+export function heading(text) {
+  return `\n${styleText('bold', text)}\n`
+}
+
+/**
+ * @param {number} share from 0 to 1
+ * @param {number} width in columns
+ */
+export function bar(share, width) {
+  const filled = Math.round(Math.max(0, Math.min(share, 1)) * width)
+  return '█'.repeat(filled) + '░'.repeat(width - filled)
+}
+
+/**
+ * A line on stderr that says how far a program is: redrawn ten times a second on a terminal, elsewhere a new line for
+ * each tenth of the total.
+ *
+ * @param {number} total
+ */
+export function startProgress(total) {
+  const { stderr } = process
+  const began = performance.now()
+  let done = 0
+  let nextAt = stderr.isTTY ? 0 : total / 10
+
+  function show() {
+    const seconds = (performance.now() - began) / 1000
+    const rate = done / seconds
+    const left = rate > 0 ? Math.ceil(Math.max(0, total - done) / rate) : 0
+    const line =
+      `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}, ` +
+      `${grouped(Math.round(rate))} a second, ${grouped(left)} s left`
+    stderr.write(stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`)
+  }
+
+  return {
+    step() {
+      done++
+      if (stderr.isTTY && performance.now() >= nextAt) {
+        show()
+        nextAt = performance.now() + 100
+      } else if (!stderr.isTTY && done >= nextAt && done < total) {
+        show()
+        nextAt += total / 10
+      }
+    },
+    end() {
+      show()
+      if (stderr.isTTY) stderr.write('\n')
+    },
+  }
+}
+
+/**
+ * Lines on stderr, and below them one that changes: on a terminal in place, elsewhere as a new line every 5 s.
+ *
+ * @typedef {ReturnType<typeof openStatus>} Status
+ */
+export function openStatus() {
+  const { stderr } = process
+  const pauseMs = stderr.isTTY ? 200 : 5000
+  let shownAt = performance.now() - pauseMs + 1000
+
+  function clear() {
+    if (stderr.isTTY) stderr.write('\r\x1b[K')
+  }
+  return {
+    clear,
+    /** @param {string} text */
+    note(text) {
+      clear()
+      stderr.write(`${wrapped(text)}\n`)
+    },
+    /** @param {string} text */
+    show(text) {
+      if (performance.now() - shownAt < pauseMs) return
+      shownAt = performance.now()
+      clear()
+      stderr.write(stderr.isTTY ? text.slice(0, 79) : `${text}\n`)
+    },
+  }
+}
