@@ -1,237 +1,209 @@
 // @ts-check
-// What the client does, in a minute. Against a fake service on this machine, or against a real one:
+// What the client does, in a few seconds. Against a fake service on this machine, or against a real one:
 //
 //   npm run demo
 //   BASE_URL=https://… API_KEY=… npm run demo                             reads only
-//   … ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=… npm run demo      deactivates and reactivates, too
+//   … ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=… npm run demo      also deactivates and reactivates
 
 import { styleText } from 'node:util'
 import { Client, isApiError } from 'virtual-accounts'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { realService } from './connect.js'
 import { DecimalSum } from './decimal-sum.js'
 import { startFakeServer } from './fake-server.js'
+import { bar, counted, grouped, heading, Problem, runMain, wrapped } from './terminal.js'
 
+/** @typedef {{ baseUrl: string, apiKey: string }} Service */
 /** @typedef {import('virtual-accounts').VirtualAccountRef} VirtualAccountRef */
 
-async function main() {
-  const real = realService(process.env)
-  if (!real) return againstFake()
+/**
+ * The demo prints the body of this function, then runs it.
+ *
+ * @param {Service & Pick<import('virtual-accounts').ClientOptions, 'concurrency' | 'onEvent'>} options
+ */
+async function sumByCurrency({ baseUrl, apiKey, concurrency, onEvent }) {
+  const client = new Client({ baseUrl, apiKey, concurrency, onEvent })
+  const transactions = client.transactions.list({ limit: 100 })
+  const sums = new Map()
+  for await (const { currency, amount } of transactions) {
+    sums.set(currency, (sums.get(currency) ?? new DecimalSum()).add(amount))
+  }
+  return sums
+}
 
-  const { client, baseUrl, account } = real
-  console.log(`Against ${baseUrl}, ${account ? 'writes allowed' : 'reading only'}.`)
-  await listTransactions(client)
-  if (account) await deactivateAndReactivate(client, account)
+async function main() {
+  console.log(styleText('bold', 'virtual-accounts: a typed client for virtual accounts and transactions'))
+  const real = realService()
+  const account = accountOf(process.env, real)
+  if (real) await againstReal(real, account)
+  else await againstFake()
+  console.log(heading('Open next'))
+  console.log(`  npm run example:react                      a page with tables and charts
+  npm run example examples/handle-errors.js  each failure, and what to do then
+  docs/getting-started.md                    from npm install to your first loop
+  examples/demo.js                           this program`)
+}
+
+/**
+ * @param {Service} service
+ * @param {VirtualAccountRef | undefined} account
+ */
+async function againstReal(service, account) {
+  console.log(`Against ${service.baseUrl}, ${account ? 'writes allowed' : 'read-only'}.`)
+  showListing()
+  const { totalItems, pageCount } = await firstPage(service)
+  console.log(`  ${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}:`)
+  const { sums } = await timed({ label: '4 in parallel (default)', service, pageCount })
+  console.log()
+  printSums(sums)
+  if (!account) return
+
+  console.log(heading('Deactivate an account, and reactivate it'))
+  const client = new Client(service)
+  for (const operation of /** @type {const} */ (['deactivate', 'reactivate'])) {
+    const { status, idempotencyKey } = await client.virtualAccounts[operation](account)
+    console.log(`  ${operation}  HTTP ${status}, idempotencyKey ${idempotencyKey}`)
+  }
 }
 
 async function againstFake() {
-  const { service, url, close } = await startFakeServer({ port: 0, latency: 20 })
+  const transactions = sampleTransactions(5000)
+  const fake = await startFakeServer({ port: 0, latency: 20, transactions })
+  const service = { baseUrl: fake.url, apiKey: fake.service.apiKey }
   try {
-    const client = new Client({ baseUrl: url, apiKey: service.apiKey })
-    const account = { customerId: 'customer-1', virtualAccountId: 'account-1' }
-    console.log(`Against a fake service on ${url}, which ends with this demo.`)
-    await listTransactions(client)
-    await deactivateAndReactivate(client, account)
-    await showFailures(client, service, account)
+    console.log(`Against a fake service on ${fake.url}, which ends with this demo.`)
+    showListing()
+    const { totalItems, pageCount } = await firstPage(service)
+    console.log(`  ${counted(totalItems, 'transaction')} on ${pageCount} pages, 20 ms for each response:`)
+    const one = await timed({ label: 'one page at a time', service, pageCount, concurrency: 1 })
+    const four = await timed({ label: '4 in parallel (default)', service, pageCount, scale: one.ms })
+    console.log(`  ${(one.ms / four.ms).toFixed(1)} × as fast, and every transaction in order\n`)
+    printSums(four.sums)
+    await showLostResponse(fake.service, service)
+    await showMessage(service)
   } finally {
-    await close()
+    await fake.close()
   }
 }
 
-/** @param {Client} client */
-async function listTransactions(client) {
-  heading('List all transactions, and add them up')
-  const transactions = client.transactions.list({ limit: 100 })
+function showListing() {
+  const lines = sumByCurrency.toString().split('\n')
+  // Without the signature, `return sums` and the last brace.
+  const body = lines.slice(1, -2).join('\n')
+  console.log(heading('List every transaction, and add the amounts up'))
+  console.log(`${styleText('cyan', body)}\n`)
+}
 
-  // Awaited, a list is one page. It knows the total, which the progress bar needs.
-  const { totalItems } = await transactions
-  const progress = progressBar(totalItems)
-
-  /** @type {Map<string, { count: number, sum: DecimalSum }>} */
-  const currencies = new Map()
-  // Iterated, it is every item: page after page, several of them asked for at a time.
-  for await (const { currency, amount } of transactions) {
-    const entry = currencies.get(currency) ?? { count: 0, sum: new DecimalSum() }
-    currencies.set(currency, entry)
-    entry.count++
-    entry.sum.add(amount)
-    progress.step()
-  }
-  progress.end()
-  printTable(currencies)
+/** @param {Service} service */
+async function firstPage(service) {
+  return await new Client(service).transactions.list({ limit: 100 })
 }
 
 /**
- * @param {Client} client
- * @param {VirtualAccountRef} account
+ * Runs `sumByCurrency` with a bar that grows with time. `scale` is the time of a full bar: that of the whole list if it
+ * is not given.
+ *
+ * @param {{ label: string, service: Service, pageCount: number, concurrency?: number, scale?: number }} run
  */
-async function deactivateAndReactivate(client, account) {
-  heading('Deactivate an account, and reactivate it')
-  for (const operation of /** @type {const} */ (['deactivate', 'reactivate'])) {
-    const { status, attempts, idempotencyKey } = await client.virtualAccounts[operation](account)
-    console.log(`  ${operation}  status ${status}, attempts ${attempts}, idempotencyKey ${idempotencyKey}`)
-  }
+async function timed({ label, service, pageCount, concurrency = 4, scale }) {
+  const { stdout } = process
+  const began = performance.now()
+  let pages = 0
+  /**
+   * @param {number} share
+   * @param {string} text
+   */
+  const line = (share, text) => `  ${label.padEnd(24)}${bar(share, 24)}  ${text}`
+
+  const sums = await sumByCurrency({
+    ...service,
+    concurrency,
+    onEvent({ type }) {
+      if (type !== 'response') return
+      pages++
+      if (!stdout.isTTY) return
+      const share = scale ? (performance.now() - began) / scale : pages / pageCount
+      stdout.write(`\r${line(share, `page ${grouped(pages)} of ${grouped(pageCount)}`)}\x1b[K`)
+    },
+  })
+  const ms = performance.now() - began
+  const seconds = `${(ms / 1000).toFixed(2)} s`
+  stdout.write(
+    `${stdout.isTTY ? '\r' : ''}${line(scale ? ms / scale : 1, seconds)}${stdout.isTTY ? '\x1b[K' : ''}\n`,
+  )
+  return { sums, ms }
 }
 
 /**
- * @param {Client} client
- * @param {import('virtual-accounts/testing').FakeService} service
- * @param {VirtualAccountRef} account
+ * @param {import('virtual-accounts/testing').FakeService} fake
+ * @param {Service} service
  */
-async function showFailures(client, service, account) {
-  heading('A wrong key')
-  try {
-    await client.withOptions({ apiKey: 'another_key' }).transactions.list()
-  } catch (error) {
-    if (!isApiError(error) || error.kind !== 'http') throw error
-    console.log(`  ${error.name}, kind ${error.kind}, status ${error.status}`)
-    console.log(`  ${error.message}`)
-  }
-
-  const watched = client.withOptions({
+async function showLostResponse(fake, service) {
+  const account = { customerId: 'c1', virtualAccountId: 'v1' }
+  const client = new Client({
+    ...service,
     onEvent(event) {
+      if (event.type === 'response') console.log(`  attempt ${event.attempt}: HTTP ${event.status}`)
       if (event.type !== 'retry') return
-      const { attempt, error, delayMs } = event
-      const what = error.kind === 'http' ? `answered ${error.status}` : 'no complete answer'
-      console.log(`  attempt ${attempt}: ${what}, trying again in ${Math.round(delayMs)} ms`)
+      const retry = `retrying in ${Math.round(event.delayMs)} ms`
+      console.log(`  attempt ${event.attempt}: connection lost before the response; ${retry}`)
     },
   })
 
-  heading('A service that is down for a moment')
-  service.fail({ times: 2, with: () => new Response(null, { status: 503 }) })
-  const page = await watched.transactions.list()
-  console.log(`  and then the page: ${page.data.length} of ${grouped(page.totalItems)} transactions`)
-
-  heading('A write whose answer is lost on the way')
-  service.fail({ method: 'POST', with: 'truncate' })
-  const earlier = service.requests.length
-  const result = await watched.virtualAccounts.deactivate(account)
-  const keys = service.requests.slice(earlier).map(({ headers }) => headers.get('Idempotency-Key'))
-  console.log(`  and then status ${result.status}, attempts ${result.attempts}`)
+  console.log(heading('Deactivate an account, although the response is lost'))
   console.log(
-    `  the service saw ${keys.length} requests with ${new Set(keys).size} idempotencyKey: applied once`,
+    `${styleText('cyan', '  await client.virtualAccounts.deactivate({ customerId, virtualAccountId })')}\n`,
+  )
+  fake.fail({ method: 'POST', with: 'truncate' })
+  const earlier = fake.requests.length
+  await client.virtualAccounts.deactivate(account)
+  const keys = fake.requests.slice(earlier).map(({ headers }) => headers.get('Idempotency-Key'))
+  if (fake.isActive(account)) throw new Error('the account is still active')
+  console.log(
+    `  ✓ The service received ${counted(keys.length, 'request')} with ` +
+      `${counted(new Set(keys).size, 'idempotency key')}: deactivated once.`,
   )
 }
 
+/** @param {Service} service */
+async function showMessage({ baseUrl }) {
+  console.log(heading('When it fails, the message says what to do'))
+  try {
+    await new Client({ baseUrl, apiKey: 'another_key' }).transactions.list()
+  } catch (error) {
+    if (!isApiError(error)) throw error
+    console.log(wrapped(error.message, '  '))
+  }
+}
+
+/** @param {Map<string, DecimalSum>} sums */
+function printSums(sums) {
+  const rows = [...sums].sort().map(([currency, sum]) => {
+    const [whole = '', fraction = ''] = sum.toString().split('.')
+    return { currency, whole: grouped(whole), fraction: fraction && `.${fraction}` }
+  })
+  const width = Math.max(...rows.map(({ whole }) => whole.length))
+  // The decimal points are below each other.
+  for (const { currency, whole, fraction } of rows) {
+    console.log(`  ${currency}  ${whole.padStart(width)}${fraction}`)
+  }
+}
+
 /**
- * Where the demo goes when it isn't the fake. Nothing is guessed, and nothing written unless allowed.
+ * The account to write to. Nothing is guessed, and nothing is written unless it is allowed.
  *
  * @param {NodeJS.ProcessEnv} env
+ * @param {Service | undefined} real
  */
-function realService(env) {
-  const { BASE_URL: baseUrl, API_KEY: apiKey, ALLOW_WRITES, CUSTOMER_ID, VIRTUAL_ACCOUNT_ID } = env
-  if (!baseUrl && !apiKey) {
-    if (ALLOW_WRITES)
-      throw new Problem('ALLOW_WRITES is for a real service: set BASE_URL and API_KEY as well.')
-    return undefined
-  }
-  if (!baseUrl)
-    throw new Problem('API_KEY is set, but BASE_URL is not: set both, or none for the fake service.')
-  if (!apiKey)
-    throw new Problem('BASE_URL is set, but API_KEY is not: set both, or none for the fake service.')
-  if (!URL.canParse(baseUrl)) throw new Problem('BASE_URL: expected an absolute URL, https://…')
-  const client = clientFor(baseUrl, apiKey)
-  if (ALLOW_WRITES !== '1') return { client, baseUrl, account: undefined }
+function accountOf({ ALLOW_WRITES, CUSTOMER_ID, VIRTUAL_ACCOUNT_ID }, real) {
+  if (ALLOW_WRITES !== '1') return undefined
+  if (!real) throw new Problem('ALLOW_WRITES is for a real service: set BASE_URL and API_KEY as well.')
   if (!CUSTOMER_ID || !VIRTUAL_ACCOUNT_ID) {
     throw new Problem(
-      'ALLOW_WRITES=1 needs CUSTOMER_ID and VIRTUAL_ACCOUNT_ID: the account to deactivate and reactivate.',
+      'ALLOW_WRITES=1 deactivates and reactivates an account: name it with CUSTOMER_ID and VIRTUAL_ACCOUNT_ID.',
     )
   }
-  return { client, baseUrl, account: { customerId: CUSTOMER_ID, virtualAccountId: VIRTUAL_ACCOUNT_ID } }
+  return { customerId: CUSTOMER_ID, virtualAccountId: VIRTUAL_ACCOUNT_ID }
 }
 
-/**
- * @param {string} baseUrl
- * @param {string} apiKey
- */
-function clientFor(baseUrl, apiKey) {
-  try {
-    return new Client({ baseUrl, apiKey })
-  } catch (error) {
-    // It says what was expected, and never shows a key.
-    throw new Problem(error instanceof Error ? error.message : String(error))
-  }
-}
-
-/** Something the user can mend: its message is all they need. */
-class Problem extends Error {}
-
-/** @param {string} text */
-function heading(text) {
-  console.log(`\n${styleText('bold', text)}`)
-}
-
-/**
- * A bar that is redrawn on a terminal, and a few plain lines elsewhere.
- *
- * @param {number} total
- */
-function progressBar(total) {
-  const { stdout } = process
-  const start = performance.now()
-  const steps = stdout.isTTY ? 40 : 4
-  let done = 0
-  let shown = stdout.isTTY ? -1 : 0
-
-  function draw() {
-    const reached = total > 0 ? Math.min(Math.floor((done / total) * steps), steps) : steps
-    if (reached === shown) return
-    shown = reached
-    const bar = '█'.repeat(reached) + '░'.repeat(steps - reached)
-    stdout.write(stdout.isTTY ? `\r  ${bar} ${grouped(done)} of ${grouped(total)}` : `  ${reached * 25} %\n`)
-  }
-  draw()
-
-  return {
-    step() {
-      done++
-      draw()
-    },
-    end() {
-      if (stdout.isTTY) stdout.write('\n')
-      console.log(`  ${grouped(done)} transactions in ${((performance.now() - start) / 1000).toFixed(2)} s`)
-    },
-  }
-}
-
-/** @param {Map<string, { count: number, sum: DecimalSum }>} currencies */
-function printTable(currencies) {
-  if (currencies.size === 0) return
-  const rows = [...currencies].sort().map(([currency, { count, sum }]) => {
-    const [whole = '', fraction] = sum.toString().split('.')
-    return {
-      currency,
-      count: grouped(count),
-      whole: grouped(whole),
-      fraction: fraction ? `.${fraction}` : '',
-    }
-  })
-  const head = { currency: 'currency', count: 'count', whole: 'sum', fraction: '' }
-  /** @param {keyof head} column */
-  const width = column => Math.max(...[head, ...rows].map(row => row[column].length))
-  console.log()
-  for (const row of [head, ...rows]) {
-    const { currency, count, whole, fraction } = row
-    // The points of all sums are below each other.
-    const sum =
-      row === head
-        ? 'sum'.padStart(width('whole') + width('fraction'))
-        : whole.padStart(width('whole')) + fraction.padEnd(width('fraction'))
-    const line =
-      `  ${currency.padEnd(width('currency'))}  ${count.padStart(width('count'))}  ${sum}`.trimEnd()
-    console.log(row === head ? styleText('dim', line) : line)
-  }
-}
-
-/**
- * 1234567 as 1,234,567. Of digits, which may be more than a number holds.
- *
- * @param {number | string} digits
- */
-function grouped(digits) {
-  return String(digits).replace(/\B(?=(\d{3})+$)/g, ',')
-}
-
-main().catch(error => {
-  console.error(error instanceof Problem || isApiError(error) ? `\n${error.message}` : error)
-  if (isApiError(error) && error.idempotencyKey) console.error(`idempotencyKey: ${error.idempotencyKey}`)
-  process.exitCode = 1
-})
+runMain(main)

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,7 +9,7 @@ import { type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/te
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startFakeServer } from '../examples/fake-server.js'
 
-// The programs of examples/, each run as a user does: a process of its own, in a folder of its own, started like
+// The programs of examples/, each run as a user does: a process of its own, in a folder of its own, started as
 // `npm run example` starts it.
 
 const root = join(import.meta.dirname, '..')
@@ -78,6 +78,124 @@ test('npm run example is what these tests run', () => {
   expect(scripts.example).toBe('node --import ./tools/from-source.js')
 })
 
+/** A terminal of 80 columns shows it as it is meant. */
+function expectToFit(text: string) {
+  expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
+}
+
+describe('demo', () => {
+  const ofFake = { BASE_URL: '', API_KEY: '', ALLOW_WRITES: '' }
+
+  test('prints the six lines of code that it runs, and what they found', async () => {
+    const { code, stdout, stderr } = await run('demo.js', ofFake)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [, source = ''] =
+      /async function sumByCurrency\(.*\n((?: {2}.*\n){6}) {2}return/.exec(
+        readFileSync(join(root, 'examples/demo.js'), 'utf8'),
+      ) ?? []
+    expect(source).toContain('for await')
+    expect(stdout).toContain(source)
+    for (const transaction of sampleTransactions(5000).slice(0, 20))
+      expect(stdout).toContain(transaction.currency)
+    expectToFit(stdout)
+  })
+
+  test('compares one page at a time with four in parallel', async () => {
+    const { stdout } = await run('demo.js', ofFake)
+    const barOf = (label: string) => new RegExp(`${label} +(█+)░* +\\d+\\.\\d\\d s`).exec(stdout)?.[1]?.length
+    expect(barOf('one page at a time')).toBe(24)
+    expect(barOf('4 in parallel \\(default\\)')).toBeLessThan(24)
+  })
+
+  test('shows that a write whose response is lost is applied once, and a message that helps', async () => {
+    const { stdout } = await run('demo.js', ofFake)
+    expect(stdout).toContain('✓ The service received 2 requests with 1 idempotency key: deactivated once.')
+    expect(stdout).toMatch(/401.*\(1\s+attempt\)\. Check apiKey/)
+  })
+
+  test('names files and commands to open next, all of which exist', async () => {
+    const { stdout } = await run('demo.js', ofFake)
+    const next = stdout.slice(stdout.indexOf('Open next'))
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    for (const [, script] of next.matchAll(/npm run (\S+)/g)) expect(scripts).toHaveProperty(script as string)
+    const files = [...next.matchAll(/(?:docs|examples)\/\S+/g)]
+    expect(files.length).toBeGreaterThan(2)
+    for (const [file] of files) expect(existsSync(join(root, file)), file).toBe(true)
+  })
+
+  test('reads only from a real service, unless writes are allowed', async () => {
+    const { service, env } = await serve({ transactions: sampleTransactions(250) })
+    const { code, stdout, stderr } = await run('demo.js', env)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('250 transactions on 3 pages')
+    expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']))
+
+    const account = { CUSTOMER_ID: 'c1', VIRTUAL_ACCOUNT_ID: 'v1' }
+    const allowed = await run('demo.js', { ...env, ALLOW_WRITES: '1', ...account })
+    expect(allowed.code).toBe(0)
+    expect(service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)).toEqual([
+      '/customers/c1/virtual_accounts/v1/deactivate',
+      '/customers/c1/virtual_accounts/v1/reactivate',
+    ])
+  })
+
+  test('asks for the account before it sends anything', async () => {
+    const { service, env } = await serve({})
+    const { code, stderr } = await run('demo.js', { ...env, ALLOW_WRITES: '1' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'ALLOW_WRITES=1 deactivates and reactivates an account: name it with CUSTOMER_ID and VIRTUAL_ACCOUNT_ID.\n',
+    })
+    expect(service.requests).toHaveLength(0)
+  })
+})
+
+describe.each(['demo.js', 'list-transactions.js', 'export-csv.js', 'resume-after-crash.js'])(
+  '%s says in one line what is wrong',
+  example => {
+    test.each([
+      [
+        'half of the variables',
+        { BASE_URL: 'https://api.example.com', API_KEY: '' },
+        /^BASE_URL is set, but API_KEY is not/,
+      ],
+      ['the other half', { BASE_URL: '', API_KEY: 'k' }, /^API_KEY is set, but BASE_URL is not/],
+      ['a URL that is none', { BASE_URL: 'nonsense', API_KEY: 'k' }, /^BASE_URL: expected an absolute URL/],
+      ['a URL without TLS', { BASE_URL: 'http://api.example.com', API_KEY: 'k' }, /^BASE_URL: .*https/],
+      [
+        'a service that is down',
+        { BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' },
+        /^GET \/transactions.*: .*attempts\)/,
+      ],
+    ])('%s', async (_what, env, expected) => {
+      const { code, stderr } = await run(example, env)
+      expect(code).toBe(1)
+      const lines = stderr.trimEnd().split('\n')
+      expect(lines.filter(line => expected.test(line))).toHaveLength(1)
+      expect(lines.filter(line => /^ {4}at |^node:/.test(line))).toEqual([])
+    })
+
+    test('a wrong key, which is not printed', async () => {
+      const { env } = await serve({})
+      const { code, stdout, stderr } = await run(example, { ...env, API_KEY: 'wrong_key' })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^GET \/transactions.*: .*401.*\n/m)
+      expect(stdout + stderr).not.toContain('wrong_key')
+    })
+  },
+)
+
+test('fake-server says in one line that its port is taken', async () => {
+  const { env } = await serve({})
+  const PORT = new URL(env.BASE_URL).port
+  const { code, stderr } = await run('fake-server.js', { PORT })
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `Port ${PORT} is taken: choose another, such as PORT=${Number(PORT) + 1}, or PORT=0 for any.\n`,
+  })
+})
+
 test('list-transactions counts all transactions and adds them up', async () => {
   const transactions = [0.1, 0.2].map((amount, index) => ({
     id: `t${index}`,
@@ -88,34 +206,36 @@ test('list-transactions counts all transactions and adds them up', async () => {
   const { env } = await serve({ transactions })
   const { code, stdout, stderr } = await run('list-transactions.js', env)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain('2 transactions on 1 pages')
+  expect(stdout).toContain('2 transactions on 1 page.')
   expect(stdout).toContain('Coffee')
-  expect(stdout).toContain('EUR: 2, 0.3\n')
+  expect(stdout).toMatch(/EUR +2 +0\.3\n/)
 })
 
-test('list-transactions needs nothing: there is a fake service in it', async () => {
+test('list-transactions brings its own fake service', async () => {
   const { code, stdout, stderr } = await run('list-transactions.js', { BASE_URL: '', API_KEY: '' })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain('1000 transactions on 10 pages')
+  expect(stdout).toContain('1,000 transactions on 10 pages')
+  expectToFit(stdout)
 })
 
-test('handle-errors shows all five kinds of failure, and what helps', async () => {
+test('handle-errors shows all five kinds of failure, and what to do', async () => {
   const { code, stdout, stderr } = await run('handle-errors.js')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expectToFit(stdout)
+  const text = stdout.replaceAll(/\s+/g, ' ')
   for (const said of [
-    'the service answered 404',
     '→ look at status 404 and body {"error":{"message":"no such account"}}',
-    '→ come back in 90 s',
-    'connection lost before an answer came',
-    'no complete answer within the timeout of 100 ms',
+    '→ retry in 90 s',
+    '→ check baseUrl and the network, or retry later',
+    '→ more than 100 ms: raise timeout, or retry later',
     'data[0].amount: expected a number',
     'the list shrank from 250 to 247 items',
-    'resumed: 250 of 250 read, none missed',
-    'repeated with the same key: 200, and the account is active: false',
+    'resumed: 250 of 250 read, 0 missed',
+    'repeated with the same key: HTTP 200, the account is active: false',
     'TimeoutError: The operation was aborted',
     'TypeError: limit: expected a whole number of at least 1',
   ]) {
-    expect(stdout).toContain(said)
+    expect(text).toContain(said)
   }
 })
 
@@ -129,7 +249,7 @@ describe('export-csv', () => {
       ],
     })
     const { code, stdout, stderr } = await run('export-csv.js', env)
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Wrote transactions.csv.\n' })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Wrote 3 transactions to transactions.csv.\n' })
     expect(stderr).toMatch(/█{20} 3 of 3, \d+ a second, 0 s left\n$/)
     expect(readFileSync(join(folder, 'transactions.csv'), 'utf8').split('\n')).toEqual([
       '\ufeffid,amount,currency,description',
@@ -146,7 +266,7 @@ describe('export-csv', () => {
     const transactions = sampleTransactions(100_000).map(transaction => ({ ...transaction, description }))
     const { env } = await serve({ transactions, maxLimit: 1000 })
     const { code, stderr } = await run('export-csv.js', env, ['--max-old-space-size=36'])
-    expect(stderr.match(/ of 100000, \d+ a second, \d+ s left\n/g)).toHaveLength(10)
+    expect(stderr.match(/ of 100,000, [\d,]+ a second, [\d,]+ s left\n/g)).toHaveLength(10)
     expect(code).toBe(0)
     const lines = readFileSync(join(folder, 'transactions.csv'), 'utf8').trimEnd().split('\n')
     expect(lines.slice(1).map(line => line.split(',')[0])).toEqual(transactions.map(({ id }) => id))
@@ -182,11 +302,11 @@ describe('resume-after-crash', () => {
     expect(idsWritten().length).toBeLessThan(1000)
     const { code, stdout } = await run('resume-after-crash.js', env)
     expect(code).toBe(0)
-    expect(stdout).not.toContain('going on at page 1.')
+    expect(stdout).not.toContain('continuing at page 1\n')
     expect(idsWritten()).toEqual(service.transactions.map(({ id }) => id))
   })
 
-  test('what was half written when it was killed is written anew', async () => {
+  test('what was half written when it was killed is written again', async () => {
     const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 30 })
     await killInTheMiddle(env)
     const id = service.transactions.at(-1)?.id
