@@ -1,18 +1,17 @@
 // @ts-check
 
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { Problem } from '../scaling/redis.js'
+import { open } from 'node:fs/promises'
+import { Problem } from '../terminal.js'
 
 /** @typedef {import('virtual-accounts').VirtualAccountRef} VirtualAccountRef */
 
 /**
- * The idempotency key of one intent: "deactivate this account, as this batch asks". It is the job's id as well.
+ * The idempotency key of one intent: "deactivate this account, as this batch says". It is also the job's id.
  *
- * The same batch gives the same key however often it is run, so what was lost on the way is repeated and not done
- * anew. A later intent is another batch, and gets other keys. Hashed, because ids may hold what neither a header nor a
- * job's id may, and because 'a' + 'bc' must not be 'ab' + 'c'.
+ * The same batch gives the same key however often it is run, so a request whose response was lost is repeated, not made
+ * a second time. A later intent is another batch, and gets other keys. Hashed, because ids may hold what neither a
+ * header nor a job's id may, and because 'a' + 'bc' must not be 'ab' + 'c'.
  *
  * @param {string} batch
  * @param {VirtualAccountRef} account
@@ -23,7 +22,7 @@ export function keyOf(batch, { customerId, virtualAccountId }) {
 }
 
 /**
- * Those of a file, one JSON object a line, or some that are made up.
+ * The accounts of a file, one JSON object per line, or some that are made up.
  *
  * @param {{ file?: string | undefined, count: number }} source
  * @returns {AsyncGenerator<VirtualAccountRef>}
@@ -33,8 +32,10 @@ export async function* accountsOf({ file, count }) {
     for (let number = 1; number <= count; number++) yield madeUp(number)
     return
   }
+  // An error of the stream would not end the loop.
+  const handle = await open(file)
   let number = 0
-  for await (const line of createInterface({ input: createReadStream(file) })) {
+  for await (const line of handle.readLines()) {
     number++
     if (line.trim() !== '') yield accountIn(line, `${file}, line ${number}`)
   }
@@ -52,7 +53,7 @@ export function madeUp(number) {
 function accountIn(line, place) {
   const { customerId, virtualAccountId } = parsed(line) ?? {}
   if (typeof customerId !== 'string' || typeof virtualAccountId !== 'string') {
-    throw new Problem(`${place}: expected {"customerId":"…","virtualAccountId":"…"}`)
+    throw new Problem(`${place}: expected {"customerId":"…","virtualAccountId":"…"}.`)
   }
   return { customerId, virtualAccountId }
 }
@@ -66,21 +67,7 @@ function parsed(line) {
   }
 }
 
-/**
- * In bunches, as one round trip to Redis can take a thousand jobs.
- *
- * @template T
- * @param {AsyncIterable<T>} items
- * @param {number} size
- */
-export async function* bunches(items, size) {
-  /** @type {T[]} */
-  let bunch = []
-  for await (const item of items) {
-    bunch.push(item)
-    if (bunch.length < size) continue
-    yield bunch
-    bunch = []
-  }
-  if (bunch.length > 0) yield bunch
+/** @param {VirtualAccountRef} account */
+export function pathOf({ customerId, virtualAccountId }) {
+  return `/customers/${encodeURIComponent(customerId)}/virtual_accounts/${encodeURIComponent(virtualAccountId)}`
 }

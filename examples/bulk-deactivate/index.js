@@ -1,75 +1,117 @@
-// Deactivates many accounts through a queue, with several worker processes. One command starts all of it, the Redis and
-// a fake service included:
+// Deactivates many accounts through a queue, with several worker processes. One command starts all of it, including a
+// Redis and a fake service:
 //
-//   npm run build && npm ci --prefix examples/scaling/bullmq
-//   node examples/bulk-deactivate --kill
+//   npm ci --prefix examples/scaling/bullmq
+//   npm run example examples/bulk-deactivate -- --kill
 //
-// The accounts that failed for good are printed on stdout, one JSON object a line; all else goes to stderr.
+// The accounts that are not deactivated are printed on stdout, one JSON object per line; all else goes to stderr.
 
 import { parseArgs } from 'node:util'
-import { commonHelp, commonOptions, grouped, runMain, wholeNumbers } from '../scaling/program.js'
-import { Problem } from '../scaling/redis.js'
-import { deactivateAll } from './run.js'
+import { realService } from '../connect.js'
+import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
+import { takeoverVerdict } from '../scaling/verdict.js'
+import { counted, grouped, openStatus, Problem, runMain, wrapped } from '../terminal.js'
+import { accountsOf } from './accounts.js'
 
-const help = `node examples/bulk-deactivate [options]
+const help = `npm run example examples/bulk-deactivate -- [options]
 
   --count 10000       accounts to make up
-  --accounts FILE     or those of a file: {"customerId":"…","virtualAccountId":"…"} on each line
-  --batch NAME        the same name, the same idempotency keys; a new one when not given
+  --accounts FILE     or the accounts of a file, on each line:
+                      {"customerId":"…","virtualAccountId":"…"}
+  --batch NAME        the same name gives the same idempotency keys; by
+                      default a new one
 ${commonHelp}
   --refuse 0          accounts that it refuses
 
-BASE_URL, API_KEY and ALLOW_WRITES=1 send it to a real service, REDIS_URL to a Redis that runs.
-Exit code: 0, all are deactivated; 1, some are not.`
+BASE_URL, API_KEY and ALLOW_WRITES=1 use a real service, REDIS_URL a Redis that
+is running.
+Exit code: 0, every account is deactivated; 1, some are not.`
+
+const options = /** @type {const} */ ({
+  ...commonOptions,
+  count: { type: 'string', default: '10000' },
+  accounts: { type: 'string' },
+  batch: { type: 'string' },
+  refuse: { type: 'string', default: '0' },
+})
 
 async function main() {
-  const { values } = parseArgs({
-    options: {
-      ...commonOptions,
-      count: { type: 'string', default: '10000' },
-      accounts: { type: 'string' },
-      batch: { type: 'string' },
-      refuse: { type: 'string', default: '0' },
-    },
-  })
+  const { values } = parseArgs({ options })
   if (values.help) {
     console.log(help)
     return 0
   }
-  checkService(values)
+  const real = realService()
+  checkWrites(real, values)
   const numbers = wholeNumbers(values, ['count', 'workers', 'concurrency', 'rate', 'latency', 'refuse'])
-  if (values.batch !== undefined && !/^[\w.-]{1,100}$/.test(values.batch)) {
-    throw new Problem('--batch: expected letters, digits, ".", "_" and "-", at most 100')
-  }
-  const result = await deactivateAll({
-    ...values,
-    ...numbers,
-    note: text => console.error(text),
-    onFailure: failure => console.log(JSON.stringify(failure)),
-  })
-  for (const line of summary(result)) console.error(line)
-  return result.failed > 0 || result.interrupted ? 1 : 0
+  const batch = nameOf('batch', values.batch)
+  const status = openStatus()
+  status.note(
+    `Deactivating ${values.accounts ? `the accounts of ${values.accounts}` : counted(numbers.count, 'account')}`,
+  )
+  status.note(`${counted(numbers.workers, 'worker')}, ${real?.baseUrl ?? 'a fake service'}, batch ${batch}`)
+
+  const { deactivateAll } = await withQueue(() => import('./run.js'))
+  const accounts = accountsOf({ file: values.accounts, count: numbers.count })
+  const result = await deactivateAll({ ...values, ...numbers, accounts, batch, status })
+  printReports([...result.failed, ...result.unproven])
+  for (const line of verdicts(result, values.kill)) console.error(line)
+  if (areKeysMixedUp(result.received)) return 1
+  if (result.deactivated.length === result.asked) return 0
+
+  console.error('\nTo go on with what is left:\n')
+  console.error(`  ${commandOf('bulk-deactivate', { ...values, batch, state: result.stateFolder }, options)}`)
+  return 1
 }
 
-function checkService({ accounts }) {
-  const { BASE_URL, API_KEY, ALLOW_WRITES } = process.env
-  if (!BASE_URL) return
-  if (!API_KEY) throw new Problem('BASE_URL is set, but API_KEY is not.')
-  if (ALLOW_WRITES !== '1')
-    throw new Problem('BASE_URL is set: ALLOW_WRITES=1 allows to deactivate accounts there.')
+function checkWrites(real, { accounts }) {
+  if (!real) return
+  if (process.env.ALLOW_WRITES !== '1') {
+    throw new Problem('BASE_URL is set: to deactivate accounts there, set ALLOW_WRITES=1 as well.')
+  }
   if (!accounts) throw new Problem('BASE_URL is set: give the accounts with --accounts FILE.')
 }
 
-function* summary({ completed, failed, seconds, perSecond, calls, cpuMs, received }) {
-  yield `${grouped(completed)} deactivated, ${grouped(failed)} failed for good, ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
-  if (calls > 0) yield `CPU of the workers: ${(cpuMs / calls).toFixed(2)} ms a try`
-  if (!received) return
-  const { requests, accounts, deactivated, keys, keysOfSeveralAccounts, accountsWithSeveralKeys, faults } =
-    received
-  yield `The service received ${grouped(requests)} requests for ${grouped(accounts)} accounts, ${grouped(deactivated)} of which are deactivated.`
-  yield `It saw ${grouped(keys)} keys: ${keysOfSeveralAccounts} for more than one account, ${accountsWithSeveralKeys} accounts with more than one.`
-  const bad = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)
-  yield `Its bad moments: ${bad.join(', ') || 'none'}`
+function* verdicts({ asked, deactivated, failed, unproven, seconds, perSecond, ...result }, kill) {
+  const { refusal, interrupted, takeover, received } = result
+  const all = counted(asked, 'account')
+  if (areKeysMixedUp(received))
+    yield `✗ The service received several keys for one account, or one key for several`
+  else if (deactivated.length === asked) {
+    const what = received ? 'each exactly once' : 'each with a 2xx response for its own key'
+    yield `✓ ${all}, ${what}, in ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
+  } else {
+    yield `✗ ${grouped(deactivated.length)} of ${all} are proven to be deactivated`
+    if (refusal) yield wrapped(`Stopped at the first refusal: ${refusal}`, '  ')
+    if (interrupted) yield '  Interrupted.'
+    for (const [reason, count] of tally([...failed, ...unproven])) yield `  ${grouped(count)}: ${reason}`
+  }
+  if (received) {
+    const { requests, accounts, keys, faults } = received
+    yield `  The service received ${counted(requests, 'request')} for ${counted(accounts, 'account')} with ${counted(keys, 'key')}.`
+    const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)
+    yield wrapped(`Faults that it injected: ${injected.join(', ') || 'none'}`, '  ')
+  }
+  if (kill) yield* takeoverVerdict(takeover)
+}
+
+/** A screen full of them helps nobody, a file does. */
+function printReports(outcomes) {
+  const shown = process.stdout.isTTY ? outcomes.slice(0, 10) : outcomes
+  for (const { report } of shown) console.log(JSON.stringify(report))
+  const hidden = outcomes.length - shown.length
+  if (hidden > 0) console.error(`… and ${grouped(hidden)} more: redirect stdout to a file to have them all`)
+}
+
+function areKeysMixedUp(received) {
+  return received !== undefined && received.keysOfSeveralAccounts + received.accountsWithSeveralKeys > 0
+}
+
+/** Reasons and how often each was given. That of a failed job is its own, which names its account. */
+function tally(outcomes) {
+  const counts = new Map()
+  for (const { why } of outcomes) counts.set(why, (counts.get(why) ?? 0) + 1)
+  return counts
 }
 
 runMain(main)

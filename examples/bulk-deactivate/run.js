@@ -1,86 +1,97 @@
-import { randomUUID } from 'node:crypto'
-import { Queue } from '../scaling/bullmq/index.js'
 import { startService, startWorkers } from '../scaling/processes.js'
-import { failedJobs, grouped, openState, redisUsage, retryFailed, untilDone } from '../scaling/program.js'
-import { accountsOf, bunches, keyOf, madeUp } from './accounts.js'
+import { openQueue, openState, redisUsage, resume, takenOver, untilDone } from '../scaling/program.js'
+import { counted, grouped, openStatus } from '../terminal.js'
+import { keyOf, madeUp, pathOf } from './accounts.js'
 
 /**
  * Deactivates all accounts of a batch through a queue. Run again with the same batch and state, it does what is left.
  *
  * @param {object} options
- * @param {string} [options.batch] names the intent: the same batch gives the same keys
- * @param {string} [options.accounts] a file
- * @param {number} options.count how many to make up, without a file
- * @param {(failure: object) => void} options.onFailure is given each account that failed for good
- * @param {(text: string) => void} options.note is told how it goes
+ * @param {string} options.batch names the intent: the same batch gives the same keys
+ * @param {AsyncIterable<import('virtual-accounts').VirtualAccountRef>} options.accounts
+ * @param {import('../terminal.js').Status} [options.status] is told how it goes
  */
 export async function deactivateAll(options) {
-  const { batch = randomUUID(), note } = options
+  const { batch, status = openStatus() } = options
+  const asked = await byKey(batch, options.accounts, status)
   const state = await openState(options.state)
-  const refused = Array.from({ length: options.refuse }, (_, index) => pathOf(madeUp(index * 7 + 1)))
+  const refused = Array.from(
+    { length: options.refuse },
+    (_, index) => `${pathOf(madeUp(index * 7 + 1))}/deactivate`,
+  )
   const service = await startService({ latency: options.latency, faulty: !options.smooth, refused })
-  // The limiter is the queue's: two batches at a time would each have the whole rate.
+  // The limiter is the queue's: two batches in parallel would each have the whole rate.
   const name = `deactivate-${batch}`
-  const queue = new Queue(name, { connection: { url: state.url } })
+  const queue = openQueue(name, state.url)
   let keep = true
 
   try {
     const before = await redisUsage(state.url)
-    note(
-      `Batch ${batch}, ${options.workers} workers with ${options.concurrency} jobs each, service ${service.url}`,
-    )
-    const retried = await retryFailed(queue)
-    if (retried > 0) note(`${grouped(retried)} that failed before are tried again, with the keys they had`)
-    const began = performance.now()
-    const added = await addJobs(queue, batch, accountsOf({ file: options.accounts, count: options.count }))
-    note(
-      `${grouped(added)} jobs are in the queue, after ${((performance.now() - began) / 1000).toFixed(1)} s`,
-    )
+    const retried = await resume(queue)
+    if (retried > 0) status.note(`${grouped(retried)} that failed before are retried, with the same keys`)
+    const began = Date.now()
+    for (const jobs of bunches(asked, 1000)) {
+      // A job whose id is there already is not added again, whatever became of it.
+      await queue.addBulk(jobs.map(([id, account]) => jobOf(id, account)))
+      status.show(`Adding ${counted(asked.size, 'job')} to the queue`)
+    }
 
     const file = new URL('worker.js', import.meta.url)
-    const workers = startWorkers(file, { ...options, redisUrl: state.url, service, queue: name })
-    const { interrupted, seconds, perSecond } = await untilDone({ queue, workers, kill: options.kill, note })
-    await workers.stop()
+    const workers = startWorkers(file, {
+      ...options,
+      redisUrl: state.url,
+      service,
+      queue: name,
+      note: status.note,
+    })
+    const run = await untilDone({ queue, workers, noun: 'account', kill: options.kill, status }).finally(
+      workers.stop,
+    )
 
-    const { completed, failed } = await queue.getJobCounts('completed', 'failed')
-    for await (const job of failedJobs(queue)) options.onFailure(failureOf(job))
+    const outcomes = await outcomesOf(queue, asked, began)
+    const takeover = await takenOver(queue, run.killed)
+    const received = await service.received()
+    if (received) distrust(outcomes, new Set(received.deactivated), batch)
     const after = await redisUsage(state.url)
-    keep = interrupted || failed > 0
-    if (keep) note(`Run again: node examples/bulk-deactivate --batch ${batch} --state ${state.folder} …`)
+    keep = outcomes.deactivated.length < asked.size
     return {
-      completed,
-      failed,
-      interrupted,
-      seconds,
-      perSecond,
+      ...run,
+      ...outcomes,
+      asked: asked.size,
+      stateFolder: state.folder,
+      refusal: workers.refusal(),
+      takeover,
+      received,
       ...workers.usage,
       redisBytes: after.bytes - before.bytes,
       redisCpuMs: after.cpuMs - before.cpuMs,
-      received: await service.received(),
     }
   } finally {
-    await queue.close()
+    await queue.close().catch(() => {})
     await service.close()
     await state.close({ keep })
   }
 }
 
-async function addJobs(queue, batch, accounts) {
-  let added = 0
-  for await (const bunch of bunches(accounts, 1000)) {
-    // A job whose id is there already is not added again, whatever became of it.
-    await queue.addBulk(bunch.map(account => jobOf(batch, account)))
-    added += bunch.length
+/** Each account once, under its key. All are read before anything is written: a wrong line stops it here. */
+async function byKey(batch, accounts, status) {
+  const asked = new Map()
+  let given = 0
+  for await (const account of accounts) {
+    given++
+    asked.set(keyOf(batch, account), account)
   }
-  return added
+  if (given > asked.size)
+    status.note(`${grouped(given - asked.size)} of ${grouped(given)} accounts are duplicates`)
+  return asked
 }
 
-function jobOf(batch, account) {
+function jobOf(jobId, account) {
   return {
     name: 'deactivate',
     data: { account },
     opts: {
-      jobId: keyOf(batch, account),
+      jobId,
       attempts: 8,
       // 0.5, 1, 2 … 32 s, each shortened at random by up to a half: a minute in all.
       backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
@@ -88,17 +99,69 @@ function jobOf(batch, account) {
   }
 }
 
+/**
+ * What became of each account that was asked for. An empty queue proves nothing: it may have lost its jobs. Nor does a
+ * job that is done. The 2xx response that it holds does.
+ *
+ * @returns {Promise<{ deactivated: Outcome[], failed: Outcome[], unproven: Outcome[] }>}
+ *
+ * @typedef {{ account: VirtualAccountRef, isOfThisRun?: boolean, why?: string, report?: object }} Outcome
+ * @typedef {import('virtual-accounts').VirtualAccountRef} VirtualAccountRef
+ */
+async function outcomesOf(queue, asked, began) {
+  const outcomes = { deactivated: [], failed: [], unproven: [] }
+  for (const bunch of bunches(asked, 1000)) {
+    const jobs = await Promise.all(bunch.map(([id]) => queue.getJob(id)))
+    for (const [index, [id, account]] of bunch.entries()) {
+      const job = jobs[index]
+      const { status, idempotencyKey } = (job?.finishedOn && job.returnvalue) || {}
+      if (status >= 200 && status < 300 && idempotencyKey === id) {
+        outcomes.deactivated.push({ account, isOfThisRun: job.finishedOn >= began })
+      } else if (job?.finishedOn && job.failedReason) {
+        outcomes.failed.push({ account, why: 'failed for good', report: failureOf(job) })
+      } else outcomes.unproven.push(unproven(account, id, whyUnproven(job)))
+    }
+  }
+  return outcomes
+}
+
+function whyUnproven(job) {
+  if (!job) return 'the queue lost its job'
+  return job.finishedOn ? 'its job ended without a response' : 'still in the queue'
+}
+
+function unproven(account, idempotencyKey, why) {
+  return { account, why, report: { ...account, reason: why, idempotencyKey } }
+}
+
 function failureOf(job) {
   return {
     ...job.data.account,
     reason: job.failedReason,
-    answer: job.data.answer,
+    response: job.data.response,
     idempotencyKey: job.id,
-    // A worker that was killed could not tell what became of its call.
+    // A worker that was killed could not say what became of its call.
     outcomeUnknown: Boolean(job.data.outcomeUnknown) || job.stalledCounter > 0,
   }
 }
 
-function pathOf({ customerId, virtualAccountId }) {
-  return `/customers/${customerId}/virtual_accounts/${virtualAccountId}/deactivate`
+/** What the service itself does not confirm is not proven, whatever a worker says. It knows of this run only. */
+function distrust(outcomes, confirmed, batch) {
+  const isConfirmed = ({ account, isOfThisRun }) => !isOfThisRun || confirmed.has(pathOf(account))
+  for (const { account } of outcomes.deactivated.filter(outcome => !isConfirmed(outcome))) {
+    outcomes.unproven.push(unproven(account, keyOf(batch, account), 'the service did not receive it'))
+  }
+  outcomes.deactivated = outcomes.deactivated.filter(isConfirmed)
+}
+
+/** @param {Iterable<T>} items @param {number} size @template T */
+function* bunches(items, size) {
+  let bunch = []
+  for (const item of items) {
+    bunch.push(item)
+    if (bunch.length < size) continue
+    yield bunch
+    bunch = []
+  }
+  if (bunch.length > 0) yield bunch
 }

@@ -1,11 +1,11 @@
-// The tables of docs/scaling.md: time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
+// Prints the tables of docs/scaling.md: time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
 //
-//   node examples/scaling/estimate.js
-//   node examples/scaling/estimate.js --cpu-hour 0.05 --memory-hour 0.02
+//   npm run example examples/scaling/estimate.js
+//   npm run example examples/scaling/estimate.js -- --cpu-hour 0.05 --memory-hour 0.02
 
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { grouped, runMain } from './program.js'
+import { grouped, runMain } from '../terminal.js'
 
 const counts = [4, 5, 6, 7, 8, 9].map(exponent => 10 ** exponent)
 const rates = [10, 100, 1000]
@@ -23,7 +23,7 @@ async function main() {
   const prices = { cpuHour: Number(values['cpu-hour']), memoryHour: Number(values['memory-hour']) }
   const measured = JSON.parse(readFileSync(new URL('measured.json', import.meta.url), 'utf8'))
 
-  console.log(`${measured.machine}, ${measured.date}; each answer takes ${measured.latency} ms\n`)
+  console.log(`${measured.machine}, ${measured.date}; each response takes ${measured.latency} ms\n`)
   console.log(measuredTable(measured))
   console.log(`Prices: ${prices.cpuHour} a core and hour, ${prices.memoryHour} a GB of Redis and hour\n`)
   console.log(writesTable(measured, prices))
@@ -44,10 +44,13 @@ function measuredTable({
   return table(
     ['', 'a second', 'CPU time each'],
     [
-      row(`${grouped(count)} accounts, one process, 40 at once`, writesOfOne),
-      row(`${grouped(count)} accounts, ${workers} workers, 20 at once each`, writesOfWorkers),
+      row(`${grouped(count)} accounts, one process, 40 in parallel`, writesOfOne),
+      row(`${grouped(count)} accounts, ${workers} workers, 20 in parallel each`, writesOfWorkers),
       row(`${grouped(transactions)} transactions, one process, \`concurrency: 16\``, exportOfOne),
-      row(`${grouped(transactions)} transactions, ${workers} workers, 8 jobs at once each`, exportOfWorkers),
+      row(
+        `${grouped(transactions)} transactions, ${workers} workers, 8 jobs in parallel each`,
+        exportOfWorkers,
+      ),
     ],
   )
 }
@@ -67,7 +70,7 @@ function writesTable({ latency, writesOfOne, writesOfWorkers: { cpuMs, redisByte
       const cpuSeconds = (count * (cpuMs + redisCpuMs)) / 1000
       const gigabytes = (count * redisBytes) / 1e9
       const seconds = count / 100
-      const atOnce = money(cpuSeconds, gigabytes, seconds, prices)
+      const all = money(cpuSeconds, gigabytes, seconds, prices)
       const inSlices = money(cpuSeconds, Math.min(gigabytes, (slice * redisBytes) / 1e9), seconds, prices)
       const loop = duration((count * (latency + writesOfOne.cpuMs)) / 1000)
       return [
@@ -76,7 +79,7 @@ function writesTable({ latency, writesOfOne, writesOfWorkers: { cpuMs, redisByte
         ...rates.map(rate => duration(count / rate)),
         duration(cpuSeconds),
         size(gigabytes),
-        atOnce,
+        all,
         inSlices,
       ]
     }),

@@ -1,16 +1,16 @@
 // @ts-check
-// The fake service on a bad day: now and then it answers 429 or 503, or drops the connection before or after it has
-// done what it was asked. It says what it received, which is what counts: not what a client believes.
+// The fake service on a bad day: now and then it responds with 429 or 503, or drops the connection before or after it
+// has applied the request. It reports what it received, which is what counts: not what a client believes.
 
 import { startFakeServer } from '../fake-server.js'
 
 /**
- * What it does to a request, by how often.
+ * The faults it injects, and how often.
  *
  * @type {readonly (readonly [share: number, name: string, fault: import('virtual-accounts/testing').Fault['with']])[]}
  */
 const faults = [
-  // Rare, as each holds up the whole queue for a second.
+  // Rare, as each delays the whole queue for a second.
   [0.0005, '429', () => new Response(null, { status: 429, headers: { 'Retry-After': '1' } })],
   [0.01, '503', () => new Response(null, { status: 503 })],
   [0.005, 'dropped before it was applied', 'network-error'],
@@ -23,14 +23,14 @@ const refusal = () => Response.json({ error: { message: 'Not this one.' } }, { s
  * @typedef {object} FaultServer
  * @property {import('virtual-accounts/testing').FakeService} service
  * @property {string} url
- * @property {Set<string>} refused paths, with their query, that it answers with 422
+ * @property {Set<string>} refused paths, with their query, that get a 422
  * @property {() => Received} received
  * @property {() => Promise<void>} close
  *
  * @typedef {object} Received
  * @property {number} requests
- * @property {number} accounts those that were written
- * @property {number} deactivated
+ * @property {number} accounts that a write was received for
+ * @property {string[]} deactivated paths of the accounts that are deactivated now
  * @property {number} keys
  * @property {number} keysOfSeveralAccounts must be 0
  * @property {number} accountsWithSeveralKeys must be 0
@@ -39,8 +39,8 @@ const refusal = () => Response.json({ error: { message: 'Not this one.' } }, { s
 
 /**
  * @param {object} [options]
- * @param {number} [options.latency] of each answer, in milliseconds
- * @param {boolean} [options.faulty] whether it has bad moments
+ * @param {number} [options.latency] of each response, in milliseconds
+ * @param {boolean} [options.faulty] whether it injects faults
  * @param {import('virtual-accounts').Transaction[]} [options.transactions]
  * @param {(request: Request) => void} [options.onRequest]
  * @returns {Promise<FaultServer>}
@@ -95,7 +95,7 @@ function written(service) {
   return {
     requests: service.requests.length,
     accounts: keysByAccount.size,
-    deactivated: [...keysByAccount.keys()].filter(account => !service.isActive(accountOf(account))).length,
+    deactivated: [...keysByAccount.keys()].filter(account => !service.isActive(accountOf(account))),
     keys: accountsByKey.size,
     keysOfSeveralAccounts: several(accountsByKey),
     accountsWithSeveralKeys: several(keysByAccount),

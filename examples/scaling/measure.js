@@ -1,9 +1,9 @@
-// What the tables of docs/scaling.md are made of: the same work by one process and by workers on a queue, against a fake
-// service that answers after 100 ms and has no bad moments. Takes about two minutes, and wants a machine that has
-// nothing else to do.
+// Measures what the tables of docs/scaling.md are made of: the same work by one process and by workers on a queue,
+// against a fake service that responds after 100 ms and injects no faults. Takes about two minutes, on a machine that
+// has nothing else to do.
 //
-//   node examples/scaling/measure.js        writes measured.json
-//   node examples/scaling/estimate.js       makes the tables of it
+//   npm run example examples/scaling/measure.js        writes measured.json
+//   npm run example examples/scaling/estimate.js       prints the tables
 
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -14,14 +14,14 @@ import { Client } from 'virtual-accounts'
 import { accountsOf, keyOf } from '../bulk-deactivate/accounts.js'
 import { deactivateAll } from '../bulk-deactivate/run.js'
 import { exportAll } from '../export-parallel/run.js'
+import { grouped, openStatus, runMain } from '../terminal.js'
 import { startService } from './processes.js'
-import { grouped, runMain } from './program.js'
 
 const latency = 100
 const count = 10_000
 const transactions = 100_000
 const workers = 2
-const shared = { workers, latency, smooth: true, rate: 100_000, note: () => {} }
+const shared = { workers, latency, smooth: true, rate: 100_000, status: openStatus() }
 
 async function main() {
   const folder = await mkdtemp(join(tmpdir(), 'scaling-measured-'))
@@ -65,15 +65,15 @@ async function one(items, options, perform) {
   }
 }
 
-/** The whole of what 10,000 accounts need: so many at once, each with a key that is the same when it is run again. */
-async function deactivateInOne(client, atOnce) {
+/** All that 10,000 accounts need: so many in parallel, each with a key that is the same when it is run again. */
+async function deactivateInOne(client, lanes) {
   const accounts = accountsOf({ count })
   async function lane() {
     for await (const account of sharedBy(accounts)) {
       await client.virtualAccounts.deactivate(account, { idempotencyKey: keyOf('measured', account) })
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, lane))
+  await Promise.all(Array.from({ length: lanes }, lane))
 }
 
 /** Several loops over one iterator: one that ends must not end it for the others. */
@@ -83,25 +83,25 @@ function sharedBy(iterator) {
 
 async function exportInOne(client, file) {
   async function* lines() {
-    for await (const page of client.transactions.list({ limit: 100 }, { concurrency: 16 }).pages()) {
-      yield page.data.map(item => `${JSON.stringify(item)}\n`).join('')
+    for await (const item of client.transactions.list({ limit: 100 }, { verified: true, concurrency: 16 })) {
+      yield `${JSON.stringify(item)}\n`
     }
   }
   await pipeline(lines, createWriteStream(file))
 }
 
 async function writesOfWorkers(concurrency) {
-  const options = { ...shared, concurrency, count, refuse: 0, onFailure: () => {} }
-  const { completed, seconds, cpuMs, redisBytes, redisCpuMs } = await deactivateAll(options)
+  const options = { ...shared, concurrency, batch: 'measured', accounts: accountsOf({ count }), refuse: 0 }
+  const { deactivated, seconds, cpuMs, redisBytes, redisCpuMs } = await deactivateAll(options)
   return {
-    ...figures(completed, seconds, cpuMs),
-    redisBytes: Math.round(redisBytes / completed),
-    redisCpuMs: rounded(redisCpuMs / completed),
+    ...figures(deactivated.length, seconds, cpuMs),
+    redisBytes: Math.round(redisBytes / count),
+    redisCpuMs: rounded(redisCpuMs / count),
   }
 }
 
 async function exportOfWorkers(output) {
-  const options = { ...shared, concurrency: 8, output, limit: 100, pages: 10, transactions }
+  const options = { ...shared, name: 'measured', concurrency: 8, output, limit: 100, pages: 20, transactions }
   const { joined, seconds, cpuMs } = await exportAll(options)
   return figures(joined.items, seconds, cpuMs)
 }

@@ -1,52 +1,12 @@
-// What both programs share: where their state is, their options, and watching a queue until it is done.
+// What both queue programs share: where their state is, and watching a queue until it is done.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Redis } from './bullmq/index.js'
-import { Problem, startRedis } from './redis.js'
-
-/** Of both programs, for parseArgs. All values are texts. */
-export const commonOptions = {
-  workers: { type: 'string', default: String(Math.min(4, Math.max(2, availableParallelism()))) },
-  concurrency: { type: 'string', default: '10' },
-  rate: { type: 'string', default: '1000' },
-  latency: { type: 'string', default: '20' },
-  state: { type: 'string' },
-  kill: { type: 'boolean', default: false },
-  smooth: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-}
-
-export const commonHelp = `
-  --workers 2         worker processes: as many as the machine has cores, from 2 to 4, when not given
-  --concurrency 10    jobs that each of them has under way
-  --rate 1000         jobs a second that all of them begin together
-  --kill              kill a worker in the middle with SIGKILL
-  --state FOLDER      keep the queue there, to run again; a temporary folder when not given
-
-  The fake service, which stands in where BASE_URL is not set:
-  --latency 20        milliseconds that each answer takes
-  --smooth            without its bad moments`
-
-/**
- * @param {Record<string, unknown>} values
- * @param {string[]} names
- * @returns {Record<string, number>}
- */
-export function wholeNumbers(values, names) {
-  return Object.fromEntries(
-    names.map(name => {
-      const number = Number(values[name])
-      const least = name === 'latency' || name === 'refuse' ? 0 : 1
-      if (!Number.isSafeInteger(number) || number < least) {
-        throw new Problem(`--${name}: expected a whole number from ${least}, got ${values[name]}`)
-      }
-      return [name, number]
-    }),
-  )
-}
+import { counted, grouped, Problem } from '../terminal.js'
+import { Queue, Redis } from './bullmq/index.js'
+import { startRedis } from './redis.js'
 
 /**
  * A Redis, and a folder for its data and for parts. A temporary one is removed unless it is still needed.
@@ -76,16 +36,34 @@ export async function openState(given) {
 }
 
 /**
- * Until no job waits or is under way, or Ctrl-C. Tells each second how far it is.
+ * A queue for the program that watches it. When Redis is gone for a few seconds its calls fail, rather than wait.
+ *
+ * @param {string} name
+ * @param {string} url
+ */
+export function openQueue(name, url) {
+  const retryStrategy = attempt => (attempt > 20 ? null : 250)
+  const queue = new Queue(name, { connection: { url, maxRetriesPerRequest: 20, retryStrategy } })
+  // Each call that fails says so itself.
+  queue.on('error', () => {})
+  return queue
+}
+
+/**
+ * Until no job waits or runs, a response stops all of it, or Ctrl-C. Says how far it is.
  *
  * @param {object} options
  * @param {import('bullmq').Queue} options.queue
  * @param {ReturnType<typeof import('./processes.js').startWorkers>} options.workers
+ * @param {string} options.noun of what a job is
  * @param {boolean} options.kill
- * @param {(text: string) => void} options.note
- * @returns {Promise<{ interrupted: boolean, seconds: number, perSecond: number }>} of this run, not of those before it
+ * @param {import('../terminal.js').Status} options.status
+ * @returns {Promise<{ interrupted: boolean, killed: Killed | undefined, seconds: number, perSecond: number }>} of this
+ *   run, not of those before it
+ *
+ * @typedef {{ name: string, at: number, jobIds: string[] }} Killed a worker, and the jobs that it had when it was killed
  */
-export async function untilDone({ queue, workers, kill, note }) {
+export async function untilDone({ queue, workers, noun, kill, status }) {
   let interrupted = false
   const interrupt = () => {
     interrupted = true
@@ -93,32 +71,70 @@ export async function untilDone({ queue, workers, kill, note }) {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupt)
   const began = performance.now()
   const before = await counts(queue)
-  let killed = !kill
-  let toldAt = 0
+  let done = before.done
+  let isTold = false
+  /** @type {Killed | undefined} */
+  let killed
 
-  while (!interrupted) {
-    const now = await counts(queue)
-    const seconds = (performance.now() - began) / 1000
-    if (!killed && now.done - before.done >= (before.total - before.done) * 0.3) {
-      killed = true
-      workers.killOne()
+  try {
+    while (!interrupted && !workers.refusal()) {
+      const now = await counts(queue)
+      done = now.done
+      const seconds = (performance.now() - began) / 1000
+      if (kill && !killed && done - before.done >= (now.total - before.done) * 0.3) {
+        killed = await killOne(workers, queue)
+        if (killed) {
+          status.note(`${killed.name} was killed: ${counted(killed.jobIds.length, 'job')} to take over`)
+        }
+      }
+      if (now.left === 0) break
+      // As when the service is down.
+      const isStuck = done === before.done && seconds > 1 && workers.retried()
+      if (isStuck && !isTold) status.note(`Nothing succeeds yet, retrying. ${workers.retried()}`)
+      isTold ||= Boolean(isStuck)
+      status.show(progressOf(now, noun, (done - before.done) / seconds))
+      await wait(100)
     }
-    if (now.left === 0) break
-    if (seconds - toldAt >= 1) {
-      toldAt = seconds
-      const perSecond = (now.done - before.done) / seconds
-      const later = now.later > 0 ? `, ${grouped(now.later)} to be tried again` : ''
-      const failed = now.failed > 0 ? `, ${grouped(now.failed)} failed` : ''
-      const pace = perSecond > 0 ? `, about ${Math.ceil(now.left / perSecond)} s to go` : ''
-      note(
-        `${grouped(now.done)} of ${grouped(now.total)}${later}${failed}; ${Math.round(perSecond)} a second${pace}`,
-      )
-    }
-    await wait(100)
+  } catch (error) {
+    throw new Problem(`Redis does not respond any more: ${error.message}`)
+  } finally {
+    status.clear()
+    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
   }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
   const seconds = (performance.now() - began) / 1000
-  return { interrupted, seconds, perSecond: Math.round(((await counts(queue)).done - before.done) / seconds) }
+  return { interrupted, killed, seconds, perSecond: Math.round((done - before.done) / seconds) }
+}
+
+function progressOf({ done, total, later, failed, left }, noun, perSecond) {
+  const parts = [`${grouped(done)} of ${counted(total, noun)}`]
+  if (later > 0) parts.push(`${grouped(later)} to retry`)
+  if (failed > 0) parts.push(`${grouped(failed)} failed`)
+  if (perSecond >= 1) parts.push(`${grouped(Math.round(perSecond))} a second`)
+  if (perSecond > 0) parts.push(`${grouped(Math.ceil(left / perSecond))} s left`)
+  return parts.join(', ')
+}
+
+/** @returns {Promise<Killed | undefined>} */
+async function killOne(workers, queue) {
+  const name = await workers.killOne()
+  if (name === undefined) return undefined
+  const at = Date.now()
+  const active = await queue.getActive(0, -1)
+  return { name, at, jobIds: active.filter(job => job.processedBy === name).map(({ id }) => id) }
+}
+
+/**
+ * What became of the jobs of a killed worker.
+ *
+ * @param {import('bullmq').Queue} queue
+ * @param {Killed | undefined} killed
+ */
+export async function takenOver(queue, killed) {
+  if (!killed) return undefined
+  const jobs = await Promise.all(killed.jobIds.map(id => queue.getJob(id)))
+  const taken = jobs.filter(job => job?.finishedOn && job.processedBy !== killed.name)
+  const seconds = Math.round((Math.max(...taken.map(job => job.processedOn)) - killed.at) / 1000)
+  return { jobs: jobs.length, taken: taken.length, seconds }
 }
 
 /** @param {import('bullmq').Queue} queue */
@@ -126,7 +142,7 @@ async function counts(queue) {
   const states = ['completed', 'failed', 'delayed', 'waiting', 'prioritized', 'active', 'waiting-children']
   const found = await queue.getJobCounts(...states)
   const { completed, failed, delayed } = found
-  // One that waits for others that failed waits in vain.
+  // A job that waits for others that failed waits in vain.
   const left = delayed + found.waiting + found.prioritized + found.active
   return {
     done: completed,
@@ -137,8 +153,9 @@ async function counts(queue) {
   }
 }
 
-/** Each failed job once more, with all its attempts. */
-export async function retryFailed(queue) {
+/** Gives each failed job all its attempts again, and lets a queue go on that a refused key has paused. */
+export async function resume(queue) {
+  await queue.resume()
   let retried = 0
   for await (const job of failedJobs(queue)) {
     await job.retry('failed', { resetAttemptsMade: true })
@@ -159,7 +176,7 @@ export async function* failedJobs(queue) {
   yield* jobs
 }
 
-/** What Redis holds in memory, and what it has worked. */
+/** The memory that Redis uses, and its CPU time. */
 export async function redisUsage(url) {
   const redis = new Redis(url)
   const [memory, cpu] = [await redis.info('memory'), await redis.info('cpu')]
@@ -169,23 +186,4 @@ export async function redisUsage(url) {
     bytes: figure(memory, 'used_memory'),
     cpuMs: 1000 * (figure(cpu, 'used_cpu_user') + figure(cpu, 'used_cpu_sys')),
   }
-}
-
-/** 1234567 as 1,234,567. */
-export function grouped(number) {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ',')
-}
-
-/** Runs a program's main function; its number is the exit code. */
-export function runMain(main) {
-  main().then(
-    code => {
-      process.exitCode = code
-    },
-    error => {
-      const isUsage = error instanceof Problem || error.code?.startsWith('ERR_PARSE_ARGS')
-      console.error(isUsage ? error.message : error)
-      process.exitCode = 1
-    },
-  )
 }

@@ -3,9 +3,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Problem } from '../terminal.js'
 
 const host = '127.0.0.1'
 
@@ -17,11 +18,14 @@ const host = '127.0.0.1'
  */
 export async function startRedis(folder) {
   const { REDIS_URL } = process.env
-  if (REDIS_URL) return { url: REDIS_URL, close: async () => {} }
+  if (REDIS_URL) {
+    await checkReachable(REDIS_URL)
+    return { url: REDIS_URL, close: async () => {} }
+  }
   if (!isOnPath('redis-server')) {
     throw new Problem(
-      'A Redis is needed: install redis-server (Debian: apt-get install redis-server, macOS: brew install redis), ' +
-        'or set REDIS_URL to one that runs.',
+      'Redis is missing: install redis-server (Debian: apt-get install redis-server, ' +
+        'macOS: brew install redis), or set REDIS_URL.',
     )
   }
   const port = await freePort()
@@ -40,7 +44,7 @@ export async function startRedis(folder) {
   const script = 'redis-server "$@" & server=$!; read -r _; kill $server; wait $server'
   const shell = spawn('sh', ['-c', script, 'sh', ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Ctrl-C is for us: the workers still need it while they finish.
+    // Ctrl-C is for this process: the workers still need Redis while they finish.
     detached: true,
   })
   await ready(shell)
@@ -53,8 +57,38 @@ export async function startRedis(folder) {
   return { url: `redis://${host}:${port}`, close }
 }
 
-/** Something the user can mend: its message is all they need. */
-export class Problem extends Error {}
+/**
+ * Asked before the queue is: its client reconnects forever, and prints each attempt.
+ *
+ * @param {string} url
+ */
+async function checkReachable(url) {
+  const { protocol, hostname, port } = URL.canParse(url)
+    ? new URL(url)
+    : { protocol: '', hostname: '', port: '' }
+  if (!/^rediss?:$/.test(protocol) || hostname === '') {
+    throw new Problem('REDIS_URL: expected a URL such as redis://127.0.0.1:6379.')
+  }
+  const socket = connect({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 6379),
+    timeout: 5000,
+  })
+  try {
+    await Promise.race([
+      once(socket, 'connect'),
+      once(socket, 'timeout').then(() => Promise.reject(new Error('no response in 5 s'))),
+    ])
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+    throw new Problem(
+      `REDIS_URL: cannot connect to ${hostname}:${port || 6379} (${code ?? message}). ` +
+        'Start it there, or unset REDIS_URL to use one of its own.',
+    )
+  } finally {
+    socket.destroy()
+  }
+}
 
 /** @param {string} program */
 function isOnPath(program) {
@@ -89,5 +123,5 @@ async function ready(shell) {
     if (/Failed|FATAL|can't open/i.test(line)) break
   }
   shell.stdin.end()
-  throw new Problem(`redis-server did not start:\n${printed.join('\n')}`)
+  throw new Problem(`redis-server did not start: ${printed.at(-1) ?? 'it printed nothing'}`)
 }

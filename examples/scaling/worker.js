@@ -1,4 +1,4 @@
-// What every worker process does, whatever its jobs are: the BullMQ side of it.
+// What every worker process does, whatever its jobs are: the part that knows BullMQ.
 
 import { isApiError } from 'virtual-accounts'
 import { Queue, RateLimitError, UnrecoverableError, Worker } from './bullmq/index.js'
@@ -7,10 +7,10 @@ import { Queue, RateLimitError, UnrecoverableError, Worker } from './bullmq/inde
  * Takes jobs from the queue named by QUEUE until it is told to stop.
  *
  * @param {(job: import('bullmq').Job) => Promise<unknown>} perform
- * @returns {Queue} to tell it of waits
+ * @returns {Queue} for holdBack
  */
 export function work(perform) {
-  const { REDIS_URL: url, QUEUE: name, RATE, CONCURRENCY } = process.env
+  const { REDIS_URL: url, QUEUE: name, WORKER, RATE, CONCURRENCY } = process.env
   const connection = { url, maxRetriesPerRequest: null }
   let calls = 0
 
@@ -26,12 +26,14 @@ export function work(perform) {
     },
     {
       connection,
+      // Kept with each job that it takes.
+      name: WORKER,
       concurrency: Number(CONCURRENCY),
-      // For all workers of the queue together. Without a limiter a worker would not see the waits that others were
-      // told to keep, only its own.
+      // For all workers of the queue together. Without a limiter a worker would keep only the delays that it was told
+      // itself, not those of the others.
       limiter: { max: Number(RATE), duration: 1000 },
-      // When a worker is killed, its jobs go to others once their lock has run out and two checks have found it so.
-      // Short here, so that one can watch it. The defaults are 30 s each: a process that is busy or paused for longer
+      // When a worker is killed, its jobs go to others once their lock has expired and two checks have found it so.
+      // Short here, so that you can watch it. The defaults are 30 s each: a process that is busy or paused for longer
       // than its lock loses its jobs to another, and they run twice (with the same key).
       lockDuration: 5_000,
       stalledInterval: 2_000,
@@ -42,8 +44,8 @@ export function work(perform) {
     },
   )
   const queue = new Queue(name, { connection })
-  for (const connected of [worker, queue])
-    connected.on('error', error => console.error(`worker: ${error.message}`))
+  // Its jobs and its connection come back by themselves, and what is left undone the program finds out at the end.
+  for (const connected of [worker, queue]) connected.on('error', () => {})
 
   let stopping = false
   async function stop() {
@@ -52,7 +54,7 @@ export function work(perform) {
     await worker.close()
     await queue.close()
     const { user, system } = process.cpuUsage()
-    if (process.connected) process.send({ calls, cpuMs: (user + system) / 1000 })
+    if (process.connected) process.send({ usage: { calls, cpuMs: (user + system) / 1000 } })
     if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop)
@@ -65,64 +67,69 @@ export function work(perform) {
 }
 
 /**
- * What BullMQ is to be told of a failed call: wait with all jobs, try this one later, or never.
+ * What to throw at BullMQ for a failed call: what delays all jobs, retries this one later, or fails it for good.
  *
  * @param {unknown} error
  * @param {import('bullmq').Job} job
  * @param {Queue} queue
  */
 async function verdict(error, job, queue) {
-  // A wrong argument, say. Another try mends nothing.
+  // A wrong argument, say: a retry would fail in the same way.
   if (!isApiError(error)) return new UnrecoverableError(String(error))
 
-  // It stays unknown until a try succeeds: a clear "no" to this one says nothing of the one before.
+  // It stays unknown until an attempt succeeds: a refusal now says nothing about the attempt before it.
   if (error.outcomeUnknown && !job.data.outcomeUnknown) await note(job, { outcomeUnknown: true })
 
-  const waitMs = askedWait(error)
-  if (waitMs !== undefined) {
-    await holdBack(queue, waitMs)
+  if (error.kind === 'http' && error.status === 401) {
+    // No other job would fare better. This one goes back as well, for a run with the right key.
+    await queue.pause()
+    process.send?.({ refusal: error.message })
+    return new RateLimitError()
+  }
+  const delayMs = requestedDelay(error)
+  if (delayMs !== undefined) {
+    await holdBack(queue, delayMs)
     // Back to the head of the queue. It does not count as one of the job's attempts.
     return new RateLimitError()
   }
-  if (isWorthAnotherTry(error, job)) return error
-  if (error.kind === 'http') await note(job, { answer: error.body })
+  if (isRetryable(error)) {
+    process.send?.({ retried: error.message })
+    return error
+  }
+  if (error.kind === 'http') await note(job, { response: error.body })
   return new UnrecoverableError(error.message)
 }
 
-/** Kept with the job: the error itself goes with the process, but for its message. */
+/** Kept with the job: of the error itself only the message is. */
 function note(job, facts) {
   return job.updateData({ ...job.data, ...facts })
 }
 
 /**
- * No worker begins a job for so long.
+ * No worker starts a job for so long.
  *
  * @param {Queue} queue
  * @param {number} ms
  */
 export async function holdBack(queue, ms) {
-  // A later, shorter wait replaces a longer one, if it is let.
+  // A later, shorter delay would replace a longer one.
   const left = await queue.getRateLimitTtl()
   if (ms > left) await queue.rateLimit(Math.ceil(ms))
 }
 
 /** @param {import('virtual-accounts').AnyApiError} error */
-export function askedWait(error) {
+export function requestedDelay(error) {
   if (error.kind !== 'http' || (error.status !== 429 && error.status !== 503)) return undefined
-  // A 503 without Retry-After is this request's trouble; a 429 is everybody's.
-  const wait = error.retryAfterMs ?? (error.status === 429 ? 1000 : undefined)
-  return wait === undefined ? undefined : Math.max(1, wait)
+  // A 503 without Retry-After concerns this request; a 429 concerns all.
+  const delay = error.retryAfterMs ?? (error.status === 429 ? 1000 : undefined)
+  return delay === undefined ? undefined : Math.max(1, delay)
 }
 
-/**
- * @param {import('virtual-accounts').AnyApiError} error
- * @param {import('bullmq').Job} job
- */
-function isWorthAnotherTry(error, job) {
-  if (error.kind === 'connection' || error.kind === 'timeout') return true
+/** @param {import('virtual-accounts').AnyApiError} error */
+function isRetryable(error) {
+  // To be settled, with the same key: a 5xx and a 408 of a write, and a 409, are among them.
+  if (error.outcomeUnknown || error.kind === 'connection' || error.kind === 'timeout') return true
   if (error.kind !== 'http') return false
   const { status } = error
-  // "Still being processed", if an earlier try may have come through.
-  if (status === 409) return Boolean(job.data.outcomeUnknown) || job.stalledCounter > 0
   return status === 408 || status === 425 || (status >= 500 && status !== 501 && status !== 505)
 }

@@ -1,0 +1,14 @@
+import { counted } from '../terminal.js'
+
+/** @param {Awaited<ReturnType<typeof import('./program.js').takenOver>>} takeover */
+export function* takeoverVerdict(takeover) {
+  if (!takeover) {
+    yield 'No worker was killed: the work was done too soon.'
+    return
+  }
+  const { jobs, taken, seconds } = takeover
+  if (jobs === 0) yield 'The killed worker had no job at that moment.'
+  else if (taken === jobs) {
+    yield `✓ ${counted(jobs, 'job')} of the killed worker ${jobs === 1 ? 'was' : 'were'} taken over after ${seconds} s`
+  } else yield `✗ ${counted(jobs - taken, 'job')} of the ${jobs} of the killed worker were not taken over`
+}
