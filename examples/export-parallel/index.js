@@ -1,75 +1,123 @@
-// Exports all transactions through a queue, with several worker processes, to a file with one of them on each line. One
-// command starts all of it, the Redis and a fake service included:
+// Exports all transactions through a queue, with several worker processes, to a file with one transaction per line. One
+// command starts all of it, including a Redis and a fake service:
 //
-//   npm run build && npm ci --prefix examples/scaling/bullmq
-//   node examples/export-parallel --kill
+//   npm ci --prefix examples/scaling/bullmq
+//   npm run example examples/export-parallel -- --kill
 
 import { parseArgs } from 'node:util'
-import { commonHelp, commonOptions, grouped, runMain, wholeNumbers } from '../scaling/program.js'
-import { Problem } from '../scaling/redis.js'
-import { exportAll } from './run.js'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { realService } from '../connect.js'
+import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
+import { takeoverVerdict } from '../scaling/verdict.js'
+import { counted, grouped, openStatus, runMain, wrapped } from '../terminal.js'
+import { itemsIn } from './parts.js'
 
-const help = `node examples/export-parallel [options]
+const help = `npm run example examples/export-parallel -- [options]
 
   --output transactions.ndjson
-  --name NAME         of this export: the same name goes on with it; a new one when not given
+  --name NAME         of this export: the same name continues it; by default a
+                      new one
   --limit 100         transactions on a page
-  --pages 10          pages that a job reads
+  --pages 20          pages that a job reads
 ${commonHelp}
   --transactions 100000
 
-BASE_URL and API_KEY send it to a real service, REDIS_URL to a Redis that runs.
-Exit code: 0, the file is complete; 1, jobs failed; 2, the list shrank; 3, it changes faster than it is read.`
+BASE_URL and API_KEY use a real service, REDIS_URL a Redis that is running.
+Exit code: 0, the file is complete; 1, it is not, or there is none.`
 
-const exitCodes = { complete: 0, shrank: 2, 'still changing': 3 }
+const options = /** @type {const} */ ({
+  ...commonOptions,
+  concurrency: { type: 'string', default: '4' },
+  output: { type: 'string', default: 'transactions.ndjson' },
+  name: { type: 'string' },
+  limit: { type: 'string', default: '100' },
+  pages: { type: 'string', default: '20' },
+  transactions: { type: 'string', default: '100000' },
+})
 
 async function main() {
-  const { values } = parseArgs({
-    options: {
-      ...commonOptions,
-      concurrency: { type: 'string', default: '4' },
-      output: { type: 'string', default: 'transactions.ndjson' },
-      name: { type: 'string' },
-      limit: { type: 'string', default: '100' },
-      pages: { type: 'string', default: '10' },
-      transactions: { type: 'string', default: '100000' },
-    },
-  })
+  const { values } = parseArgs({ options })
   if (values.help) {
     console.log(help)
     return 0
   }
-  if (process.env.BASE_URL && !process.env.API_KEY) throw new Problem('BASE_URL is set, but API_KEY is not.')
-  const names = ['limit', 'pages', 'transactions', 'workers', 'concurrency', 'rate', 'latency']
-  if (values.name !== undefined && !/^[\w.-]{1,100}$/.test(values.name)) {
-    throw new Problem('--name: expected letters, digits, ".", "_" and "-", at most 100')
-  }
-  const result = await exportAll({
-    ...values,
-    ...wholeNumbers(values, names),
-    note: text => console.error(text),
-  })
-  for (const line of summary(result, values.output)) console.error(line)
-  return result.joined ? exitCodes[result.joined.outcome] : 1
+  const real = realService()
+  const names = /** @type {const} */ ([
+    'limit',
+    'pages',
+    'transactions',
+    'workers',
+    'concurrency',
+    'rate',
+    'latency',
+  ])
+  const numbers = wholeNumbers(values, names)
+  const name = nameOf('name', values.name)
+  const status = openStatus()
+  status.note(`Exporting the transactions of ${real?.baseUrl ?? 'a fake service'} to ${values.output}`)
+  status.note(`${counted(numbers.workers, 'worker')}, export ${name}`)
+  status.note(
+    'The file will have every transaction that is in the list from start to end, once. ' +
+      'One that is added or removed meanwhile may be in it or not: no page shows that.',
+  )
+
+  const { exportAll } = await withQueue(() => import('./run.js'))
+  const result = await exportAll({ ...values, ...numbers, name, status })
+  const file = result.joined && (await examined(values.output, real ? undefined : numbers.transactions))
+  for (const line of verdicts(result, values, file)) console.error(line)
+  if (file?.isRight && file.ids === result.joined.items) return 0
+
+  const again = result.joined ? { name: undefined, state: undefined } : { name, state: result.stateFolder }
+  console.error(`\n${result.joined ? 'To export it again' : 'To go on with what is left'}:\n`)
+  console.error(`  ${commandOf('export-parallel', { ...values, ...again }, options)}`)
+  return 1
 }
 
-function* summary({ joined, seconds, calls, cpuMs, received }, output) {
+/**
+ * What is in the file, whatever a worker says. The fake service's transactions are known, and do not change.
+ *
+ * @param {string} file
+ * @param {number | undefined} expected
+ */
+async function examined(file, expected) {
+  const ids = new Set()
+  let lines = 0
+  for await (const { id } of itemsIn(file)) {
+    lines++
+    ids.add(id)
+  }
+  const missing =
+    expected === undefined ? 0 : sampleTransactions(expected).filter(({ id }) => !ids.has(id)).length
+  const isRight = lines === ids.size && missing === 0 && (expected === undefined || lines === expected)
+  return { lines, ids: ids.size, missing, isRight }
+}
+
+function* verdicts({ joined, before, seconds, failures, received, ...result }, { output, kill }, file) {
   if (!joined) {
-    yield 'Not all parts could be read: there is no file yet.'
-    return
+    yield '✗ Not all parts could be read: there is no file yet'
+    if (result.refusal) yield wrapped(`Stopped at the first refusal: ${result.refusal}`, '  ')
+    if (result.interrupted) yield '  Interrupted.'
+    if (result.isLost) yield '  The queue lost its jobs.'
+    for (const failure of failures) yield wrapped(failure, '  ')
+  } else {
+    const { items, seams, readAgain, totalItems } = joined
+    const perSecond = grouped(Math.round(items / seconds))
+    if (file.isRight && file.ids === items) {
+      yield `✓ ${counted(items, 'transaction')} in ${output}, each exactly once`
+    } else {
+      yield `✗ ${output} has ${counted(file.ids, 'transaction')} on ${counted(file.lines, 'line')}, not ${grouped(items)}, ${grouped(file.missing)} missing`
+    }
+    yield `  in ${seconds.toFixed(1)} s: ${perSecond} a second`
+    if (seams > 0) yield `✓ ${counted(seams, 'seam')} between parts proven, ${readAgain} of them read again`
+    if (totalItems !== before || totalItems !== items) {
+      yield wrapped(
+        `The list changed meanwhile, from ${grouped(before)} to ${grouped(totalItems)} transactions.`,
+        '  ',
+      )
+    }
   }
-  const { items, before, after, readAgain, outcome } = joined
-  yield `${grouped(items)} transactions in ${output}, ${seconds.toFixed(1)} s: ${grouped(Math.round(items / seconds))} a second`
-  if (calls > 0) yield `CPU of the workers: ${((cpuMs / items) * 1000).toFixed(1)} µs a transaction`
-  if (after > before)
-    yield `The list grew from ${grouped(before)} to ${grouped(after)}: ${readAgain} pages were read again.`
-  if (outcome === 'shrank') {
-    yield `The list shrank, or lost some and gained others, while it was read (${grouped(before)} before, ${grouped(after)} now): transactions that moved may be missing, and removed ones may be in the file. Export it again.`
-  }
-  if (outcome === 'still changing') {
-    yield `${grouped(after - items)} are missing: the list changes faster than it is read. Export it again when it is quiet.`
-  }
-  if (received) yield `The service received ${grouped(received.requests)} requests.`
+  if (received) yield `  The service received ${counted(received.requests, 'request')}.`
+  if (kill) yield* takeoverVerdict(result.takeover)
 }
 
 runMain(main)

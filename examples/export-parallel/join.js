@@ -1,78 +1,75 @@
 // @ts-check
 
-import { fileOf, pagesIn, partsOf, writeWhole } from './parts.js'
-import { suspectPages } from './suspects.js'
+import { fileOf, itemsIn, partsOf, writeWhole } from './parts.js'
 
-/** @typedef {import('./parts.js').StoredPage} StoredPage */
+/** @typedef {import('virtual-accounts').Transaction} Transaction */
 
 /**
- * Makes one file of all parts, with every transaction once, and reads again what the parts may have missed.
+ * Makes one file of all parts, in the order of the list, with every transaction once.
+ *
+ * A part is a run: a verified walk has missed nothing between its first item and its last. Two runs that have an item
+ * in common are one run, as what follows that item follows it in both. So the file is one run from the first item of
+ * the list to its last when each part has an item in common with those before it. Where one has not, because more was
+ * removed than the parts overlap by, the list is read again from further ahead until it does: at the latest from page
+ * 1, which nothing comes before.
  *
  * @param {object} plan
- * @param {(page: number) => Promise<StoredPage>} plan.read
+ * @param {(page: number) => AsyncIterable<Transaction>} plan.walk verified, from that page to the end of the list
  * @param {string} plan.folder of the parts
  * @param {string} plan.output
- * @param {number} plan.totalItems as page 1 told it before the parts were read
+ * @param {number} plan.pageCount
  * @param {number} plan.limit
  * @param {number} plan.pagesInPart
- * @returns {Promise<{ items: number, before: number, after: number, readAgain: number, outcome: Outcome }>}
- *
- * @typedef {'complete' | 'shrank' | 'still changing'} Outcome
+ * @returns {Promise<{ items: number, seams: number, readAgain: number }>}
  */
-export async function joinParts({ read, folder, output, totalItems: before, limit, pagesInPart }) {
-  const parts = partsOf(Math.max(1, Math.ceil(before / limit)), pagesInPart)
+export async function joinParts({ walk, folder, output, pageCount, limit, pagesInPart }) {
+  const [first, ...others] = partsOf(pageCount, pagesInPart, limit)
   // Every id in memory: some 100 bytes each, and a Set holds 16 million at most. docs/scaling.md tells of more.
   /** @type {Set<string>} */
   const ids = new Set()
-  /** @type {number[]} */
-  const totals = []
-  let after = before
   let readAgain = 0
-  /** @type {Outcome} */
-  let outcome = 'still changing'
 
-  await writeWhole(output, async write => {
-    /** @param {StoredPage} page */
-    async function take({ page, totalItems, data }) {
-      const fresh = data.filter(({ id }) => !ids.has(id) && ids.add(id))
-      if (fresh.length > 0) await write(fresh.map(item => `${JSON.stringify(item)}\n`).join(''))
-      totals[page - 1] = totalItems
-      after = totalItems
+  /** @param {AsyncIterable<Transaction> | Iterable<Transaction>} items */
+  async function* fresh(items) {
+    for await (const item of items) {
+      if (ids.has(item.id)) continue
+      ids.add(item.id)
+      yield item
     }
+  }
 
-    for (const part of parts) for await (const page of pagesIn(fileOf(folder, part))) await take(page)
-    const readFirst = [...totals]
-
-    for (let round = 0; round < 5; round++) {
-      await take(await read(1))
-      readAgain++
-      if (ids.size > after || after < before || totals.some(total => total > after)) {
-        outcome = 'shrank'
-        return
-      }
-      if (ids.size === after) {
-        outcome = 'complete'
-        return
-      }
-      const newest = after
-      // First where they must be if items were only added; then wherever a page is of an older state.
-      const pages = round === 0 ? suspectPages(readFirst, newest, limit) : olderPages(totals, newest, limit)
-      for (const page of pages) {
-        await take(await read(page))
+  async function* all() {
+    if (first) yield* fresh(itemsIn(fileOf(folder, first)))
+    for (const part of others) {
+      /** @type {Transaction[]} */
+      const items = []
+      for await (const item of itemsIn(fileOf(folder, part))) items.push(item)
+      if (!items.some(({ id }) => ids.has(id))) {
         readAgain++
-        if (ids.size === after) break
+        yield* fresh(await seamBefore(part.page, new Set(items.map(({ id }) => id))))
       }
+      yield* fresh(items)
     }
-  })
-  return { items: ids.size, before, after, readAgain, outcome }
-}
+  }
 
-/**
- * @param {readonly number[]} totals
- * @param {number} newest
- * @param {number} limit
- */
-function olderPages(totals, newest, limit) {
-  const pages = Array.from({ length: Math.ceil(newest / limit) }, (_, index) => index + 1)
-  return pages.filter(page => totals[page - 1] !== newest)
+  /**
+   * What is between the items so far and the part that begins with `page`.
+   *
+   * @param {number} page
+   * @param {ReadonlySet<string>} idsOfPart
+   */
+  async function seamBefore(page, idsOfPart) {
+    for (let back = 1; ; back *= 2) {
+      const from = Math.max(1, page - back)
+      const seam = []
+      for await (const item of walk(from)) {
+        seam.push(item)
+        if (idsOfPart.has(item.id)) break
+      }
+      if (from === 1 || seam.some(({ id }) => ids.has(id))) return seam
+    }
+  }
+
+  await writeWhole(output, all())
+  return { items: ids.size, seams: others.length, readAgain }
 }

@@ -1,29 +1,37 @@
 // @ts-check
-// Parts of an export on disk. A part is a range of pages, one page a line, with the total that the page told: when the
-// list changes meanwhile, that says which pages are of which state of it.
+// Parts of an export on disk: each a file, with one transaction per line.
 
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
+
+/** @typedef {import('virtual-accounts').Transaction} Transaction */
 
 /**
- * @typedef {object} StoredPage
- * @property {number} page
- * @property {number} totalItems
- * @property {import('virtual-accounts').Transaction[]} data
- */
-
-/**
+ * Ranges of pages. Each but the first begins with the last page of the part before it, and so has items in common with
+ * it: join.js needs them.
+ *
+ * @typedef {object} Part
+ * @property {number} page the first
+ * @property {number | undefined} maxItems undefined: to the end of the list, wherever that is by then
+ *
  * @param {number} pageCount
  * @param {number} pagesInPart
+ * @param {number} limit
+ * @returns {Part[]}
  */
-export function partsOf(pageCount, pagesInPart) {
-  return Array.from({ length: Math.ceil(pageCount / pagesInPart) }, (_, index) => ({
-    from: index * pagesInPart + 1,
-    to: Math.min((index + 1) * pagesInPart, pageCount),
-  }))
+export function partsOf(pageCount, pagesInPart, limit) {
+  const count = Math.max(1, Math.ceil(pageCount / pagesInPart))
+  return Array.from({ length: count }, (_, index) => {
+    const isFirst = index === 0
+    const pages = isFirst ? pagesInPart : pagesInPart + 1
+    return {
+      page: isFirst ? 1 : index * pagesInPart,
+      maxItems: index === count - 1 ? undefined : pages * limit,
+    }
+  })
 }
 
 /**
@@ -31,33 +39,33 @@ export function partsOf(pageCount, pagesInPart) {
  * same file do no harm, as each writes one of its own first.
  *
  * @param {string} file
- * @param {(write: (text: string) => Promise<void>) => Promise<void>} fill
+ * @param {AsyncIterable<Transaction>} items
  */
-export async function writeWhole(file, fill) {
+export async function writeWhole(file, items) {
   const temporary = `${file}.${randomUUID()}.tmp`
-  const handle = await open(temporary, 'w')
-  try {
-    await fill(async text => void (await handle.appendFile(text)))
-    // Else a power cut may leave a file that has its name but not its content.
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  // Without the flush a power cut may leave a file that has its name but not its content.
+  await pipeline(items, lines, createWriteStream(temporary, { flush: true }))
   await rename(temporary, file)
+}
+
+/** @param {AsyncIterable<Transaction>} items */
+async function* lines(items) {
+  for await (const item of items) yield `${JSON.stringify(item)}\n`
 }
 
 /**
  * @param {string} folder
- * @param {{ from: number }} part
+ * @param {Part} part
  */
-export function fileOf(folder, { from }) {
-  return join(folder, `pages-${String(from).padStart(9, '0')}.ndjson`)
+export function fileOf(folder, { page }) {
+  return join(folder, `from-page-${String(page).padStart(9, '0')}.ndjson`)
 }
 
 /**
  * @param {string} file
- * @returns {AsyncGenerator<StoredPage>}
+ * @returns {AsyncGenerator<Transaction>}
  */
-export async function* pagesIn(file) {
-  for await (const line of createInterface({ input: createReadStream(file) })) yield JSON.parse(line)
+export async function* itemsIn(file) {
+  const handle = await open(file)
+  for await (const line of handle.readLines()) yield JSON.parse(line)
 }
