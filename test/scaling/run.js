@@ -1,6 +1,7 @@
-// The programs of docs/scaling.md with their kills. What counts is what the service received and what is in the file, so
-// the fault server runs here, and the programs are given its address.
-// Usage: node test/scaling/run.js, after `npm run build` and `npm ci --prefix examples/scaling/bullmq`, with Redis.
+// Runs the programs of docs/scaling.md with their kills, and breaks them. What counts is what the service received and
+// what is in the file, so the fault server runs here, and the programs are given its address.
+// Usage: node test/scaling/run.js [part of a name], after `npm run build` and `npm ci --prefix examples/scaling/bullmq`,
+// with Redis.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -8,16 +9,22 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sampleTransactions } from 'virtual-accounts/testing'
-import { keyOf, madeUp } from '../../examples/bulk-deactivate/accounts.js'
+import { keyOf, madeUp, pathOf } from '../../examples/bulk-deactivate/accounts.js'
+import { Redis } from '../../examples/scaling/bullmq/index.js'
 import { startFaultServer } from '../../examples/scaling/fault-server.js'
+import { startRedis } from '../../examples/scaling/redis.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const fromSource = pathToFileURL(join(root, 'tools/from-source.js')).href
 const folder = await mkdtemp(join(tmpdir(), 'scaling-check-'))
+const only = process.argv[2]
 let failed = 0
 
 async function check(name, examine) {
+  if (only && !name.includes(only)) return
   const began = performance.now()
   try {
     await examine()
@@ -30,7 +37,7 @@ async function check(name, examine) {
 
 /** Runs a program against a fault server. The killer is given the process once it has begun. */
 async function run(program, args, { service, env, killer } = {}) {
-  const child = spawn(process.execPath, [join(root, 'examples', program), ...args], {
+  const child = spawn(process.execPath, ['--import', fromSource, join(root, 'examples', program), ...args], {
     // A safety net, for what would never end.
     timeout: 180_000,
     killSignal: 'SIGKILL',
@@ -50,16 +57,21 @@ async function run(program, args, { service, env, killer } = {}) {
 
 async function withService(options, use) {
   const service = await startFaultServer(options)
+  const initial = new Map(options.transactions?.map(item => [item.id, item]))
   try {
-    await use(service)
+    await use({ ...service, initial })
   } finally {
     await service.close()
   }
 }
 
+async function afterRequests(service, count, act) {
+  while (service.service.requests.length < count) await wait(20)
+  await act()
+}
+
 const accounts = Array.from({ length: 10_000 }, (_, index) => madeUp(index + 1))
-const pathOf = ({ customerId, virtualAccountId }) =>
-  `/customers/${customerId}/virtual_accounts/${virtualAccountId}/deactivate`
+const writeTo = account => `${pathOf(account)}/deactivate`
 
 async function fileOf(someAccounts) {
   const file = join(folder, `${someAccounts.length}-accounts.ndjson`)
@@ -69,11 +81,11 @@ async function fileOf(someAccounts) {
 
 /** Every account deactivated, with the one key that is its own in this batch. */
 function assertWritten(service, batch, someAccounts) {
-  const keys = new Map(someAccounts.map(account => [pathOf(account), keyOf(batch, account)]))
+  const keys = new Map(someAccounts.map(account => [writeTo(account), keyOf(batch, account)]))
   for (const { path, headers } of service.service.requests) {
     assert.equal(headers.get('Idempotency-Key'), keys.get(path), path)
   }
-  for (const account of someAccounts) assert.equal(service.service.isActive(account), false, pathOf(account))
+  for (const account of someAccounts) assert.equal(service.service.isActive(account), false, writeTo(account))
   assert.equal(new Set(keys.values()).size, someAccounts.length)
   const { keys: received, keysOfSeveralAccounts, accountsWithSeveralKeys } = service.received()
   assert.deepEqual(
@@ -82,8 +94,15 @@ function assertWritten(service, batch, someAccounts) {
   )
 }
 
+/** Without one printed line that only says where in Node it happened. */
+function assertOneLine({ code, stderr }, expected) {
+  assert.equal(code, 1, stderr)
+  assert.match(stderr.trimEnd().split('\n').at(-1), expected)
+  assert.doesNotMatch(stderr, /^ {4}at |node:internal/m)
+}
+
 try {
-  await check('docs/scaling.md has the tables that estimate.js makes', async () => {
+  await check('docs/scaling.md has the tables that estimate.js prints', async () => {
     const { stdout } = await run('scaling/estimate.js', [])
     const tables = stdout.match(/(?:^\|.*\n)+/gm)
     const page = await readFile(join(root, 'docs/scaling.md'), 'utf8')
@@ -91,61 +110,76 @@ try {
     for (const table of tables) assert.ok(page.includes(table), table)
   })
 
-  await check('without a Redis it is said what to install', async () => {
-    const env = { PATH: folder, REDIS_URL: '' }
-    for (const program of ['bulk-deactivate', 'export-parallel']) {
-      const { code, stderr } = await run(program, [], { env })
-      assert.match(stderr, /^A Redis is needed: install redis-server .*REDIS_URL/)
-      assert.equal(code, 1)
-    }
-  })
+  for (const program of ['bulk-deactivate', 'export-parallel']) {
+    await check(`${program} says in one line what to install or to set`, async () => {
+      const unset = { BASE_URL: '', API_KEY: '', REDIS_URL: '' }
+      const withEnv = env => run(program, [], { env: { ...unset, ...env } })
+      assertOneLine(await withEnv({ PATH: folder }), /^Redis is missing: install redis-server .*REDIS_URL/)
+      assertOneLine(
+        await withEnv({ REDIS_URL: 'redis://127.0.0.1:1' }),
+        /^REDIS_URL: cannot connect to 127.0.0.1:1 /,
+      )
+      assertOneLine(await withEnv({ REDIS_URL: 'here' }), /^REDIS_URL: expected a URL/)
+      assertOneLine(
+        await withEnv({ BASE_URL: 'https://api.example.com' }),
+        /^BASE_URL is set, but API_KEY is not/,
+      )
+      assertOneLine(
+        await withEnv({ BASE_URL: 'nonsense', API_KEY: 'k' }),
+        /^BASE_URL: expected an absolute URL/,
+      )
+    })
+  }
 
-  await check(
-    '10,000 accounts are deactivated, a worker killed, the service faulty, 3 accounts refused at first',
-    () =>
-      withService({}, async service => {
-        const refused = [accounts[0], accounts[4999], accounts[9999]]
-        for (const account of refused) service.refused.add(pathOf(account))
-        const args = ['--accounts', await fileOf(accounts), '--batch', 'b1', '--state', join(folder, 'b1')]
+  await check('10,000 accounts, a worker killed, the service faulty, 3 accounts refused at first', () =>
+    withService({}, async service => {
+      const refused = [accounts[0], accounts[4999], accounts[9999]]
+      for (const account of refused) service.refused.add(writeTo(account))
+      const args = ['--accounts', await fileOf(accounts), '--batch', 'b1', '--state', join(folder, 'b1')]
 
-        const first = await run('bulk-deactivate', [...args, '--kill'], { service })
-        assert.equal(first.code, 1, first.stderr)
-        assert.match(first.stderr, /ended \(SIGKILL\)/)
-        assert.match(first.stderr, /\d of 10,000.* a second/)
-        assert.match(first.stderr, /9,997 deactivated, 3 failed for good/)
-        const listed = first.stdout
-          .trim()
-          .split('\n')
-          .map(line => JSON.parse(line))
-        assert.deepEqual(
-          new Map(
-            listed.map(({ idempotencyKey, reason, answer }) => [
-              idempotencyKey,
-              { reason: /answered 422/.test(reason), answer },
-            ]),
-          ),
-          new Map(
-            refused.map(account => [
-              keyOf('b1', account),
-              { reason: true, answer: { error: { message: 'Not this one.' } } },
-            ]),
-          ),
-        )
+      const first = await run('bulk-deactivate', [...args, '--kill'], { service })
+      assert.equal(first.code, 1, first.stderr)
+      assert.match(first.stderr, /worker 1 was killed/)
+      assert.match(first.stderr, /^✓ \d+ jobs of the killed worker were taken over after \d+ s$/m)
+      assert.match(first.stderr, /\d of 10,000 accounts.* a second/)
+      assert.match(
+        first.stderr,
+        /^✗ 9,997 of 10,000 accounts are proven to be deactivated\n {2}3: failed for good$/m,
+      )
+      assert.match(first.stderr, /npm run example examples\/bulk-deactivate -- .*--batch b1/s)
+      const listed = first.stdout
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line))
+      assert.deepEqual(
+        new Map(
+          listed.map(({ idempotencyKey, reason, response }) => [
+            idempotencyKey,
+            { reason: /422/.test(reason), response },
+          ]),
+        ),
+        new Map(
+          refused.map(account => [
+            keyOf('b1', account),
+            { reason: true, response: { error: { message: 'Not this one.' } } },
+          ]),
+        ),
+      )
 
-        const { faults } = service.received()
-        for (const name of ['429', '503', 'dropped before it was applied', 'dropped after it was applied']) {
-          assert.ok(faults[name] > 0, `no ${name}: nothing was shown`)
-        }
+      const { faults } = service.received()
+      for (const name of ['429', '503', 'dropped before it was applied', 'dropped after it was applied']) {
+        assert.ok(faults[name] > 0, `no ${name}: nothing was shown`)
+      }
 
-        service.refused.clear()
-        const earlier = service.service.requests.length
-        const second = await run('bulk-deactivate', args, { service })
-        assert.equal(second.code, 0, second.stderr)
-        assert.equal(second.stdout, '')
-        const sent = new Set(service.service.requests.slice(earlier).map(({ path }) => path))
-        assert.deepEqual(sent, new Set(refused.map(pathOf)))
-        assertWritten(service, 'b1', accounts)
-      }),
+      service.refused.clear()
+      const earlier = service.service.requests.length
+      const second = await run('bulk-deactivate', args, { service })
+      assert.equal(second.code, 0, second.stderr)
+      assert.equal(second.stdout, '')
+      const sent = new Set(service.service.requests.slice(earlier).map(({ path }) => path))
+      assert.deepEqual(sent, new Set(refused.map(writeTo)))
+      assertWritten(service, 'b1', accounts)
+    }),
   )
 
   await check('a batch goes on when everything was killed, and a later batch has keys of its own', () =>
@@ -153,13 +187,13 @@ try {
       const some = accounts.slice(0, 1500)
       const file = await fileOf(some)
       const args = ['--accounts', file, '--batch', 'b2', '--state', join(folder, 'b2')]
-      const killer = async child => {
-        while (service.service.requests.length < 300) await once(child.stderr, 'data')
-        child.kill('SIGKILL')
-      }
+      const killer = child => afterRequests(service, 300, () => child.kill('SIGKILL'))
       const first = await run('bulk-deactivate', args, { service, killer })
       assert.equal(first.signal, 'SIGKILL')
-      assert.ok(service.received().deactivated < some.length, 'it was killed too late to show anything')
+      assert.ok(
+        service.received().deactivated.length < some.length,
+        'it was killed too late to show anything',
+      )
 
       const second = await run('bulk-deactivate', args, { service })
       assert.equal(second.code, 0, second.stderr)
@@ -172,84 +206,181 @@ try {
     }),
   )
 
-  const transactions = sampleTransactions(40_000)
-  const fresh = sampleTransactions(400, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
-  const exported = async file =>
-    (await readFile(file, 'utf8'))
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line))
-  const byId = items => new Map(items.map(item => [item.id, item]))
+  await check('a batch whose queue is flushed in the middle fails, and goes on when it is run again', () =>
+    withService({}, async service => {
+      const some = accounts.slice(0, 3000)
+      const redisFolder = await mkdtemp(join(folder, 'redis-'))
+      const redis = await startRedis(redisFolder)
+      const env = { REDIS_URL: redis.url }
+      const args = ['--accounts', await fileOf(some), '--batch', 'b4']
+      const flush = async () => {
+        const connection = new Redis(redis.url)
+        await connection.flushall()
+        await connection.quit()
+      }
+      try {
+        const killer = () => afterRequests(service, 1000, flush)
+        const first = await run('bulk-deactivate', args, { service, env, killer })
+        assert.equal(first.code, 1, first.stderr)
+        assert.match(first.stderr, /^✗ \d+ of 3,000 accounts are proven to be deactivated$/m)
+        assert.match(first.stderr, /: the queue lost its job$/m)
+        assert.ok(
+          service.received().deactivated.length < some.length,
+          'it was flushed too late to show anything',
+        )
 
-  async function assertExported(file, service) {
-    const items = await exported(file)
-    assert.equal(items.length, service.service.transactions.length)
-    assert.deepEqual(byId(items), byId(service.service.transactions))
-  }
-
-  await check('40,000 transactions are exported, each once, a worker killed, the service faulty', () =>
-    withService({ transactions }, async service => {
-      const output = join(folder, 'all.ndjson')
-      const { code, stderr } = await run('export-parallel', ['--output', output, '--kill'], { service })
-      assert.equal(code, 0, stderr)
-      assert.match(stderr, /ended \(SIGKILL\)/)
-      await assertExported(output, service)
+        const second = await run('bulk-deactivate', args, { service, env })
+        assert.equal(second.code, 0, second.stderr)
+        assertWritten(service, 'b4', some)
+      } finally {
+        await redis.close()
+      }
     }),
   )
 
-  /** Changes the list with the 20th page that is asked for, and again with the 35th. */
-  function changing(change) {
-    const holder = { asked: 0 }
-    const onRequest = ({ method }) => {
-      if (method !== 'GET') return
-      holder.asked++
-      if (holder.asked === 20 || holder.asked === 35) change(holder.server.service.transactions, holder.asked)
-    }
-    return { holder, options: { transactions: transactions.slice(0, 5000), latency: 5, onRequest } }
-  }
-  const added = asked => (asked === 20 ? fresh.slice(0, 250) : fresh.slice(250))
-  const growing = {
-    'at its beginning': (list, asked) => list.unshift(...added(asked)),
-    'at its end': (list, asked) => list.push(...added(asked)),
-    'in its middle': (list, asked) => list.splice(2222, 0, ...added(asked)),
-  }
-  for (const [where, grow] of Object.entries(growing)) {
-    await check(`a list that grows ${where} is exported whole`, async () => {
-      const { holder, options } = changing(grow)
-      await withService(options, async service => {
-        holder.server = service
-        const output = join(folder, 'grown.ndjson')
-        const { code, stderr } = await run('export-parallel', ['--output', output, '--pages', '3'], {
-          service,
-        })
-        assert.equal(code, 0, stderr)
-        assert.match(stderr, /The list grew from 5,000 to 5,400/)
-        await assertExported(output, service)
-      })
+  for (const [how, reason] of Object.entries({
+    silently: 'its job ended without a response',
+    'with a lie': 'the service did not receive it',
+  })) {
+    await check(`a batch fails when a worker skips one account ${how}`, async () => {
+      const preload = pathToFileURL(join(root, 'test/scaling/skipping-worker.js')).href
+      const env = { NODE_OPTIONS: `--import ${preload}`, SKIPPING: how }
+      const { code, stdout, stderr } = await run('bulk-deactivate', ['--count', '200'], { env })
+      assert.equal(code, 1, stderr)
+      assert.match(
+        stderr,
+        new RegExp(`^✗ 199 of 200 accounts are proven to be deactivated\n {2}1: ${reason}$`, 'm'),
+      )
+      const { customerId, virtualAccountId, reason: printed } = JSON.parse(stdout)
+      assert.deepEqual({ customerId, virtualAccountId, printed }, { ...madeUp(7), printed: reason })
     })
   }
 
-  await check('a list that shrank is said to have', async () => {
-    const { holder, options } = changing(list => list.splice(0, 30))
-    await withService(options, async service => {
-      holder.server = service
-      const output = join(folder, 'shrunken.ndjson')
-      const { code, stderr } = await run('export-parallel', ['--output', output], { service })
-      assert.match(stderr, /The list shrank.*5,000 before, 4,940 now/)
-      assert.equal(code, 2)
+  await check('a batch with a wrong key stops at the first response, and goes on with the right one', () =>
+    withService({ faulty: false }, async service => {
+      const some = accounts.slice(0, 500)
+      const args = ['--accounts', await fileOf(some), '--batch', 'b5', '--state', join(folder, 'b5')]
+      const wrong = await run('bulk-deactivate', args, { service, env: { API_KEY: 'wrong_key' } })
+      assert.equal(wrong.code, 1, wrong.stderr)
+      assert.match(wrong.stderr, /Stopped at the first refusal: POST/)
+      assert.match(wrong.stderr, /500: still in the queue/)
+      assert.doesNotMatch(wrong.stderr, /wrong_key/)
+      // What the workers had in flight.
+      assert.ok(service.service.requests.length <= 40, `${service.service.requests.length} requests`)
+
+      const right = await run('bulk-deactivate', args, { service })
+      assert.equal(right.code, 0, right.stderr)
+      assertWritten(service, 'b5', some)
+    }),
+  )
+
+  const transactions = sampleTransactions(20_000)
+  const byId = items => new Map(items.map(item => [item.id, item]))
+
+  /** Every transaction that was in the list throughout, and none twice. */
+  async function assertExported(file, service) {
+    const lines = (await readFile(file, 'utf8')).trim().split('\n')
+    const items = byId(lines.map(line => JSON.parse(line)))
+    assert.equal(items.size, lines.length)
+    const left = byId(service.service.transactions)
+    const throughout = [...service.initial].filter(([id]) => left.has(id))
+    for (const [id, item] of throughout) assert.deepEqual(items.get(id), item)
+    for (const [id] of items)
+      assert.ok(service.initial.has(id) || left.has(id), `${id} was never in the list`)
+    return throughout.length
+  }
+
+  await check('20,000 transactions, a worker killed, the service faulty', () =>
+    withService({ transactions }, async service => {
+      const output = join(folder, 'all.ndjson')
+      const { code, stderr } = await run('export-parallel', ['--output', output, '--kill', '--pages', '10'], {
+        service,
+      })
+      assert.equal(code, 0, stderr)
+      assert.match(stderr, /worker 1 was killed/)
+      assert.match(stderr, /^✓ 20,000 transactions in .*, each exactly once$/m)
+      assert.match(stderr, /^✓ 19 seams between parts proven, 0 of them read again$/m)
+      assert.equal(await assertExported(output, service), 20_000)
+    }),
+  )
+
+  const fresh = sampleTransactions(2000, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
+  let used = 0
+  function some(count) {
+    used += count
+    return fresh.slice(used - count, used)
+  }
+  /** Each changes the list between two requests, again and again. */
+  const changes = {
+    'loses one and gains one': list => {
+      list.splice(0, 1)
+      list.push(...some(1))
+    },
+    'loses one and gains one at random places': (list, asked) => {
+      list.splice((asked * 7919) % list.length, 1)
+      list.splice((asked * 104_729) % list.length, 0, ...some(1))
+    },
+    'grows at its beginning': list => list.unshift(...some(20)),
+    shrinks: list => list.splice(0, 3),
+    'loses more than the parts overlap by': (list, asked) => {
+      if (asked === 30) list.splice(0, 450)
+      if (asked === 31) list.push(...some(450))
+    },
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    await check(`a list that ${what} while it is read is exported whole`, async () => {
+      let asked = 0
+      let list
+      used = 0
+      const onRequest = ({ method }) => {
+        if (method === 'GET' && ++asked > 15 && asked <= 60) change(list, asked)
+      }
+      await withService(
+        { transactions: transactions.slice(0, 5000), latency: 5, onRequest },
+        async service => {
+          list = service.service.transactions
+          const output = join(folder, 'changed.ndjson')
+          const args = ['--output', output, '--pages', '5']
+          const { code, stderr } = await run('export-parallel', args, { service })
+          assert.equal(code, 0, stderr)
+          assert.ok((await assertExported(output, service)) < 5000 || used > 0, 'nothing changed')
+          if (what.startsWith('loses more')) assert.match(stderr, /proven, [1-9]\d* of them read again/)
+        },
+      )
     })
-  })
+  }
+
+  await check('an export fails when a service does not let pages overlap', () =>
+    withService({ transactions: transactions.slice(0, 1000), faulty: false }, async service => {
+      const { handle } = service.service
+      service.service.handle = request => {
+        const url = new URL(request.url)
+        url.searchParams.set('limit', '100')
+        return handle(new Request(url, request))
+      }
+      const output = join(folder, 'never.ndjson')
+      const { code, stderr } = await run('export-parallel', ['--output', output], { service })
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^✗ Not all parts could be read: there is no file yet$/m)
+      await assert.rejects(readFile(output), { code: 'ENOENT' })
+    }),
+  )
 
   await check('an export goes on when a page was refused', () =>
     withService({ transactions: transactions.slice(0, 5000) }, async service => {
-      service.refused.add('/transactions?page=7&limit=100')
+      const refuse = ({ method, url }) =>
+        method === 'GET' && Number(new URL(url).searchParams.get('page')) === 7
+      const { handle } = service.service
+      service.service.handle = request =>
+        refuse(request) ? Promise.resolve(new Response(null, { status: 422 })) : handle(request)
       const output = join(folder, 'later.ndjson')
-      const args = ['--output', output, '--name', 'e1', '--state', join(folder, 'e1')]
+      const args = ['--output', output, '--name', 'e1', '--pages', '5', '--state', join(folder, 'e1')]
       const first = await run('export-parallel', args, { service })
       assert.equal(first.code, 1)
-      assert.match(first.stderr, /^pages-1-10: .*answered 422/m)
+      assert.match(first.stderr, /from-page-5: .*422/)
+      assert.match(first.stderr, /npm run example examples\/export-parallel -- .*--name e1/s)
 
-      service.refused.clear()
+      service.service.handle = handle
       const earlier = service.service.requests.length
       const second = await run('export-parallel', args, { service })
       assert.equal(second.code, 0, second.stderr)
