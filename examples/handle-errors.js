@@ -30,7 +30,7 @@ runMain(async () => {
   service.fail({ with: 'hang' })
   await attempt(() => client.transactions.list({}, { timeout: 100 }))
 
-  title('response: the response is not what the interface says')
+  title('invalid-response: the response is not what the interface says')
   const invalid = { data: [{ id: 't1', amount: '12.50', currency: 'EUR', description: '' }] }
   service.fail({ with: Response.json({ ...invalid, page: 1, totalItems: 1, limit: 20 }) })
   await attempt(() => client.transactions.list())
@@ -94,7 +94,7 @@ function advice(error) {
       return 'check baseUrl and the network, or retry later'
     case 'timeout':
       return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
-    case 'response':
+    case 'invalid-response':
       return `look at ${error.issues.map(issue => issue.path.join('.'))}: if that is right, pass a schema`
     case 'pagination':
       return `resume at page ${error.page}`

@@ -1,13 +1,13 @@
 // @ts-check
-// Reads all transactions into a file, and goes on where it was when it is ended in the middle, however rudely. Kill it
-// (Ctrl-C, or kill -9), start it again: no transaction is there twice, and none is missing.
+// Reads all transactions into a file, and continues where it was when it is stopped in the middle, however rudely. Kill
+// it (Ctrl-C, or kill -9), start it again: no transaction is there twice, and none is missing.
 //
-//   npm run example examples/resume-after-crash.js              a fake service's, to the folder import
+//   npm run example examples/resume-after-crash.js              from a fake service, to the folder import
 //   BASE_URL=https://… API_KEY=… npm run example examples/resume-after-crash.js there
 //
-// transactions.jsonl has a transaction on each line. position.json says how many of its bytes are sure, and which page
-// comes next. Items are on the disk before the position that counts them. What stands behind it is cut off at the
-// start: it will come again. With a database, put items and position into one transaction instead.
+// transactions.jsonl has a transaction on each line. position.json says how many of its bytes are certain, and how many
+// transactions those are. Transactions are on the disk before the position that counts them. What follows it in the
+// file is cut off at the start: it will come again. With a database, put both into one database transaction instead.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import { isApiError } from 'virtual-accounts'
 import { connect } from './connect.js'
 import { counted, grouped, runMain } from './terminal.js'
 
-const [folder = 'import'] = process.argv.slice(2)
-// Part of the position: with another limit, pages hold other items.
-const limit = 20
+/** @typedef {import('virtual-accounts').Transaction} Transaction */
+/** @typedef {{ count: number, bytes: number }} Position */
 
-/** @typedef {{ page: number, bytes: number, totalItems: number }} Position */
+const [folder = 'import'] = process.argv.slice(2)
+const limit = 20
 
 runMain(async () => {
   const { client, where, close } = await connect(() => ({ latency: 400 }))
@@ -30,22 +30,22 @@ runMain(async () => {
     const position = await readPosition()
     await file.truncate(position.bytes)
     const written = idsIn(await readFile(join(folder, 'transactions.jsonl'), 'utf8'))
-    let { bytes } = position
-
-    const page = await firstPage(client, position)
+    const { totalItems } = await client.transactions.list({ limit })
+    // The page that the last one was on, as far as one can know now.
+    const page = Math.max(1, Math.ceil(position.count / limit))
     console.log(`${counted(written.size, 'transaction')} there already, continuing at page ${page}`)
-    const transactions = client.transactions.list({ page, limit })
-    for await (const { data, page: number, totalItems } of transactions.pages()) {
-      const fresh = data.filter(({ id }) => !written.has(id))
+
+    let { bytes } = position
+    for await (const fresh of bunches(unwritten(client, page, written))) {
       const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
       await file.appendFile(lines)
       await file.sync()
       bytes += Buffer.byteLength(lines)
-      await writePosition({ page: number + 1, bytes, totalItems })
       for (const { id } of fresh) written.add(id)
-      console.log(`page ${number}: ${grouped(written.size)} of ${grouped(totalItems)} written`)
+      await writePosition({ count: written.size, bytes })
+      console.log(`${grouped(written.size)} of ${grouped(totalItems)} written`)
     }
-    console.log(`Done: ${counted(written.size, 'transaction')} in ${folder}`)
+    console.log(`Done: ${counted(written.size, 'transaction')} in ${folder}, each once`)
   } catch (error) {
     if (isApiError(error)) console.error('Start it again: it continues where it was.')
     throw error
@@ -56,17 +56,36 @@ runMain(async () => {
 })
 
 /**
- * Where to go on. When the total is another, the list has changed and its pages hold other items than they did: all
- * are read again, and those that are written already are known by their ids. As many added as removed cannot be seen: if
- * that may be, read all again whenever it was ended.
+ * The transactions from a page on that are not written yet. A verified walk misses none after its first. None is missing
+ * before that if the first one is written already: what precedes it in the list was read before it. Otherwise something
+ * was removed meanwhile, and all pages are read again.
  *
  * @param {import('virtual-accounts').Client} client
- * @param {Position} position
+ * @param {number} page
+ * @param {ReadonlySet<string>} written
+ * @returns {AsyncGenerator<Transaction>}
  */
-async function firstPage(client, { page, totalItems }) {
-  if (page === 1) return 1
-  const now = await client.transactions.list({ limit })
-  return now.totalItems === totalItems ? page : 1
+async function* unwritten(client, page, written) {
+  let isProven = page === 1
+  for await (const transaction of client.transactions.list({ page, limit }, { verified: true })) {
+    isProven ||= written.has(transaction.id)
+    if (!isProven) break
+    if (!written.has(transaction.id)) yield transaction
+  }
+  if (!isProven) yield* unwritten(client, 1, written)
+}
+
+/** @param {AsyncIterable<Transaction>} transactions */
+async function* bunches(transactions) {
+  /** @type {Transaction[]} */
+  let bunch = []
+  for await (const transaction of transactions) {
+    bunch.push(transaction)
+    if (bunch.length < limit) continue
+    yield bunch
+    bunch = []
+  }
+  if (bunch.length > 0) yield bunch
 }
 
 /** @param {string} lines */
@@ -81,12 +100,12 @@ async function readPosition() {
     return JSON.parse(await readFile(join(folder, 'position.json'), 'utf8'))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    return { page: 1, bytes: 0, totalItems: 0 }
+    return { count: 0, bytes: 0 }
   }
 }
 
 /**
- * Writes a new file and gives it the name of the old one, which is one step: there is no half of a position.
+ * Writes a new file and gives it the name of the old one, which is one step: there is never half a position.
  *
  * @param {Position} position
  */

@@ -229,6 +229,8 @@ test('handle-errors shows all five kinds of failure, and what to do', async () =
     '→ check baseUrl and the network, or retry later',
     '→ more than 100 ms: raise timeout, or retry later',
     'data[0].amount: expected a number',
+    '→ look at data.0.amount: if that is right, pass a schema',
+    '→ resume at page 2',
     'the list shrank from 250 to 247 items',
     'resumed: 250 of 250 read, 0 missed',
     'repeated with the same key: HTTP 200, the account is active: false',
@@ -292,7 +294,7 @@ describe('resume-after-crash', () => {
       .map(line => (JSON.parse(line) as { id: string }).id)
 
   const killInTheMiddle = async (env: Record<string, string>) => {
-    const { child } = await startUntil(/^page /, 'resume-after-crash.js', env)
+    const { child } = await startUntil(/ written$/, 'resume-after-crash.js', env)
     await kill(child)
   }
 
@@ -307,7 +309,7 @@ describe('resume-after-crash', () => {
   })
 
   test('what was half written when it was killed is written again', async () => {
-    const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 30 })
+    const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 100 })
     await killInTheMiddle(env)
     const id = service.transactions.at(-1)?.id
     appendFileSync(join(folder, 'import/transactions.jsonl'), `{"id":"${id}"}\n{"id":"12`)
@@ -316,19 +318,27 @@ describe('resume-after-crash', () => {
     expect(idsWritten()).toEqual(service.transactions.map(({ id }) => id))
   })
 
-  test('transactions that came and went while it was down are no trouble', async () => {
-    const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 30 })
-    await killInTheMiddle(env)
-    const before = idsWritten()
-    service.transactions.splice(0, 21)
-    service.transactions.unshift({ id: 'new', amount: 1, currency: 'EUR', description: '' })
-    const { code } = await run('resume-after-crash.js', env)
-    expect(code).toBe(0)
-    const after = idsWritten()
-    expect(after.slice(0, before.length)).toEqual(before)
-    expect(new Set(after).size).toBe(after.length)
-    expect(after).toEqual(expect.arrayContaining(service.transactions.map(({ id }) => id)))
-  })
+  test.each([
+    ['another total', 21, 1],
+    ['the same total, so that no page shows it', 30, 30],
+  ])(
+    'transactions that came and went while it was down are no trouble, with %s',
+    async (_what, gone, come) => {
+      const { service, env } = await serve({ transactions: sampleTransactions(200), latency: 30 })
+      await killInTheMiddle(env)
+      const before = idsWritten()
+      service.transactions.splice(0, gone)
+      service.transactions.push(
+        ...sampleTransactions(come, 7).map(transaction => ({ ...transaction, id: `new-${transaction.id}` })),
+      )
+      const { code } = await run('resume-after-crash.js', env)
+      expect(code).toBe(0)
+      const after = idsWritten()
+      expect(after.slice(0, before.length)).toEqual(before)
+      expect(new Set(after).size).toBe(after.length)
+      expect(after).toEqual(expect.arrayContaining(service.transactions.map(({ id }) => id)))
+    },
+  )
 })
 
 describe('proxy', () => {

@@ -4,7 +4,7 @@ import { Client } from 'virtual-accounts'
 import { FlowProducer } from '../scaling/bullmq/index.js'
 import { startService, startWorkers } from '../scaling/processes.js'
 import { failedJobs, openQueue, openState, resume, takenOver, untilDone } from '../scaling/program.js'
-import { counted, openStatus } from '../terminal.js'
+import { counted, openStatus, Problem } from '../terminal.js'
 import { partsOf } from './parts.js'
 
 /**
@@ -79,9 +79,20 @@ export async function exportAll(options) {
 
 /** Page 1 says how many transactions there are, and which limit is in effect, whatever was requested. */
 async function newPlan(client, { limit, pages, output }, folder) {
-  await mkdir(folder, { recursive: true })
   const { totalItems, pageCount, limit: inEffect } = await client.transactions.list({ page: 1, limit })
+  await checkOverlap(client, inEffect)
+  await mkdir(folder, { recursive: true })
   return { totalItems, pageCount, limit: inEffect, pagesInPart: pages, folder, output: resolve(output) }
+}
+
+/** Pages of different sizes are how a verified walk makes them overlap. Better said now than by each part. */
+async function checkOverlap(client, limit) {
+  const smaller = Math.max(1, limit - 1)
+  const { limit: inEffect } = await client.transactions.list({ page: 1, limit: smaller })
+  if (inEffect === smaller) return
+  throw new Problem(
+    `The service turns limit=${smaller} into ${inEffect}, so pages cannot overlap and nothing can be proven.`,
+  )
 }
 
 /** BullMQ starts the join when every part is there. */

@@ -129,6 +129,8 @@ export function requestedDelay(error) {
 function isRetryable(error) {
   // To be settled, with the same key: a 5xx and a 408 of a write, and a 409, are among them.
   if (error.outcomeUnknown || error.kind === 'connection' || error.kind === 'timeout') return true
+  // A list that changed faster than it could be read.
+  if (error.kind === 'pagination') return true
   if (error.kind !== 'http') return false
   const { status } = error
   return status === 408 || status === 425 || (status >= 500 && status !== 501 && status !== 505)
