@@ -293,8 +293,8 @@ describe('resume-after-crash', () => {
       .split('\n')
       .map(line => (JSON.parse(line) as { id: string }).id)
 
-  const killInTheMiddle = async (env: Record<string, string>) => {
-    const { child } = await startUntil(/ written$/, 'resume-after-crash.js', env)
+  const killInTheMiddle = async (env: Record<string, string>, line = / written$/) => {
+    const { child } = await startUntil(line, 'resume-after-crash.js', env)
     await kill(child)
   }
 
@@ -325,7 +325,7 @@ describe('resume-after-crash', () => {
     'transactions that came and went while it was down are no trouble, with %s',
     async (_what, gone, come) => {
       const { service, env } = await serve({ transactions: sampleTransactions(200), latency: 30 })
-      await killInTheMiddle(env)
+      await killInTheMiddle(env, /^100 of 200 written$/)
       const before = idsWritten()
       service.transactions.splice(0, gone)
       service.transactions.push(
