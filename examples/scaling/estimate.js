@@ -2,8 +2,9 @@
 //
 //   npm run example examples/scaling/estimate.js
 //   npm run example examples/scaling/estimate.js -- --cpu-hour 0.05 --memory-hour 0.02
+//   npm run example examples/scaling/estimate.js -- --write        puts them into docs/scaling.md
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { grouped, runMain } from '../terminal.js'
 
@@ -18,17 +19,30 @@ async function main() {
     options: {
       'cpu-hour': { type: 'string', default: '0.05' },
       'memory-hour': { type: 'string', default: '0.02' },
+      write: { type: 'boolean', default: false },
     },
   })
   const prices = { cpuHour: Number(values['cpu-hour']), memoryHour: Number(values['memory-hour']) }
   const measured = JSON.parse(readFileSync(new URL('measured.json', import.meta.url), 'utf8'))
 
-  console.log(`${measured.machine}, ${measured.date}; each response takes ${measured.latency} ms\n`)
-  console.log(measuredTable(measured))
-  console.log(`Prices: ${prices.cpuHour} a core and hour, ${prices.memoryHour} a GB of Redis and hour\n`)
-  console.log(writesTable(measured, prices))
-  console.log(exportTable(measured, prices))
-  return 0
+  const otherWork = measured.hasOtherWork ? '; the machine had other work' : ''
+  const source = `(${measured.machine}, ${measured.date}${otherWork}.)\n`
+  const tables = [measuredTable(measured), writesTable(measured, prices), exportTable(measured, prices)]
+  console.log([source, ...tables].join('\n'))
+  if (values.write) write(source, tables)
+}
+
+/** Each table in place of the one with the same head, and where the figures come from. */
+function write(source, tables) {
+  const page = new URL('../../docs/scaling.md', import.meta.url)
+  let text = readFileSync(page, 'utf8').replace(/^\(Node .*\)\n/m, source)
+  for (const table of tables) {
+    const begin = text.indexOf(table.split('\n')[0])
+    const end = text.indexOf('\n\n', begin) + 1
+    if (begin === -1) throw new Error(`docs/scaling.md has no table with this head: ${table.split('\n')[0]}`)
+    text = text.slice(0, begin) + table + text.slice(end)
+  }
+  writeFileSync(page, text)
 }
 
 function measuredTable({
@@ -86,7 +100,7 @@ function writesTable({ latency, writesOfOne, writesOfWorkers: { cpuMs, redisByte
   )
 }
 
-function exportTable({ latency, exportOfWorkers: { cpuMs } }, prices) {
+function exportTable({ latency, exportOfWorkers: { cpuMs, requestsPerPage } }, prices) {
   return table(
     [
       'transactions',
@@ -97,7 +111,7 @@ function exportTable({ latency, exportOfWorkers: { cpuMs } }, prices) {
       'cost',
     ],
     counts.map(count => {
-      const requests = count / pageSize
+      const requests = Math.round((count / pageSize) * requestsPerPage)
       const cpuSeconds = (count * cpuMs) / 1000
       const loop = duration((requests * latency) / 1000 + cpuSeconds)
       const times = rates.map(rate => duration(requests / rate))

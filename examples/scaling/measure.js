@@ -7,7 +7,7 @@
 
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Client } from 'virtual-accounts'
@@ -29,6 +29,7 @@ async function main() {
     const measured = {
       machine: `Node ${process.versions.node}, ${availableParallelism()} × ${cpus()[0]?.model}`,
       date: new Date().toISOString().slice(0, 10),
+      hasOtherWork: (loadavg()[0] ?? 0) > 0.5,
       latency,
       workers,
       count,
@@ -102,8 +103,11 @@ async function writesOfWorkers(concurrency) {
 
 async function exportOfWorkers(output) {
   const options = { ...shared, name: 'measured', concurrency: 8, output, limit: 100, pages: 20, transactions }
-  const { joined, seconds, cpuMs } = await exportAll(options)
-  return figures(joined.items, seconds, cpuMs)
+  const { joined, seconds, cpuMs, received } = await exportAll(options)
+  return {
+    ...figures(joined.items, seconds, cpuMs),
+    requestsPerPage: Number((received.requests / (transactions / options.limit)).toFixed(2)),
+  }
 }
 
 function figures(items, seconds, cpuMs) {
