@@ -95,12 +95,17 @@ function* verdicts({ asked, deactivated, failed, unproven, seconds, perSecond, .
   if (kill) yield* takeoverVerdict(takeover)
 }
 
-/** A screen full of them helps nobody, a file does. */
+/** For programs JSON, for people a few lines. */
 function printReports(outcomes) {
-  const shown = process.stdout.isTTY ? outcomes.slice(0, 10) : outcomes
-  for (const { report } of shown) console.log(JSON.stringify(report))
-  const hidden = outcomes.length - shown.length
-  if (hidden > 0) console.error(`… and ${grouped(hidden)} more: redirect stdout to a file to have them all`)
+  if (!process.stdout.isTTY) {
+    for (const { report } of outcomes) console.log(JSON.stringify(report))
+    return
+  }
+  const shown = outcomes.slice(0, 5)
+  for (const { report } of shown) {
+    console.log(wrapped(`${report.customerId} ${report.virtualAccountId}: ${report.reason}`))
+  }
+  if (outcomes.length > 0) console.log('All of them, as JSON: redirect stdout to a file\n')
 }
 
 function areKeysMixedUp(received) {

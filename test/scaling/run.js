@@ -43,6 +43,8 @@ async function run(program, args, { service, env, killer } = {}) {
     killSignal: 'SIGKILL',
     env: {
       ...process.env,
+      // What a run that fails leaves, to be run again.
+      TMPDIR: folder,
       ...(service && { BASE_URL: service.url, API_KEY: 'test_key', ALLOW_WRITES: '1' }),
       ...env,
     },
