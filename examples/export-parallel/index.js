@@ -63,12 +63,12 @@ async function main() {
 
   const { exportAll } = await withQueue(() => import('./run.js'))
   const result = await exportAll({ ...values, ...numbers, name, status })
-  const file = result.joined && (await examined(values.output, real ? undefined : numbers.transactions))
-  for (const line of verdicts(result, values, file)) console.error(line)
+  const file = result.joined && (await examined(result.output, real ? undefined : numbers.transactions))
+  for (const line of verdicts(result, values.kill, file)) console.error(line)
   if (file?.isRight && file.ids === result.joined.items) return 0
 
   const again = result.joined ? { name: undefined, state: undefined } : { name, state: result.stateFolder }
-  console.error(`\n${result.joined ? 'To export it again' : 'To go on with what is left'}:\n`)
+  console.error(`\n${result.joined ? 'To export it again' : 'To continue with what is left'}:\n`)
   console.error(`  ${commandOf('export-parallel', { ...values, ...again }, options)}`)
   return 1
 }
@@ -92,7 +92,7 @@ async function examined(file, expected) {
   return { lines, ids: ids.size, missing, isRight }
 }
 
-function* verdicts({ joined, before, seconds, failures, received, ...result }, { output, kill }, file) {
+function* verdicts({ joined, output, before, seconds, failures, received, ...result }, kill, file) {
   if (!joined) {
     yield '✗ Not all parts could be read: there is no file yet'
     if (result.refusal) yield wrapped(`Stopped at the first refusal: ${result.refusal}`, '  ')

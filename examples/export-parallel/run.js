@@ -62,6 +62,7 @@ export async function exportAll(options) {
       joined,
       failures,
       before: plan.totalItems,
+      output: plan.output,
       stateFolder: state.folder,
       refusal: workers.refusal(),
       isLost: lastJob === undefined,
@@ -81,6 +82,8 @@ export async function exportAll(options) {
 async function newPlan(client, { limit, pages, output }, folder) {
   const { totalItems, pageCount, limit: inEffect } = await client.transactions.list({ page: 1, limit })
   await checkOverlap(client, inEffect)
+  // Parts of another plan, whose queue was lost, may end elsewhere.
+  await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   return { totalItems, pageCount, limit: inEffect, pagesInPart: pages, folder, output: resolve(output) }
 }

@@ -44,13 +44,13 @@ export async function openState(given) {
 export function openQueue(name, url) {
   const retryStrategy = attempt => (attempt > 20 ? null : 250)
   const queue = new Queue(name, { connection: { url, maxRetriesPerRequest: 20, retryStrategy } })
-  // Each call that fails says so itself.
+  // Calls that fail reject.
   queue.on('error', () => {})
   return queue
 }
 
 /**
- * Until no job waits or runs, a response stops all of it, or Ctrl-C. Says how far it is.
+ * Waits until no job is left, the key is refused, or Ctrl-C. Meanwhile it says how far it is.
  *
  * @param {object} options
  * @param {import('bullmq').Queue} options.queue
@@ -96,6 +96,7 @@ export async function untilDone({ queue, workers, noun, kill, status }) {
       await wait(100)
     }
   } catch (error) {
+    if (!/closed|ECONN|retries/i.test(error.message)) throw error
     throw new Problem(`Redis does not respond any more: ${error.message}`)
   } finally {
     status.clear()
@@ -153,7 +154,7 @@ async function counts(queue) {
   }
 }
 
-/** Gives each failed job all its attempts again, and lets a queue go on that a refused key has paused. */
+/** Gives each failed job all its attempts again, and resumes a queue that a wrong key has paused. */
 export async function resume(queue) {
   await queue.resume()
   let retried = 0

@@ -44,7 +44,7 @@ export function work(perform) {
     },
   )
   const queue = new Queue(name, { connection })
-  // Its jobs and its connection come back by themselves, and what is left undone the program finds out at the end.
+  // BullMQ recovers by itself. What is not done the program finds out at the end.
   for (const connected of [worker, queue]) connected.on('error', () => {})
 
   let stopping = false
@@ -58,7 +58,7 @@ export function work(perform) {
     if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop)
-  // Its supervisor is gone, and may have taken Redis along: then there is nobody left to say goodbye to.
+  // Its supervisor is gone, perhaps with its Redis: then closing would never end.
   process.once('disconnect', () => {
     setTimeout(() => process.exit(), 5_000).unref()
     void stop()

@@ -184,7 +184,7 @@ try {
     }),
   )
 
-  await check('a batch goes on when everything was killed, and a later batch has keys of its own', () =>
+  await check('a batch continues when everything was killed, and a later batch has keys of its own', () =>
     withService({}, async service => {
       const some = accounts.slice(0, 1500)
       const file = await fileOf(some)
@@ -208,19 +208,26 @@ try {
     }),
   )
 
-  await check('a batch whose queue is flushed in the middle fails, and goes on when it is run again', () =>
-    withService({}, async service => {
-      const some = accounts.slice(0, 3000)
-      const redisFolder = await mkdtemp(join(folder, 'redis-'))
-      const redis = await startRedis(redisFolder)
-      const env = { REDIS_URL: redis.url }
-      const args = ['--accounts', await fileOf(some), '--batch', 'b4']
-      const flush = async () => {
-        const connection = new Redis(redis.url)
-        await connection.flushall()
-        await connection.quit()
-      }
-      try {
+  /** A Redis of its own, which can be flushed. */
+  async function withRedis(use) {
+    const { url, close } = await startRedis(await mkdtemp(join(folder, 'redis-')))
+    const flush = async () => {
+      const connection = new Redis(url)
+      await connection.flushall()
+      await connection.quit()
+    }
+    try {
+      await use({ env: { REDIS_URL: url }, flush })
+    } finally {
+      await close()
+    }
+  }
+
+  await check('a batch whose queue is flushed in the middle fails, and continues when it is run again', () =>
+    withRedis(({ env, flush }) =>
+      withService({}, async service => {
+        const some = accounts.slice(0, 3000)
+        const args = ['--accounts', await fileOf(some), '--batch', 'b4']
         const killer = () => afterRequests(service, 1000, flush)
         const first = await run('bulk-deactivate', args, { service, env, killer })
         assert.equal(first.code, 1, first.stderr)
@@ -234,10 +241,8 @@ try {
         const second = await run('bulk-deactivate', args, { service, env })
         assert.equal(second.code, 0, second.stderr)
         assertWritten(service, 'b4', some)
-      } finally {
-        await redis.close()
-      }
-    }),
+      }),
+    ),
   )
 
   for (const [how, reason] of Object.entries({
@@ -258,7 +263,7 @@ try {
     })
   }
 
-  await check('a batch with a wrong key stops at the first response, and goes on with the right one', () =>
+  await check('a batch with a wrong key stops at the first response, and continues with the right one', () =>
     withService({ faulty: false }, async service => {
       const some = accounts.slice(0, 500)
       const args = ['--accounts', await fileOf(some), '--batch', 'b5', '--state', join(folder, 'b5')]
@@ -306,6 +311,26 @@ try {
     }),
   )
 
+  await check(
+    'an export whose queue is flushed in the middle fails, and starts over when it is run again',
+    () =>
+      withRedis(({ env, flush }) =>
+        withService({ transactions, faulty: false }, async service => {
+          const output = join(folder, 'flushed.ndjson')
+          const args = ['--output', output, '--name', 'e2', '--state', join(folder, 'e2'), '--pages', '10']
+          const killer = () => afterRequests(service, 100, flush)
+          const first = await run('export-parallel', args, { service, env, killer })
+          assert.equal(first.code, 1, first.stderr)
+          assert.match(first.stderr, /there is no file yet\n {2}The queue lost its jobs/)
+          await assert.rejects(readFile(output), { code: 'ENOENT' })
+
+          const second = await run('export-parallel', [...args, '--limit', '50'], { service, env })
+          assert.equal(second.code, 0, second.stderr)
+          assert.equal(await assertExported(output, service), 20_000)
+        }),
+      ),
+  )
+
   const fresh = sampleTransactions(2000, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
   let used = 0
   function some(count) {
@@ -318,24 +343,25 @@ try {
       list.splice(0, 1)
       list.push(...some(1))
     },
-    'loses one and gains one at random places': (list, asked) => {
-      list.splice((asked * 7919) % list.length, 1)
-      list.splice((asked * 104_729) % list.length, 0, ...some(1))
+    'loses one and gains one at random places': (list, request) => {
+      list.splice((request * 7919) % list.length, 1)
+      list.splice((request * 104_729) % list.length, 0, ...some(1))
     },
     'grows at its beginning': list => list.unshift(...some(20)),
     shrinks: list => list.splice(0, 3),
-    'loses more than the parts overlap by': (list, asked) => {
-      if (asked === 32) list.splice(0, 450)
-      if (asked === 36) list.push(...some(450))
+    'loses more than the parts overlap by': (list, request) => {
+      if (request === 32) list.splice(0, 450)
+      if (request === 36) list.push(...some(450))
     },
   }
   for (const [what, change] of Object.entries(changes)) {
     await check(`a list that ${what} while it is read is exported whole`, async () => {
-      let asked = 0
+      let requests = 0
       let list
       used = 0
       const onRequest = ({ method }) => {
-        if (method === 'GET' && ++asked > 10 && asked <= 70 && asked % 4 === 0) change(list, asked)
+        if (method === 'GET' && ++requests > 10 && requests <= 70 && requests % 4 === 0)
+          change(list, requests)
       }
       await withService(
         { transactions: transactions.slice(0, 5000), latency: 5, onRequest },
@@ -370,7 +396,7 @@ try {
     }),
   )
 
-  await check('an export goes on when a page was refused', () =>
+  await check('an export continues when a page was refused', () =>
     withService({ transactions: transactions.slice(0, 5000) }, async service => {
       const refuse = ({ method, url }) =>
         method === 'GET' && Number(new URL(url).searchParams.get('page')) === 7
