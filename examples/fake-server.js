@@ -12,7 +12,7 @@ import { counted, Problem, runMain } from './terminal.js'
 
 const host = '127.0.0.1'
 
-/** Any page may ask. The key's header makes browsers ask for permission first: the preflight. */
+/** For pages of any origin. As the key is in a header, browsers send a preflight first. */
 const cors = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': '*',
@@ -41,7 +41,7 @@ export async function startFakeServer({ port = 8787, ...options } = {}) {
   const url = `http://${host}:${address.port}`
   const service = new FakeService({ transactions: sampleTransactions(1000), ...options, baseUrl: url })
   server.on('request', (message, reply) => {
-    answer(service, message, reply).catch(error => {
+    respond(service, message, reply).catch(error => {
       console.error(error)
       reply.destroy()
     })
@@ -61,7 +61,7 @@ export async function startFakeServer({ port = 8787, ...options } = {}) {
  * @param {import('node:http').IncomingMessage} message
  * @param {import('node:http').ServerResponse} reply
  */
-async function answer(service, message, reply) {
+async function respond(service, message, reply) {
   if (message.method === 'OPTIONS' && message.headers['access-control-request-method']) {
     reply.writeHead(204, preflight).end()
     return
@@ -73,7 +73,7 @@ async function answer(service, message, reply) {
   try {
     request = await requestOf(service, message, gone.signal)
   } catch {
-    // What no Request can be made of: TRACE, or a path like *.
+    // A Request cannot express it: TRACE, or a path such as *.
     reply.writeHead(400, cors).end()
     return
   }
@@ -113,13 +113,13 @@ async function send(body, reply) {
     for await (const chunk of body ?? []) await written(reply, chunk)
     reply.end()
   } catch {
-    // The body broke off, and so must the connection: an orderly end would look like the whole answer.
+    // The body is cut off, so the connection must be too: an orderly end would look like a whole response.
     reply.destroy()
   }
 }
 
 /**
- * Resolves when a chunk has left: destroying the connection must not take it along.
+ * Resolves when a chunk is sent: destroying the connection must not drop it.
  *
  * @param {import('node:http').ServerResponse} reply
  * @param {Uint8Array} chunk

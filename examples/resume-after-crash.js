@@ -36,7 +36,7 @@ runMain(async () => {
     console.log(`${counted(written.size, 'transaction')} there already, continuing at page ${page}`)
 
     let { bytes } = position
-    for await (const fresh of bunches(unwritten(client, page, written))) {
+    for await (const fresh of chunks(unwritten(client, page, written))) {
       const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
       await file.appendFile(lines)
       await file.sync()
@@ -76,16 +76,16 @@ async function* unwritten(client, page, written) {
 }
 
 /** @param {AsyncIterable<Transaction>} transactions */
-async function* bunches(transactions) {
+async function* chunks(transactions) {
   /** @type {Transaction[]} */
-  let bunch = []
+  let chunk = []
   for await (const transaction of transactions) {
-    bunch.push(transaction)
-    if (bunch.length < limit) continue
-    yield bunch
-    bunch = []
+    chunk.push(transaction)
+    if (chunk.length < limit) continue
+    yield chunk
+    chunk = []
   }
-  if (bunch.length > 0) yield bunch
+  if (chunk.length > 0) yield chunk
 }
 
 /** @param {string} lines */

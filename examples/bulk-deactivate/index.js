@@ -57,9 +57,9 @@ async function main() {
   printReports([...result.failed, ...result.unproven])
   for (const line of verdicts(result, values.kill)) console.error(line)
   if (areKeysMixedUp(result.received)) return 1
-  if (result.deactivated.length === result.asked) return 0
+  if (result.deactivated.length === result.requested) return 0
 
-  console.error('\nTo go on with what is left:\n')
+  console.error('\nTo continue with what is left:\n')
   console.error(`  ${commandOf('bulk-deactivate', { ...values, batch, state: result.stateFolder }, options)}`)
   return 1
 }
@@ -72,12 +72,12 @@ function checkWrites(real, { accounts }) {
   if (!accounts) throw new Problem('BASE_URL is set: give the accounts with --accounts FILE.')
 }
 
-function* verdicts({ asked, deactivated, failed, unproven, seconds, perSecond, ...result }, kill) {
+function* verdicts({ requested, deactivated, failed, unproven, seconds, perSecond, ...result }, kill) {
   const { refusal, interrupted, takeover, received } = result
-  const all = counted(asked, 'account')
+  const all = counted(requested, 'account')
   if (areKeysMixedUp(received))
     yield `✗ The service received several keys for one account, or one key for several`
-  else if (deactivated.length === asked) {
+  else if (deactivated.length === requested) {
     const what = received ? 'each exactly once' : 'each with a 2xx response for its own key'
     yield `✓ ${all}, ${what}, in ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
   } else {

@@ -13,7 +13,7 @@ import { keyOf, madeUp, pathOf } from './accounts.js'
  */
 export async function deactivateAll(options) {
   const { batch, status = openStatus() } = options
-  const asked = await byKey(batch, options.accounts, status)
+  const requested = await byKey(batch, options.accounts, status)
   const state = await openState(options.state)
   const refused = Array.from(
     { length: options.refuse },
@@ -30,10 +30,10 @@ export async function deactivateAll(options) {
     const retried = await resume(queue)
     if (retried > 0) status.note(`${grouped(retried)} that failed before are retried, with the same keys`)
     const began = Date.now()
-    for (const jobs of bunches(asked, 1000)) {
+    for (const jobs of chunks(requested, 1000)) {
       // A job whose id is there already is not added again, whatever became of it.
       await queue.addBulk(jobs.map(([id, account]) => jobOf(id, account)))
-      status.show(`Adding ${counted(asked.size, 'job')} to the queue`)
+      status.show(`Adding ${counted(requested.size, 'job')} to the queue`)
     }
 
     const file = new URL('worker.js', import.meta.url)
@@ -48,16 +48,16 @@ export async function deactivateAll(options) {
       workers.stop,
     )
 
-    const outcomes = await outcomesOf(queue, asked, began)
+    const outcomes = await outcomesOf(queue, requested, began)
     const takeover = await takenOver(queue, run.killed)
     const received = await service.received()
-    if (received) distrust(outcomes, new Set(received.deactivated), batch)
+    if (received) dropUnconfirmed(outcomes, new Set(received.deactivated), batch)
     const after = await redisUsage(state.url)
-    keep = outcomes.deactivated.length < asked.size
+    keep = outcomes.deactivated.length < requested.size
     return {
       ...run,
       ...outcomes,
-      asked: asked.size,
+      requested: requested.size,
       stateFolder: state.folder,
       refusal: workers.refusal(),
       takeover,
@@ -73,17 +73,17 @@ export async function deactivateAll(options) {
   }
 }
 
-/** Each account once, under its key. All are read before anything is written: a wrong line stops it here. */
+/** Each account once, by its key. All are read before the first write, so a wrong line stops the batch here. */
 async function byKey(batch, accounts, status) {
-  const asked = new Map()
+  const requested = new Map()
   let given = 0
   for await (const account of accounts) {
     given++
-    asked.set(keyOf(batch, account), account)
+    requested.set(keyOf(batch, account), account)
   }
-  if (given > asked.size)
-    status.note(`${grouped(given - asked.size)} of ${grouped(given)} accounts are duplicates`)
-  return asked
+  if (given > requested.size)
+    status.note(`${grouped(given - requested.size)} of ${grouped(given)} accounts are duplicates`)
+  return requested
 }
 
 function jobOf(jobId, account) {
@@ -100,19 +100,19 @@ function jobOf(jobId, account) {
 }
 
 /**
- * What became of each account that was asked for. An empty queue proves nothing: it may have lost its jobs. Nor does a
- * job that is done. The 2xx response that it holds does.
+ * What became of each account. An empty queue proves nothing: it may have lost its jobs. Nor does a job that is done: only
+ * the 2xx response that it holds does.
  *
  * @returns {Promise<{ deactivated: Outcome[], failed: Outcome[], unproven: Outcome[] }>}
  *
  * @typedef {{ account: VirtualAccountRef, isOfThisRun?: boolean, why?: string, report?: object }} Outcome
  * @typedef {import('virtual-accounts').VirtualAccountRef} VirtualAccountRef
  */
-async function outcomesOf(queue, asked, began) {
+async function outcomesOf(queue, requested, began) {
   const outcomes = { deactivated: [], failed: [], unproven: [] }
-  for (const bunch of bunches(asked, 1000)) {
-    const jobs = await Promise.all(bunch.map(([id]) => queue.getJob(id)))
-    for (const [index, [id, account]] of bunch.entries()) {
+  for (const chunk of chunks(requested, 1000)) {
+    const jobs = await Promise.all(chunk.map(([id]) => queue.getJob(id)))
+    for (const [index, [id, account]] of chunk.entries()) {
       const job = jobs[index]
       const { status, idempotencyKey } = (job?.finishedOn && job.returnvalue) || {}
       if (status >= 200 && status < 300 && idempotencyKey === id) {
@@ -145,8 +145,8 @@ function failureOf(job) {
   }
 }
 
-/** What the service itself does not confirm is not proven, whatever a worker says. It knows of this run only. */
-function distrust(outcomes, confirmed, batch) {
+/** What the fake service does not confirm is not proven, whatever a worker says. It knows this run only. */
+function dropUnconfirmed(outcomes, confirmed, batch) {
   const isConfirmed = ({ account, isOfThisRun }) => !isOfThisRun || confirmed.has(pathOf(account))
   for (const { account } of outcomes.deactivated.filter(outcome => !isConfirmed(outcome))) {
     outcomes.unproven.push(unproven(account, keyOf(batch, account), 'the service did not receive it'))
@@ -155,13 +155,13 @@ function distrust(outcomes, confirmed, batch) {
 }
 
 /** @param {Iterable<T>} items @param {number} size @template T */
-function* bunches(items, size) {
-  let bunch = []
+function* chunks(items, size) {
+  let chunk = []
   for (const item of items) {
-    bunch.push(item)
-    if (bunch.length < size) continue
-    yield bunch
-    bunch = []
+    chunk.push(item)
+    if (chunk.length < size) continue
+    yield chunk
+    chunk = []
   }
-  if (bunch.length > 0) yield bunch
+  if (chunk.length > 0) yield chunk
 }
