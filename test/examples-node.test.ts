@@ -1,8 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client, isApiError } from 'virtual-accounts'
 import { type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
@@ -32,12 +32,17 @@ interface Ended {
 }
 
 /** Runs an example to its end. */
-function run(example: string, env: Record<string, string> = {}, flags: string[] = []): Promise<Ended> {
+function run(
+  example: string,
+  env: Record<string, string> = {},
+  flags: string[] = [],
+  given: string[] = [],
+): Promise<Ended> {
   const options = { cwd: folder, env: { ...process.env, NO_COLOR: '1', ...env } }
-  const args = [...fromSource, ...flags, join(root, 'examples', example)]
-  return new Promise(resolve => {
+  const args = [...fromSource, ...flags, resolve(root, 'examples', example), ...given]
+  return new Promise(end => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr })
+      end({ code: Number(error?.code ?? 0), stdout, stderr })
     })
   })
 }
@@ -185,6 +190,34 @@ describe.each(['demo.js', 'list-transactions.js', 'export-csv.js', 'resume-after
     })
   },
 )
+
+describe.each(['bulk-deactivate', 'export-parallel'])('%s, without BullMQ', example => {
+  const runCopy = async (...args: string[]) => {
+    const examples = join(folder, 'examples')
+    const filter = (path: string) => !path.includes('node_modules') && !path.includes('react-table')
+    cpSync(join(root, 'examples'), examples, { recursive: true, filter })
+    return run(join(examples, example, 'index.js'), { BASE_URL: '', API_KEY: '' }, [], args)
+  }
+
+  test('says in one line how to install it', async () => {
+    const { code, stdout, stderr } = await runCopy()
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/\nBullMQ is not installed: npm ci --prefix examples\/scaling\/bullmq\n$/)
+    expectToFit(stderr)
+  })
+
+  test('has help', async () => {
+    const { code, stdout, stderr } = await runCopy('--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`npm run example examples/${example} -- [options]`)
+    expectToFit(stdout)
+  })
+
+  test('names an option that it does not know', async () => {
+    const { code, stderr } = await runCopy('--worker', '3')
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "Unknown option '--worker'. See --help.\n" })
+  })
+})
 
 test('fake-server says in one line that its port is taken', async () => {
   const { env } = await serve({})
