@@ -19,6 +19,7 @@ import { startRedis } from '../../examples/scaling/redis.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const fromSource = pathToFileURL(join(root, 'tools/from-source.js')).href
+const skippingWorker = pathToFileURL(join(root, 'test/scaling/skipping-worker.js')).href
 const folder = await mkdtemp(join(tmpdir(), 'scaling-check-'))
 const only = process.argv[2]
 let failed = 0
@@ -246,12 +247,11 @@ try {
   )
 
   for (const [how, reason] of Object.entries({
-    silently: 'its job ended without a response',
-    'with a lie': 'the service did not receive it',
+    'an account silently': 'its job ended without a response',
+    'an account with a lie': 'the service did not receive it',
   })) {
-    await check(`a batch fails when a worker skips one account ${how}`, async () => {
-      const preload = pathToFileURL(join(root, 'test/scaling/skipping-worker.js')).href
-      const env = { NODE_OPTIONS: `--import ${preload}`, SKIPPING: how }
+    await check(`a batch fails when a worker skips ${how}`, async () => {
+      const env = { NODE_OPTIONS: `--import ${skippingWorker}`, SKIPPING: how }
       const { code, stdout, stderr } = await run('bulk-deactivate', ['--count', '200'], { env })
       assert.equal(code, 1, stderr)
       assert.match(
@@ -330,6 +330,15 @@ try {
         }),
       ),
   )
+
+  await check('an export fails when a worker skips a transaction', async () => {
+    const skipped = sampleTransactions(1000)[250].id
+    const env = { NODE_OPTIONS: `--import ${skippingWorker}`, SKIPPING: 'a transaction', SKIPPED_ID: skipped }
+    const args = ['--output', join(folder, 'skipped.ndjson'), '--transactions', '1000', '--pages', '5']
+    const { code, stderr } = await run('export-parallel', args, { env })
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /^✗ .* is not what was exported.*\n {2}0 duplicates, 1 missing$/m)
+  })
 
   const fresh = sampleTransactions(2000, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
   let used = 0

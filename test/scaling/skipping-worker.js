@@ -1,16 +1,27 @@
-// Preloaded into every process of bulk-deactivate: its worker skips one account. SKIPPING says what it then returns.
+// Preloaded into every process of a queue example: its worker skips one item. SKIPPING says how.
 import { registerHooks } from 'node:module'
 
-const results = { silently: 'undefined', 'with a lie': '{ status: 200, idempotencyKey: job.id }' }
-const start = 'work(async job => {'
+const skipAccount = result => ({
+  file: '/bulk-deactivate/worker.js',
+  code: 'work(async job => {',
+  skip: code => `${code} if (job.data.account.virtualAccountId === 'v7') return ${result}\n`,
+})
+const { file, code, skip } = {
+  'an account silently': skipAccount('undefined'),
+  'an account with a lie': skipAccount('{ status: 200, idempotencyKey: job.id }'),
+  'a transaction': {
+    file: '/export-parallel/parts.js',
+    code: 'for await (const item of items) yield',
+    skip: code => code.replace('yield', `if (item.id !== '${process.env.SKIPPED_ID}') yield`),
+  },
+}[process.env.SKIPPING]
 
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context)
-    if (!url.endsWith('/bulk-deactivate/worker.js')) return loaded
+    if (!url.endsWith(file)) return loaded
     const source = String(loaded.source)
-    if (!source.includes(start)) throw new Error(`worker.js no longer has ${start}`)
-    const skip = `if (job.data.account.virtualAccountId === 'v7') return ${results[process.env.SKIPPING]}`
-    return { ...loaded, source: source.replace(start, `${start}\n  ${skip}`) }
+    if (!source.includes(code)) throw new Error(`${file} no longer has ${code}`)
+    return { ...loaded, source: source.replace(code, skip) }
   },
 })
