@@ -1,6 +1,6 @@
 import { startService, startWorkers } from '../scaling/processes.js'
 import { openQueue, openState, redisUsage, resume, takenOver, untilDone } from '../scaling/program.js'
-import { counted, grouped, openStatus } from '../terminal.js'
+import { counted, grouped, openStatus, Problem } from '../terminal.js'
 import { keyOf, madeUp, pathOf } from './accounts.js'
 
 /**
@@ -81,6 +81,7 @@ async function byKey(batch, accounts, status) {
     given++
     requested.set(keyOf(batch, account), account)
   }
+  if (given === 0) throw new Problem('There are no accounts to deactivate.')
   if (given > requested.size)
     status.note(`${grouped(given - requested.size)} of ${grouped(given)} accounts are duplicates`)
   return requested
