@@ -40,7 +40,7 @@ async function check(name, examine) {
 async function run(program, args, { service, env, killer } = {}) {
   const child = spawn(process.execPath, ['--import', fromSource, join(root, 'examples', program), ...args], {
     // A safety net, for what would never end.
-    timeout: 180_000,
+    timeout: 300_000,
     killSignal: 'SIGKILL',
     env: {
       ...process.env,
