@@ -26,7 +26,7 @@ const notForMutations = [
   ...slow,
   'test/simulation/**',
   'test/guides/**',
-  'test/{docs,readme,fuzz,iterating-model-node,openapi-node,decimal-sum,types}.test.ts',
+  'test/{docs,readme,fuzz,iterating-model-node,openapi-node,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]
 

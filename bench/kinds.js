@@ -45,6 +45,33 @@ function walks(items, latency, who) {
   return { title, cases, columns: latency === 0 ? working : waiting }
 }
 
+/** A hundred pages, so that a walk takes as long at every limit. */
+function verified(size) {
+  const items = 100 * size
+  const plain = { peer: 'virtual-accounts', name: 'plain', items, size, changes: 0, delayMs: 20, seconds: 1 }
+  const ofPlain = (title, value) =>
+    column(title, 2, (it, _base, _case, of) => value(it) / value(of(plain.name)))
+  return {
+    title: `limit ${size}, ${thousands.format(items)} items, 20 ms`,
+    cases: [
+      plain,
+      { ...plain, name: 'verified', verified: true },
+      ...[4, 16].map(changes => ({
+        ...plain,
+        name: `verified, ${changes} changes`,
+        verified: true,
+        changes,
+      })),
+    ],
+    columns: [
+      requests,
+      ofPlain('requests × plain', it => it.requests),
+      column('wall s', 2, it => it.wallMs / 1000),
+      ofPlain('wall × plain', it => it.wallMs),
+    ],
+  }
+}
+
 const calls = 2_000
 
 function call(method) {
@@ -112,6 +139,7 @@ export const kinds = {
       ),
     ],
   },
+  verified: { groups: [verified(20), verified(50), verified(100)] },
   call: { groups: [call('get'), call('post')] },
   validation: { groups: [validation] },
   import: { groups: [coldImport] },

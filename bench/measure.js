@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { loadPeer } from './entries.js'
-import { limit, pageOf } from './services.js'
+import { itemText, limit, pageOf } from './services.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
@@ -69,6 +69,43 @@ const measurements = {
     }
     await times(repetitions / 4)
     return timed(() => times(repetitions))
+  },
+
+  /** A walk of a list that changes while it is read: each change removes an item and inserts another elsewhere. */
+  async verified(peer, { items, size, verified, changes, delayMs }) {
+    const list = Array.from({ length: items }, (_, index) => index)
+    let requests = 0
+    let changed = 0
+    const change = () => {
+      changed++
+      // Evenly spread, and the same in every run.
+      const place = step => Math.floor(((changed * step) % 1) * list.length)
+      list.splice(place(0.618034), 1)
+      list.splice(place(0.414214), 0, items + changed)
+    }
+    const fetch = async url => {
+      await new Promise(resolve => setTimeout(resolve, delayMs))
+      // As many requests apart as a plain walk has for each.
+      if (changed < changes && requests >= ((changed + 0.5) * items) / size / changes) change()
+      requests++
+      const query = new URL(url).searchParams
+      const pageSize = Number(query.get('limit'))
+      const start = (Number(query.get('page')) - 1) * pageSize
+      const texts = list.slice(start, start + pageSize).map(index => itemText(index))
+      const facts = { data: `[${texts.join(',')}]`, start, total: list.length, size: pageSize }
+      return new Response(peer.service.page(facts), { headers: { 'content-type': 'application/json' } })
+    }
+    const client = await peer.connect('https://a.test', { fetch, size, verified })
+    const ids = new Set()
+    let seen = 0
+    const times = await timed(() =>
+      client.walk(({ id }) => {
+        ids.add(id)
+        seen++
+      }),
+    )
+    if (ids.size !== seen || seen < items - changes) throw new Error(`${seen} of ${items} items seen`)
+    return { ...times, requests }
   },
 
   import(peer, { isBare }) {

@@ -23,7 +23,7 @@ function defaultItem(index) {
   return { id: idOf(index), amount: (index % 100_000) / 100, currency: 'EUR' }
 }
 
-function itemText(index, fieldsOf = defaultItem) {
+export function itemText(index, fieldsOf = defaultItem) {
   const rest = `${JSON.stringify(fieldsOf(index)).slice(0, -1)},"description":"`
   return `${rest}${words.slice(0, bytesPerItem - rest.length - 2)}"}`
 }

@@ -6,10 +6,10 @@
 //   … ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=… npm run demo      also deactivates and reactivates
 
 import { styleText } from 'node:util'
+import Big from 'big.js'
 import { Client, isApiError } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { realService } from './connect.js'
-import { DecimalSum } from './decimal-sum.js'
 import { startFakeServer } from './fake-server.js'
 import { bar, counted, grouped, heading, Problem, runMain, wrapped } from './terminal.js'
 
@@ -26,7 +26,7 @@ async function sumByCurrency({ baseUrl, apiKey, concurrency, onEvent }) {
   const transactions = client.transactions.list({ limit: 100 })
   const sums = new Map()
   for await (const { currency, amount } of transactions) {
-    sums.set(currency, (sums.get(currency) ?? new DecimalSum()).add(amount))
+    sums.set(currency, (sums.get(currency) ?? new Big(0)).plus(amount))
   }
   return sums
 }
@@ -176,10 +176,10 @@ async function showMessage({ baseUrl }) {
   }
 }
 
-/** @param {Map<string, DecimalSum>} sums */
+/** @param {Map<string, Big>} sums */
 function printSums(sums) {
   const rows = [...sums].sort().map(([currency, sum]) => {
-    const [whole = '', fraction = ''] = sum.toString().split('.')
+    const [whole = '', fraction = ''] = sum.toFixed().split('.')
     return { currency, whole: grouped(whole), fraction: fraction && `.${fraction}` }
   })
   const width = Math.max(...rows.map(({ whole }) => whole.length))

@@ -9,10 +9,10 @@
 import { createWriteStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import Big from 'big.js'
 import { stringify } from 'csv-stringify'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { connect } from './connect.js'
-import { DecimalSum } from './decimal-sum.js'
 import { counted, runMain, startProgress } from './terminal.js'
 
 runMain(async () => {
@@ -42,7 +42,7 @@ runMain(async () => {
         // Without it a description such as =HYPERLINK(…) would be a formula to a spreadsheet.
         escape_formulas: true,
         // Digits, never 1e+21.
-        cast: { number: amount => new DecimalSum().add(amount).toString() },
+        cast: { number: amount => new Big(amount).toFixed() },
         // By which Excel recognises UTF-8.
         bom: true,
       }),

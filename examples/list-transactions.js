@@ -4,8 +4,8 @@
 //   npm run example examples/list-transactions.js
 //   BASE_URL=https://… API_KEY=… npm run example examples/list-transactions.js
 
+import Big from 'big.js'
 import { connect } from './connect.js'
-import { DecimalSum } from './decimal-sum.js'
 import { counted, grouped, runMain } from './terminal.js'
 
 runMain(async () => {
@@ -25,17 +25,17 @@ runMain(async () => {
     }
 
     // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
-    /** @type {Map<string, { count: number, sum: DecimalSum }>} */
+    /** @type {Map<string, { count: number, sum: Big }>} */
     const currencies = new Map()
     for await (const { currency, amount } of transactions) {
-      const entry = currencies.get(currency) ?? { count: 0, sum: new DecimalSum() }
+      const entry = currencies.get(currency) ?? { count: 0, sum: new Big(0) }
       currencies.set(currency, entry)
       entry.count++
-      entry.sum.add(amount)
+      entry.sum = entry.sum.plus(amount)
     }
     console.log('\nOf all pages, by currency:')
     for (const [currency, { count, sum }] of [...currencies].sort()) {
-      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sum.toString().padStart(14)}`)
+      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sum.toFixed().padStart(14)}`)
     }
   } finally {
     await close()

@@ -80,6 +80,8 @@ export abstract class ApiError extends Error {
     this.outcomeUnknown = info.outcomeUnknown
     this.page = info.page
     this.requestId = info.requestId
+    // Own, as Bun does not print a name that a prototype computes.
+    Object.defineProperty(this, 'name', { value: this.name, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: true })
   }
 

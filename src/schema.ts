@@ -43,8 +43,9 @@ export function validate(
   issues: Issue[],
 ): unknown {
   const toOutput = (result: StandardSchemaV1.Result<unknown>): unknown => {
-    if (result.issues) issues.push(...result.issues.map(issue => toIssue(issue, at)))
-    else return isCustom ? result.value : value
+    if (!result.issues) return isCustom ? result.value : value
+    issues.push(...result.issues.map(issue => toIssue(issue, at)))
+    if (result.issues.length === 0) issues.push({ path: at, message: 'the schema failed without an issue' })
   }
   const onThrow = (error: unknown) => {
     const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`

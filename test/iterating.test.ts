@@ -1172,7 +1172,8 @@ describe('items removed during an iteration', () => {
     await stage.respondToAll()
     const { before, error } = await iteration
     expect(before).toHaveLength(20)
-    expect(error.page).toBe(2)
+    // Page 2 arrived after page 3 was requested: its total may already have recovered.
+    expect(error.page).toBe(1)
     expect(stage.pages.filter(page => page === 3)).toHaveLength(1)
   })
 

@@ -1,4 +1,4 @@
-// Adds up all transactions and deactivates an account, on Deno. First, in another terminal:
+// Counts the transactions in each currency and deactivates an account, on Deno. First, in another terminal:
 //
 //   npm run build && npm run example examples/fake-server.js
 //
@@ -9,7 +9,6 @@
 // BASE_URL and API_KEY use a real service: it also deactivates account v1 of customer c1 there.
 
 import { Client, isApiError } from 'virtual-accounts'
-import { DecimalSum } from '../decimal-sum.js'
 
 const client = new Client({
   baseUrl: Deno.env.get('BASE_URL') ?? 'http://127.0.0.1:8787',
@@ -17,12 +16,11 @@ const client = new Client({
 })
 
 try {
-  const sums = {}
-  for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
-    sums[currency] ??= new DecimalSum()
-    sums[currency].add(amount)
+  const counts = {}
+  for await (const { currency } of client.transactions.list({ limit: 100 })) {
+    counts[currency] = (counts[currency] ?? 0) + 1
   }
-  for (const [currency, sum] of Object.entries(sums)) console.log(currency, String(sum))
+  for (const [currency, count] of Object.entries(counts)) console.log(currency, count)
 
   const { idempotencyKey } = await client.virtualAccounts.deactivate({
     customerId: 'c1',

@@ -1,4 +1,4 @@
-// A Worker that responds to GET with the sum of all transactions in each currency, and to POST by deactivating an
+// A Worker that responds to GET with the number of transactions in each currency, and to POST by deactivating an
 // account. First, in another terminal:
 //
 //   npm run build && npm run example examples/fake-server.js
@@ -12,7 +12,6 @@
 
 import { env } from 'cloudflare:workers'
 import { Client, isApiError } from 'virtual-accounts'
-import { DecimalSum } from '../decimal-sum.js'
 
 // One for all requests, so that they share its retry budget.
 const client = new Client({ baseUrl: env.BASE_URL, apiKey: env.API_KEY })
@@ -20,7 +19,7 @@ const client = new Client({ baseUrl: env.BASE_URL, apiKey: env.API_KEY })
 export default {
   async fetch(request) {
     try {
-      return Response.json(request.method === 'GET' ? await sums() : await deactivate())
+      return Response.json(request.method === 'GET' ? await countByCurrency() : await deactivate())
     } catch (error) {
       if (!isApiError(error)) throw error
       console.error(error.message)
@@ -29,13 +28,12 @@ export default {
   },
 }
 
-async function sums() {
-  const sums = {}
-  for await (const { currency, amount } of client.transactions.list({ limit: 100 })) {
-    sums[currency] ??= new DecimalSum()
-    sums[currency].add(amount)
+async function countByCurrency() {
+  const counts = {}
+  for await (const { currency } of client.transactions.list({ limit: 100 })) {
+    counts[currency] = (counts[currency] ?? 0) + 1
   }
-  return Object.fromEntries(Object.entries(sums).map(([currency, sum]) => [currency, String(sum)]))
+  return counts
 }
 
 async function deactivate() {

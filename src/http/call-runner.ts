@@ -151,7 +151,7 @@ export class CallRunner {
 
   #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
     const requestId = requestIdOf(headers)
-    this.#requestId = requestId && this.#redactor.text(requestId)
+    this.#requestId = requestId && this.#redactor.text(requestId, 1)
     if (this.#state.config.onEvent === undefined) return
     this.#emit({
       type: 'response',

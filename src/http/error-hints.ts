@@ -12,13 +12,13 @@ export function httpErrorHint(
   if (status === 401 || status === 403) return 'Check apiKey, and that it belongs to this baseUrl.'
   if (status === 429)
     return `${retryAfterHint(retryAfterMs)}${call.isList ? ', or lower `concurrency`' : ''}.`
-  if (retryAfterMs) return `${retryAfterHint(retryAfterMs)}.`
   if (status === 404) return `Check ${call.isList ? '' : 'the ids, and '}the path of baseUrl.`
   if (isKeyInUse(status, call))
     return 'A request with this key is still in progress: retry with the same key.'
   if (status === 422 && call.hasCallerKey) {
     return 'The key may have been used for another request: each write needs its own idempotencyKey. See error.body.'
   }
+  if (retryAfterMs) return `${retryAfterHint(retryAfterMs)}.`
   if (status < 500) return 'If the service gave a reason, it is in error.body.'
   return 'The service failed: retry later. If it gave a reason, it is in error.body.'
 }

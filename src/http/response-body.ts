@@ -14,7 +14,11 @@ export async function readBytes(
   if (response.body === null) return new Uint8Array()
   // React Native and some polyfills have no streams: there the bytes are counted when all have arrived.
   if (typeof response.body?.getReader !== 'function') {
-    const bytes = new Uint8Array(await response.arrayBuffer())
+    const buffer: unknown = await response.arrayBuffer()
+    if (Object.prototype.toString.call(buffer) !== '[object ArrayBuffer]') {
+      throw new TypeError('expected a body of bytes')
+    }
+    const bytes = new Uint8Array(buffer as ArrayBuffer)
     return bytes.length > maxBytes ? undefined : bytes
   }
   const reader = response.body.getReader()

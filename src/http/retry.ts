@@ -44,8 +44,9 @@ export function mayHaveBeenApplied({ status, networkError }: FailedAttempt): boo
       networkError === undefined || networkError === 'connection-lost' || networkError === 'invalid-fetch'
     )
   }
-  // A service may redirect after it applied a write. 307 and 308 ask to send it again; 0 is a redirect in a browser.
-  return status >= 500 || status === 408 || [0, 301, 302, 303].includes(status)
+  // A service may redirect after it applied a write; 307 and 308 ask to send it again. Below 200 is no HTTP response, or a
+  // redirect in a browser.
+  return !(status >= 200) || status >= 500 || status === 408 || [301, 302, 303].includes(status)
 }
 
 /** Whether the service asks for fewer requests. */

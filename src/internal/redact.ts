@@ -23,7 +23,9 @@ export class Redactor {
 
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
     let result = text
-    for (const [key, compiled] of this.#patterns) {
+    // The longest first: a key may begin with another.
+    const keys = Array.from(this.#patterns).sort(([a], [b]) => b.length - a.length)
+    for (const [key, compiled] of keys) {
       // Every spelling of a key is at least as long as the key.
       if (key.length < minKeyLength || key.length > result.length) continue
       const pattern = compiled ?? keyPattern(key)

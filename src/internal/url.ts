@@ -26,8 +26,7 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (/[?#]/.test(path)) {
     throw refuse(`a path without query and fragment${name === 'path' ? ' (pass `query` instead)' : ''}`)
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the URL parser drops or replaces them
-  if (/[\\\x00-\x20\x7f]/.test(path)) {
+  if (/[\\\s\p{Cc}]/u.test(path)) {
     throw refuse('a path without backslashes, white space and control characters')
   }
   if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) throw refuse('a path without "." and ".." segments')

@@ -159,9 +159,14 @@ export class PageLoader<T> {
     const received = validate(body, envelope, [], issues) as Envelope
     if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAList })
     assertConsistent(received, request, response)
-    const { validator } = this.#options.endpoint
+    const { endpoint } = this.#options
+    const { validator } = endpoint
+    // Before validation, as a caller's schema may change the items.
+    const itemKeys = this.#options.dedupeBy
+      ? undefined
+      : endpoint.itemKey && received.data.map(endpoint.itemKey)
     const toPage = (data: unknown[]) => {
-      if (issues.length === 0) return this.#toLoadedPage(received, data as T[], response)
+      if (issues.length === 0) return this.#toLoadedPage(received, data as T[], itemKeys, response)
       throw InvalidBody.ofSchema(issues, body, validator)
     }
     const items: unknown[] = []
@@ -172,16 +177,25 @@ export class PageLoader<T> {
     return items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)
   }
 
-  #toLoadedPage(received: Envelope, data: T[], response: SuccessResponse): LoadedPage<T> {
+  #toLoadedPage(
+    received: Envelope,
+    data: T[],
+    itemKeys: readonly unknown[] | undefined,
+    response: SuccessResponse,
+  ): LoadedPage<T> {
     const { page, totalItems, limit } = received
-    const { dedupeBy, endpoint, iterateFrom } = this.#options
+    const { dedupeBy, iterateFrom } = this.#options
+    let keys = itemKeys
     const nextPage = () =>
       withCallerStack(async () => (await this.load({ page: page + 1, expectedLimit: limit })).page)
     const loaded: LoadedPage<T> = {
       page: createPage({ data, page, totalItems, limit }, response, nextPage, () => iterateFrom(loaded)),
       totalItems,
-      keys: () =>
-        dedupeBy ? data.map(item => dedupeBy(item)) : endpoint.itemKey && received.data.map(endpoint.itemKey),
+      // Once for each page: the function is the caller's.
+      keys: () => {
+        if (dedupeBy) keys ??= data.map(item => dedupeBy(item))
+        return keys
+      },
       response,
     }
     return loaded

@@ -59,6 +59,10 @@ export class Paginator<T> implements Walk<T> {
   readonly #dropped = new DroppedPages()
   #nextPage: number
   #previous: ReadPage | undefined
+  /** When the pages read last arrived, and where they began: as many as can have been in flight together. */
+  readonly #readPages: { readonly arrivedAt: number; readonly start: number }[] = []
+  /** Items that a page fetched again had in common with the page before it, and how far they had moved. */
+  #overlap: { readonly keys: readonly unknown[]; readonly movedBy: number } | undefined
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
   #received = 0
   #largestTotal = 0
@@ -100,19 +104,33 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * A page that was requested before its predecessor arrived may show an older state of the list: page 3 served before an
-   * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, so the page is fetched
-   * again, once: if its total is still smaller, the list shrank.
+   * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, and so does an item of both
+   * pages although the total did not grow. The page is fetched again, once.
    */
   async #fetch(number: number): Promise<FetchedPage<LoadedPage<T>>> {
     const fetched = await this.#prefetcher.get(number)
     const previous = this.#previous
-    const isOlder =
-      previous !== undefined &&
-      fetched.value.totalItems < previous.totalItems &&
-      fetched.requestedAt < previous.arrivedAt
-    if (this.#isDone || !isOlder || this.#isShrink(fetched)) return fetched
+    const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
+    if (this.#isDone || !isConcurrent || this.#isShrink(fetched)) return fetched
+    const overlap = this.#findOverlap(fetched.value)
+    if (fetched.value.totalItems >= previous.totalItems && overlap === undefined) return fetched
+    this.#overlap = overlap
     this.#drop(fetched)
     return this.#prefetcher.refetch(number)
+  }
+
+  /** The items of a page that were read before, although the list did not grow by as much as they have moved. */
+  #findOverlap({ page, keys }: LoadedPage<T>): { keys: readonly unknown[]; movedBy: number } | undefined {
+    let movedBy = 0
+    const repeated = (keys() ?? []).filter((key, index) => {
+      const earlier = this.#memory.find(key)
+      if (earlier === undefined) return false
+      const distance = (page.page - 1) * page.limit + index - (earlier.start + earlier.keys.indexOf(key))
+      if (distance <= page.totalItems - earlier.totalItems) return false
+      movedBy = Math.max(movedBy, distance)
+      return true
+    })
+    return repeated.length === 0 ? undefined : { keys: repeated, movedBy }
   }
 
   /** Whether the list shrank for certain, and that is an error: a response before the request showed a larger total. */
@@ -133,6 +151,7 @@ export class Paginator<T> implements Walk<T> {
     }
     this.#assertNotCut(loaded)
     const keys = loaded.keys()
+    this.#checkOverlap(loaded, keys ?? [])
     this.#assertNotRepeated(loaded, keys)
     const items = this.#findNewItems(fetched, keys).slice(0, this.#remaining)
     this.#received += data.length
@@ -144,6 +163,8 @@ export class Paginator<T> implements Walk<T> {
       this.cancel()
     }
     this.#previous = { data, page: page.page, limit, totalItems, arrivedAt: fetched.arrivedAt }
+    this.#readPages.push({ arrivedAt: fetched.arrivedAt, start: this.#received - data.length })
+    if (this.#readPages.length > 2 * this.#options.concurrency) this.#readPages.shift()
     const wanted = Math.ceil(this.#remaining / limit)
     this.#prefetcher.lastPage = Math.min(Math.ceil(totalItems / limit), page.page + wanted)
     return { page, items }
@@ -168,7 +189,7 @@ export class Paginator<T> implements Walk<T> {
     const isShrink = this.#isShrink(fetched)
     const before = isShrink ? largestTotalBefore : previous.totalItems
     if (totalItems !== before) emitDrift(loaded, 'total', before, totalItems)
-    if (isShrink) this.#throwShrink(loaded, before)
+    if (isShrink) this.#throwShrink(fetched, before)
   }
 
   /** An empty page before the position reaches the total: the list is cut, or its total comes late. */
@@ -180,6 +201,20 @@ export class Paginator<T> implements Walk<T> {
       hint: 'The service contradicts itself: report it',
       resumePage: this.#resumePageOfShortList(totalItems, limit),
     })
+  }
+
+  /** What a page had in common with the page before it is gone: items before it were removed, and others moved there. */
+  #checkOverlap(loaded: LoadedPage<T>, keys: readonly unknown[]): void {
+    const overlap = this.#overlap
+    this.#overlap = undefined
+    if (overlap === undefined || overlap.keys.some(key => keys.includes(key))) return
+    const { page, totalItems, limit } = loaded.page
+    emitDrift(loaded, 'missing', totalItems, totalItems - overlap.movedBy)
+    this.#throwMissed(
+      loaded,
+      `the list changed while it was read, so up to ${overlap.movedBy} items may have been missed`,
+      this.#resumePage((page - 2) * limit - overlap.movedBy, limit),
+    )
   }
 
   /** One repeated page can be an insert before it and a removal after it; two in a row are a service that ignores `page`. */
@@ -244,7 +279,7 @@ export class Paginator<T> implements Walk<T> {
     for (const fetched of this.#prefetcher.drop(loaded.page.page, sequence)) {
       if (this.#isShrink(fetched)) {
         emitDrift(fetched.value, 'total', fetched.largestTotalBefore, fetched.value.totalItems)
-        this.#throwShrink(fetched.value, fetched.largestTotalBefore)
+        this.#throwShrink(fetched, fetched.largestTotalBefore)
       }
       this.#drop(fetched)
     }
@@ -298,12 +333,12 @@ export class Paginator<T> implements Walk<T> {
     return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#received), limit)
   }
 
-  #throwShrink(loaded: LoadedPage<T>, before: number): void {
+  #throwShrink({ value: loaded, requestedAt }: FetchedPage<LoadedPage<T>>, before: number): void {
     const { data, totalItems, limit } = loaded.page
     const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
     const missed = before - smallest
     // What came after the removed items has moved forward by as many places at most.
-    const resumePage = this.#resumePage(this.#received - missed, limit)
+    const resumePage = this.#resumePage(this.#receivedBefore(requestedAt) - missed, limit)
     this.#throwMissed(
       loaded,
       `the list shrank from ${before} to ${smallest} items while it was read, so up to ${missed} may have been missed`,
@@ -311,16 +346,27 @@ export class Paginator<T> implements Walk<T> {
     )
   }
 
+  /**
+   * How much of the list was received when a page was requested. What was read since then may already be from the state that
+   * this page shows.
+   */
+  #receivedBefore(requestedAt: number): number {
+    return this.#readPages.find(({ arrivedAt }) => arrivedAt > requestedAt)?.start ?? this.#received
+  }
+
   /** A page that failed moves back by as many items as pages that have arrived show to be missing before it. */
   #moveResumePage(error: ApiError): void {
     if (this.#previous === undefined) return
     const { totalItems, limit } = this.#previous
-    const shrunkBy = this.#prefetcher.buffered.map(
-      ({ value, largestTotalBefore }) => Math.max(totalItems, largestTotalBefore) - value.totalItems,
-    )
-    const missed = Math.max(0, ...shrunkBy)
+    const positions = this.#prefetcher.buffered
+      .map(({ value, largestTotalBefore, requestedAt }) => ({
+        missed: Math.max(totalItems, largestTotalBefore) - value.totalItems,
+        received: this.#receivedBefore(requestedAt),
+      }))
+      .filter(({ missed }) => missed > 0)
+      .map(({ missed, received }) => received - missed)
     if (this.#dropped.hasMissingBefore(this.#received)) resumeFrom(error, 1)
-    else if (missed > 0) resumeFrom(error, this.#resumePage(this.#received - missed, limit))
+    else if (positions.length > 0) resumeFrom(error, this.#resumePage(Math.min(...positions), limit))
   }
 
   #resumePage(position: number, limit: number): number {

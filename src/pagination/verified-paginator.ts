@@ -48,8 +48,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #isCheckingEnd = false
   /** Responses in a row that brought nothing new. */
   #rounds = 0
-  /** The farthest place of an item in an accepted window: it advances even through items that are known. */
-  #farthestPlace = -1
+  /** The place of the last item of the last accepted window. */
+  #lastPlace = -1
   /** A window that contained no known item, so that the items before it are read again. */
   #gap: { readonly at: number; firstPage: number | undefined; recovered: number } | undefined
   /** The error that this walk created: the page to resume from is set. */
@@ -101,7 +101,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#limit = limit
     this.#end = (page - 1) * limit
     this.#assertLimitSuffices(loaded, Math.min(totalItems, this.#end + this.#remaining))
-    return this.#accept(loaded, data, keysOf(loaded))
+    return this.#accept(loaded, data, this.#keysOf(loaded))
   }
 
   #readNext(loaded: LoadedPage<T>): Batch<T> | undefined {
@@ -115,7 +115,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     if (this.#isCheckingEnd) return this.#checkEnd(loaded)
-    const keys = keysOf(loaded)
+    const keys = this.#keysOf(loaded)
     const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
     // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
     const isBeginning = page === 1 && this.#options.firstPage === 1 && !this.#memory.hasForgotten
@@ -140,23 +140,22 @@ export class VerifiedPaginator<T> implements Walk<T> {
       if (this.#gap && start + index < this.#gap.at) this.#gap.recovered++
       return true
     })
-    if (newItems.length > 0 || lastPlace > this.#farthestPlace) this.#rounds = 0
-    else this.#countRound(loaded)
-    this.#farthestPlace = Math.max(this.#farthestPlace, lastPlace)
-    // Items inserted before these have moved the last item read ahead by as many places.
-    const toLastRead = this.#gap || lastPlace === -1 ? 0 : this.#read - 1 - lastPlace
+    // Items that are known bring the walk nearer to new ones as long as their places rise.
+    if (newItems.length > 0) this.#rounds = 0
+    else if (lastPlace <= this.#lastPlace) this.#countRound(loaded)
+    this.#lastPlace = lastPlace
     this.#closeGap(loaded, end)
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
-    this.#end = end + toLastRead
+    this.#end = end
     const isFull = loaded.page.data.length === limit
     if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {
       this.cancel()
     } else {
       // A short page ends the list. Where its total says more, one of the two is wrong.
       this.#isCheckingEnd = !isFull
-      this.#planAhead(loaded, isFull && toLastRead === 0)
+      this.#planAhead(loaded, isFull)
     }
     return { page: loaded.page, items }
   }
@@ -170,6 +169,23 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#gap = undefined
     if (gap.recovered === 0) return
     response.emit({ type: 'drift', change: 'repaired', before: gap.firstPage, after: gap.recovered })
+  }
+
+  /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
+  #keysOf(loaded: LoadedPage<T>): readonly unknown[] {
+    const keys = loaded.keys() ?? []
+    for (const key of keys) {
+      if (key !== undefined && key !== null && typeof key !== 'object') continue
+      throw new TypeError(
+        `verified: expected every item to be identified by a string or a number, got ${typeName(key)} (see \`dedupeBy\`)`,
+      )
+    }
+    if (new Set(keys).size === keys.length) return keys
+    throw this.#createError(
+      loaded,
+      'one page holds two items with the same identity',
+      'Identify items by something unique: see `dedupeBy`.',
+    )
   }
 
   /** The page after the end of the list must be empty. */
@@ -197,7 +213,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     }
     this.#countRound(loaded)
     this.#gap ??= { at: start, firstPage: undefined, recovered: 0 }
-    this.#farthestPlace = -1
+    this.#lastPlace = -1
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
     const back = this.#rounds === 1 ? 0 : this.#limit * 2 ** (this.#rounds - 2)
@@ -271,22 +287,12 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
   #resumePage(): number {
+    // Nothing tells how far the last item read has moved.
+    if (this.#gap) return 1
     const smallest = Math.min(this.#total, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
     const last = this.#end - 1 - (this.#total - smallest)
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
-}
-
-/** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
-function keysOf<T>(loaded: LoadedPage<T>): readonly unknown[] {
-  const keys = loaded.keys() ?? []
-  for (const key of keys) {
-    if (key !== undefined && key !== null && typeof key !== 'object') continue
-    throw new TypeError(
-      `verified: expected every item to be identified by a string or a number, got ${typeName(key)} (see \`dedupeBy\`)`,
-    )
-  }
-  return keys
 }
 
 /** The window that contains the item before `end` and reaches farthest; undefined where none reaches beyond it. */

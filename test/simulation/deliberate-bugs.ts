@@ -11,31 +11,73 @@ export interface DeliberateBug {
   readonly mode: 'default' | 'verified'
 }
 
+const paginator = { file: 'src/pagination/paginator.ts', mode: 'default' } as const
+const verifiedPaginator = { file: 'src/pagination/verified-paginator.ts', mode: 'verified' } as const
+
 export const deliberateBugs: readonly DeliberateBug[] = [
   {
+    ...paginator,
     name: 'a short page ends the walk',
-    file: 'src/walk.ts',
-    find: 'if (page * limit < totalItems) return false',
+    find: 'if (this.#remaining <= 0 || data.length === 0) return true',
     replace:
-      'if (data.length < limit) { this.#received = totalItems; return true }\n    if (page * limit < totalItems) return false',
-    family: 'wrong totals',
-    mode: 'default',
+      'if (data.length < limit) { this.#received = totalItems; return true }\n    if (this.#remaining <= 0 || data.length === 0) return true',
+    family: 'late totals',
   },
   {
-    name: 'ids are forgotten after a page',
-    file: 'src/walk.ts',
-    find: 'return this.#keys.get(key) ?? this.#olderKeys.get(key)',
-    replace:
-      'const seen = this.#keys.get(key)\n    return seen && seen.page >= (this.#previous?.page.page ?? 0) ? seen : undefined',
+    name: 'ids are forgotten after two pages',
+    file: 'src/pagination/item-memory.ts',
+    find: 'if (this.#recentPages >= minPages && this.#recent.size >= minItems) {',
+    replace: 'if (this.#recentPages >= 1) {',
     family: 'bulk changes',
     mode: 'default',
   },
   {
-    name: 'a page that was prefetched before a shift is trusted',
-    file: 'src/walk.ts',
-    find: 'return isOlder && !this.#isOver ? this.#ahead.again(page) : arrived',
-    replace: 'return arrived',
+    ...paginator,
+    name: 'a prefetched page is trusted although it shows an older state than the page before it',
+    find: 'if (fetched.value.totalItems >= previous.totalItems && overlap === undefined) return fetched',
+    replace: 'if (overlap === undefined) return fetched',
     family: 'grows anywhere',
-    mode: 'default',
+  },
+  {
+    ...paginator,
+    name: 'prefetched pages are trusted after an item was repeated although the list did not grow',
+    find: 'if (hasMoved) this.#dropPagesRequestedBefore(loaded, arrivedAt)',
+    replace: '',
+    family: 'many swaps',
+  },
+  {
+    ...paginator,
+    name: 'items of a dropped page that do not appear again are not counted',
+    find: 'const missing = this.#dropped.takeMissing(this.#received, this.#largestTotal, isEnd)',
+    replace: 'const missing = 0',
+    family: 'many swaps',
+  },
+  {
+    ...verifiedPaginator,
+    name: 'windows begin one position too late to overlap',
+    find: 'const page = Math.floor((end - 1) / limit) + 1',
+    replace: 'const page = Math.floor(end / limit) + 1',
+    family: 'unchanged',
+  },
+  {
+    ...verifiedPaginator,
+    name: 'a smaller limit that was not honoured is not noticed',
+    find: 'if (limit !== window.limit) {',
+    replace: 'if (false) {',
+    family: 'smaller limits ignored',
+  },
+  {
+    ...verifiedPaginator,
+    name: 'the total ends a verified walk',
+    find: 'if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {',
+    replace: 'if (this.#remaining <= 0 || totalItems <= end) {',
+    family: 'wrong totals',
+  },
+  {
+    ...verifiedPaginator,
+    name: 'page 1 is accepted as the beginning of a walk that began later',
+    find: 'page === 1 && this.#options.firstPage === 1 &&',
+    replace: 'page === 1 &&',
+    family: 'begins at a later page, bulk removals',
   },
 ]

@@ -1,8 +1,11 @@
 import type { Exchange } from './service.ts'
+import type { WalkRecord } from './walk.ts'
 
 /** A response that the client received. Moments are positions in the walk's log. */
 export interface Received {
   readonly requestedAt: number
+  /** When the attempt was sent that got this response: later than `requestedAt` if an earlier one failed. */
+  readonly sentAt: number
   readonly arrivedAt: number
   readonly version: number
   readonly page: number
@@ -14,11 +17,12 @@ export interface Received {
 /** What arrived with status 200 before `end`, in order of arrival. */
 export function receivedIn(exchanges: readonly Exchange[], end = Number.POSITIVE_INFINITY): Received[] {
   const received: Received[] = []
-  for (const { status, body, arrivedAt, requestedAt, version } of exchanges) {
+  for (const { status, body, arrivedAt, requestedAt, sentAt, version } of exchanges) {
     if (status !== 200 || body === undefined || version === undefined) continue
     if (arrivedAt === undefined || arrivedAt > end) continue
     const { data, page, limit, totalItems } = body
-    received.push({ requestedAt, arrivedAt, version, page, limit, totalItems, ids: data.map(({ id }) => id) })
+    const ids = data.map(({ id }) => id)
+    received.push({ requestedAt, sentAt, arrivedAt, version, page, limit, totalItems, ids })
   }
   return received.sort((a, b) => a.arrivedAt - b.arrivedAt)
 }
@@ -45,13 +49,16 @@ export interface Evidence {
   readonly wasPassed: (id: string) => boolean
 }
 
-export function evidenceOf(responses: readonly Received[], yielded: readonly string[]): Evidence {
+export function evidenceOf(
+  responses: readonly Received[],
+  { yielded, outcome }: Pick<WalkRecord, 'yielded' | 'outcome'>,
+): Evidence {
   const read = pagesRead(responses, yielded)
   const all = new Set(responses.flatMap(({ ids }) => ids))
   const itemsRead = read.reduce((total, { ids }) => total + ids.length, 0)
   return {
     shrunkBy: certainShrink(responses),
-    usedDistrustedPage: distrusted(read),
+    usedDistrustedPage: distrusted(outcome === 'thrown' ? upToLastNew(read) : read),
     endedShortBy: shortfall(read, yielded),
     itemsRead,
     wasReceived: id => all.has(id),
@@ -86,7 +93,7 @@ function pagesRead(responses: readonly Received[], yielded: readonly string[]): 
   const byPage = new Map<number, Received>()
   for (const response of responses) {
     const other = byPage.get(response.page)
-    if (!other || other.requestedAt < response.requestedAt) byPage.set(response.page, response)
+    if (!other || other.sentAt < response.sentAt) byPage.set(response.page, response)
   }
   const known = new Set(yielded)
   const read: Received[] = []
@@ -95,6 +102,17 @@ function pagesRead(responses: readonly Received[], yielded: readonly string[]): 
     if (!response?.ids.every(id => known.has(id))) return read
     read.push(response)
   }
+}
+
+/** Without the last pages if they hold nothing new: a walk that threw may have thrown before it used them. */
+function upToLastNew(read: readonly Received[]): readonly Received[] {
+  const seen = new Set<string>()
+  const bringsNew = read.map(({ ids }) => {
+    const isNew = ids.some(id => !seen.has(id))
+    for (const id of ids) seen.add(id)
+    return isNew
+  })
+  return read.slice(0, bringsNew.lastIndexOf(true) + 1)
 }
 
 function distrusted(read: readonly Received[]): Received | undefined {
@@ -108,7 +126,8 @@ function distrusted(read: readonly Received[]): Received | undefined {
       if (before && place - before.place > totalItems - before.totalItems) isShifted = true
       sightings.set(id, { place, totalItems })
     }
-    const later = read.slice(index + 1).find(({ requestedAt }) => requestedAt < arrivedAt)
+    // The state that a page shows is as new as the attempt that was answered, whenever the first one was sent.
+    const later = read.slice(index + 1).find(({ sentAt }) => sentAt < arrivedAt)
     if (isShifted && later) return later
   }
   return undefined

@@ -168,3 +168,31 @@ async function respondIfRequested(
   )
   if (isRequested) await service.respond(page, ids, totalItems)
 }
+
+test('an item on two pages that were in flight together proves a removal before it', async () => {
+  const service = new ByHand(3)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2 t3', 9)
+  await service.requested(2, 3)
+  // Page 3 is served; t1 is removed and n1 appended; page 2 is served: t4 is on page 1 now.
+  await service.respond(3, 't7 t8 t9', 9)
+  await service.respond(2, 't5 t6 t7', 9)
+  await service.requested(3)
+  await service.respond(3, 't8 t9 n1', 9)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+  expect(await resumed(walked, 't2 t3 t4 t5 t6 t7 t8 t9 n1', 3)).toContain('t4')
+})
+
+test('a shrink is counted back from before the pages that were in flight with it', async () => {
+  const service = new ByHand(3)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2 t3', 11)
+  await service.requested(2, 3)
+  // t1 is removed; page 3 is served; n1 is appended; page 2 is served.
+  await service.respond(3, 't8 t9 t10', 10)
+  await service.respond(2, 't5 t6 t7', 11)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+  expect(await resumed(walked, 't2 t3 t4 t5 t6 t7 t8 t9 t10 t11 n1', 3)).toContain('t4')
+})

@@ -53,7 +53,9 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (outcome === 'thrown' && expected.neverThrows) return 'VIOLATION: throws for no reason'
 
   const received = receivedIn(record.exchanges, endOf(record))
-  const kept = keptThroughout(record, received)
+  const before = itemsBeforeFirstPage(record, received)
+  if (record.yielded.some(id => before.has(id))) return 'VIOLATION: yields items before its first page'
+  const kept = keptThroughout(record, received).filter(id => !before.has(id))
   const inOrder = kept.filter(id => record.yielded.includes(id))
   const yieldedKept = record.yielded.filter(id => kept.includes(id))
   const mayReorder = scenario.onMissedItems === 'continue' && !scenario.verified
@@ -81,9 +83,16 @@ function keptThroughout({ states }: WalkRecord, received: readonly Received[]): 
   return [...new Set(between[0])].filter(id => others.every(ids => ids.has(id)))
 }
 
+/** Where the walk begins at a later page, those before it, as the first response shows them, are not part of it. */
+function itemsBeforeFirstPage({ scenario, states }: WalkRecord, received: readonly Received[]): Set<string> {
+  const [first] = received
+  if (first === undefined) return new Set()
+  return new Set(states[first.version]?.slice(0, (scenario.firstPage - 1) * first.limit))
+}
+
 /** Pages from different states may also be out of order, and it shows, or does not, in the same way. */
 function judgeDisorder(record: WalkRecord, received: readonly Received[], expected: Expectations): Verdict {
-  const { usedDistrustedPage, shrunkBy } = evidenceOf(received, record.yielded)
+  const { usedDistrustedPage, shrunkBy } = evidenceOf(received, record)
   const wasVisible = usedDistrustedPage !== undefined || (record.outcome === 'completed' && shrunkBy > 0)
   const isViolation = record.scenario.verified || expected.hidesNothing || wasVisible
   return isViolation ? 'VIOLATION: wrong order' : 'unseen disorder'
@@ -93,7 +102,7 @@ function judgeCompleted(record: WalkRecord, kept: string[], received: readonly R
   const missing = without(kept, record.yielded)
   if (missing.length === 0) return 'right'
   if (record.scenario.verified) return 'VIOLATION: loses items'
-  const evidence = evidenceOf(received, record.yielded)
+  const evidence = evidenceOf(received, record)
   const told = [
     ...giveaways(evidence, missing, evidence.wasReceived),
     ...(evidence.shrunkBy > 0 ? ['the total shrank'] : []),
@@ -125,7 +134,9 @@ function judgeThrown(record: WalkRecord, kept: string[], received: readonly Rece
   const page = isApiError(error) ? error.page : undefined
   if (page === undefined || !Number.isInteger(page) || page < 1)
     return 'VIOLATION: names no page to resume from'
-  if (received.length === 0) return page === 1 ? 'thrown' : 'VIOLATION: resumes after the first page'
+  if (received.length === 0) {
+    return page === scenario.firstPage ? 'thrown' : 'VIOLATION: resumes after the first page'
+  }
   const start = (page - 1) * resumeLimit
   const newest = scenario.verified ? newestLocatable(record, received) : received
   const state = states[Math.max(...newest.map(({ version }) => version))] as readonly string[]
@@ -133,7 +144,7 @@ function judgeThrown(record: WalkRecord, kept: string[], received: readonly Rece
   if (missing.length === 0) return 'thrown'
   if (scenario.verified) return 'VIOLATION: resumes with a gap'
 
-  const evidence = evidenceOf(received, yielded)
+  const evidence = evidenceOf(received, record)
   const first = received.find(response => response.page === 1)
   const told = giveaways(evidence, missing, evidence.wasPassed)
   if (evidence.shrunkBy > 0 && start > Math.max(0, evidence.itemsRead - evidence.shrunkBy)) {

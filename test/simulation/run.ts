@@ -72,15 +72,16 @@ async function runFamily(family: Family, mode: Mode, each: number) {
   const counts = new Map<string, number>()
   const violations: { verdict: string; seed: string }[] = []
   let walks = 0
-  for (let number = 0; number < each; number++) {
+  const isOver = () => values.stop && violations.length > 0
+  for (let number = 0; number < each && !isOver(); number++) {
     for (const concurrency of concurrencies) {
       const trial = createTrial(family, mode, concurrency, number)
       const { verdict } = await run(trial, trial.scenario)
       walks++
       counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
       if (isViolation(verdict)) violations.push({ verdict, seed: trial.seed })
+      if (isOver()) break
     }
-    if (values.stop && violations.length > 0) break
   }
   const share = (column: string) => {
     const count = counts.get(column) ?? 0

@@ -31,6 +31,8 @@ export interface Scenario {
   readonly size: number
   /** Every item of the list is there a second time, so many places further on. */
   readonly twinDistance: number | undefined
+  /** The page that the walk begins with. */
+  readonly firstPage: number
   readonly limit: number | undefined
   readonly concurrency: number
   readonly maxRetries: number

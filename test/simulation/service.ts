@@ -8,6 +8,7 @@ export interface Exchange {
   readonly requestedLimit: number | undefined
   /** When the page was first requested: a retry belongs to the call that it repeats. */
   readonly requestedAt: number
+  readonly sentAt: number
   servedAt?: number
   arrivedAt?: number
   /** The state that was served. */
@@ -67,6 +68,7 @@ export class SimulatedService {
         page,
         requestedLimit,
         requestedAt: isRetry ? failed.requestedAt : this.log.length,
+        sentAt: this.log.length,
       }
       this.exchanges.push(exchange)
       this.#record('request', exchange)

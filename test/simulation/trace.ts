@@ -3,9 +3,12 @@ import type { WalkRecord } from './walk.ts'
 
 /** A walk, one line for each thing that happened, up to its end. */
 export function traceOf({ scenario, log, states, yielded, error, exchanges }: WalkRecord): string {
-  const { limit, concurrency, verified, maxRetries } = scenario
+  const { firstPage, limit, concurrency, verified, maxRetries } = scenario
   const options = JSON.stringify({ concurrency, verified, maxRetries })
-  const lines = [`list({ limit: ${limit} }, ${options})`, `       ms 0: the list is [${short(states[0])}]`]
+  const lines = [
+    `list({ page: ${firstPage}, limit: ${limit} }, ${options})`,
+    `       ms 0: the list is [${short(states[0])}]`,
+  ]
   const end = log.findIndex(({ type }) => type === 'end')
   for (let index = 0; index <= end; index++) {
     const entry = log[index] as LogEntry

@@ -33,11 +33,11 @@ export async function walk(scenario: Scenario): Promise<WalkRecord> {
 }
 
 async function read(scenario: Scenario, service: SimulatedService, time: VirtualTime): Promise<WalkRecord> {
-  const { limit, concurrency, maxRetries, onMissedItems, verified, pause, leaveAfter } = scenario
+  const { firstPage, limit, concurrency, maxRetries, onMissedItems, verified, pause, leaveAfter } = scenario
   const { fetch } = service
   const client = new Client({ baseUrl: 'https://simulation.test', apiKey: 'test_key', maxRetries, fetch })
   const options = { concurrency, onMissedItems, ...(verified ? { verified } : {}) }
-  const list = client.transactions.list({ limit }, options)
+  const list = client.transactions.list({ page: firstPage, limit }, options)
   const yielded: string[] = []
   let outcome: WalkRecord['outcome'] | undefined
   let error: unknown

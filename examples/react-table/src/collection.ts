@@ -1,5 +1,5 @@
+import Big from 'big.js'
 import type { Client, Transaction } from 'virtual-accounts'
-import { DecimalSum } from '../../decimal-sum.js'
 import { searchText } from './search.ts'
 import { Store } from './store.ts'
 
@@ -31,7 +31,7 @@ interface Loaded {
   readonly transactions: Transaction[]
   readonly texts: string[]
   readonly ids: Set<string>
-  readonly currencies: Map<string, { sum: DecimalSum; amounts: number[]; sorted: Float64Array | undefined }>
+  readonly currencies: Map<string, { sum: Big; amounts: number[]; sorted: Float64Array | undefined }>
   total: number | undefined
   /** The page size of the service, which may be smaller than the one requested. */
   limit: number
@@ -141,10 +141,10 @@ function add({ transactions, texts, ids, currencies }: Loaded, transaction: Tran
   texts.push(searchText(transaction))
   let entry = currencies.get(currency)
   if (!entry) {
-    entry = { sum: new DecimalSum(), amounts: [], sorted: undefined }
+    entry = { sum: new Big(0), amounts: [], sorted: undefined }
     currencies.set(currency, entry)
   }
-  entry.sum.add(amount)
+  entry.sum = entry.sum.plus(amount)
   entry.amounts.push(amount)
   entry.sorted = undefined
 }
@@ -163,7 +163,7 @@ function progressOf(loaded: Loaded, state: Progress['state'], failure?: Progress
   const sums = [...loaded.currencies].map(([currency, { sum, amounts, sorted }]) => ({
     currency,
     count: amounts.length,
-    sum: String(sum),
+    sum: sum.toFixed(),
     sorted,
   }))
   sums.sort((one, other) => (one.currency < other.currency ? -1 : 1))
