@@ -244,7 +244,7 @@ export class CallRunner {
   ): AttemptFailure {
     const retry = isRetryable(failed, this.#history) ? this.#planRetry(failed) : undefined
     this.#mayHaveBeenApplied ||= this.#call.idempotencyKey !== undefined && mayHaveBeenApplied(failed)
-    // No response and "rate limited" tell nothing about an earlier request with the same key.
+    // No response and "rate limited" say nothing about an earlier request with the same key.
     if (failed.status !== undefined && failed.status !== 429) this.#lastStatus = failed.status
     const isBudgetExhausted = retry === 'budget exhausted'
     const error = createError(

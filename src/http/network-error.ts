@@ -32,7 +32,7 @@ const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'FailedToOpenSocket',
 ])
 
-// The system calls that come before a connection stands: the codes below can also befall one that does.
+// System calls before a connection is established: an error of these was not sent, whatever its code.
 const connectSyscalls: ReadonlySet<string> = /* @__PURE__ */ new Set(['connect', 'getaddrinfo'])
 
 /** The runtime, or a proxy on its behalf, refuses to send this request at all. */

@@ -125,10 +125,9 @@ export class Paginator<T> implements Walk<T> {
     const repeated = (keys() ?? []).filter((key, index) => {
       const earlier = this.#memory.find(key)
       if (earlier === undefined) return false
-      const distance = (page.page - 1) * page.limit + index - (earlier.start + earlier.keys.indexOf(key))
-      if (distance <= page.totalItems - earlier.totalItems) return false
-      movedBy = Math.max(movedBy, distance)
-      return true
+      const excess = movedBeyondGrowth(page, index, key, earlier)
+      movedBy = Math.max(movedBy, excess)
+      return excess > 0
     })
     return repeated.length === 0 ? undefined : { keys: repeated, movedBy }
   }
@@ -264,9 +263,8 @@ export class Paginator<T> implements Walk<T> {
       this.#memory.add(key, current)
       if (earlier === undefined) return true
       emitDrift(loaded, 'duplicate', earlier.page, page)
-      const movedBy = start + index - (earlier.start + earlier.keys.indexOf(key))
       // On one page, too, an item may appear twice.
-      if (earlier !== current && movedBy > totalItems - earlier.totalItems) hasMoved = true
+      if (earlier !== current && movedBeyondGrowth(loaded.page, index, key, earlier) > 0) hasMoved = true
       return false
     })
     this.#dropped.see(start, keys)
@@ -389,6 +387,17 @@ export class Paginator<T> implements Walk<T> {
     const error = PaginationError.create({ info: response.info, problem, hints: [`${hint}.`] })
     return Object.assign(error, { page: resumePage })
   }
+}
+
+/** By how many places an item has moved back more than the list grew since it was read. */
+function movedBeyondGrowth<T>(
+  { page, limit, totalItems }: Page<T>,
+  index: number,
+  key: unknown,
+  earlier: Sighting,
+): number {
+  const movedBy = (page - 1) * limit + index - (earlier.start + earlier.keys.indexOf(key))
+  return movedBy - (totalItems - earlier.totalItems)
 }
 
 function emitDrift<T>(

@@ -36,7 +36,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   #lastPage: number
   /** The page that the reader waits for, requested as soon as the window allows. */
   #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
-  /** Counts requests and arrivals, so that before and after can be told. */
+  /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
   #throttledAt = -1
   #largestTotal = 0

@@ -126,7 +126,8 @@ function distrusted(read: readonly Received[]): Received | undefined {
       if (before && place - before.place > totalItems - before.totalItems) isShifted = true
       sightings.set(id, { place, totalItems })
     }
-    // The state that a page shows is as new as the attempt that was answered, whenever the first one was sent.
+    // What is not to be trusted is a state from before that response. A retry that was sent after it shows a newer one,
+    // even if the first attempt, which failed, was sent before it.
     const later = read.slice(index + 1).find(({ sentAt }) => sentAt < arrivedAt)
     if (isShifted && later) return later
   }

@@ -8,6 +8,7 @@ export interface Exchange {
   readonly requestedLimit: number | undefined
   /** When the page was first requested: a retry belongs to the call that it repeats. */
   readonly requestedAt: number
+  /** When this attempt was sent. */
   readonly sentAt: number
   servedAt?: number
   arrivedAt?: number
