@@ -24,7 +24,7 @@ export function AccountsView({ accounts }: { accounts: Accounts }) {
     <>
       <div className="heading">
         <h1>Accounts</h1>
-        <p className="muted">Deactivate an account, or reactivate it</p>
+        <p className="muted">Deactivate or reactivate an account</p>
       </div>
       <AccountForm accounts={accounts} />
       {latest && <LatestOutcome accounts={accounts} latest={latest} />}
@@ -73,8 +73,8 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
         <p role="status" className="muted">
           {open &&
             (inFlight.has(open.idempotencyKey)
-              ? 'A change of this account is being sent.'
-              : 'The outcome of its last change is unknown. Settle that first, below.')}
+              ? 'A change to this account is being sent.'
+              : 'The outcome of its last change is unknown. Resolve it below first.')}
         </p>
       </div>
       {asked && (
@@ -247,7 +247,7 @@ function Changes({ changes }: { changes: readonly Change[] }) {
     <section className="card" aria-labelledby="changes">
       <div className="padded">
         <h2 id="changes">Last changes made in this browser</h2>
-        <p className="muted">Not the status of the accounts: the service does not show one.</p>
+        <p className="muted">Not the status of the accounts: the service does not report it.</p>
       </div>
       {changes.length === 0 ? (
         <p className="empty">No account has been changed yet.</p>

@@ -60,9 +60,9 @@ export function App({ backend, collection, accounts }: AppProps) {
       </header>
       <div className="columns">
         {!hasRoom && (
-          <aside aria-label="Behind the page">
+          <aside aria-label="Failures and activity">
             <details>
-              <summary>{faults ? 'Simulate failures, watch the client' : 'Watch the client'}</summary>
+              <summary>{faults ? 'Failures and activity' : 'Client activity'}</summary>
               {behind}
             </details>
           </aside>
@@ -72,7 +72,7 @@ export function App({ backend, collection, accounts }: AppProps) {
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}
         </main>
-        {hasRoom && <aside aria-label="Behind the page">{behind}</aside>}
+        {hasRoom && <aside aria-label="Failures and activity">{behind}</aside>}
       </div>
     </>
   )

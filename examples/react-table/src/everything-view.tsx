@@ -100,15 +100,15 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   }
   const texts: Record<Progress['state'], string> = {
     idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
-    loading: 'Sums are exact at every moment. The list can be filtered and scrolled while it grows.',
+    loading: 'Sums are always exact. You can filter and scroll the list while it grows.',
     done:
       count > 0
-        ? 'Every page was read. Sums are exact, and the CSV file has every transaction.'
-        : 'Every page was read.',
+        ? 'All pages are loaded. Sums are exact, and the CSV file contains every transaction.'
+        : 'All pages are loaded.',
     cancelled:
       count > 0
-        ? 'What is below is only a part of the list. Resume to get the rest.'
-        : 'It was cancelled before the first page arrived.',
+        ? 'Only part of the list is loaded. Resume to load the rest.'
+        : 'Cancelled before the first page arrived.',
     failed: '',
   }
   return <p className="muted">{texts[state]}</p>
@@ -242,7 +242,7 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
         <VirtualTable label="All loaded transactions" count={rows} rowAt={rowAt} />
       ) : (
         <div className="scroller">
-          <NoMatch filter={filter} where="that is loaded" />
+          <NoMatch filter={filter} what="loaded transaction" />
         </div>
       )}
     </section>

@@ -18,11 +18,11 @@ export function Filter({ label, value }: { label: string; value: string }) {
 }
 
 /** Shown when no row matches. */
-export function NoMatch({ filter, where }: { filter: string; where: string }) {
+export function NoMatch({ filter, what }: { filter: string; what: string }) {
   return (
     <div className="empty">
       <p>
-        No transaction {where} matches “<span className="wrap">{filter.trim()}</span>”.
+        No {what} matches “<span className="wrap">{filter.trim()}</span>”.
       </p>
       <button type="button" onClick={() => setFilter('')}>
         Clear the filter

@@ -127,7 +127,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
               </div>
             )
           ) : rows?.length === 0 && !isBeyondEnd && wanted !== '' ? (
-            <NoMatch filter={filter} where="on this page" />
+            <NoMatch filter={filter} what="transaction on this page" />
           ) : (
             <PageTable
               label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}

@@ -36,7 +36,9 @@ const dateWithTime = /\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d/
 
 test('deactivates and reactivates, and shows the last change as what it is', async ({ page }) => {
   await open(page, 'accounts')
-  await expect(page.getByText('Not the status of the accounts: the service does not show one.')).toBeVisible()
+  await expect(
+    page.getByText('Not the status of the accounts: the service does not report it.'),
+  ).toBeVisible()
 
   await deactivate(page)
   await expect(latest(page)).toContainText('Account deactivated')
@@ -256,7 +258,7 @@ test.describe('in two tabs', () => {
     await deactivate(one)
     await expect(latest(one)).toContainText('Sending…')
     await enter(other)
-    await expect(other.getByText('A change of this account is being sent.')).toBeVisible()
+    await expect(other.getByText('A change to this account is being sent.')).toBeVisible()
     await expect(question(other)).toHaveCount(0)
 
     await one.close()

@@ -132,7 +132,7 @@ async function placesUntil(page: Page, locators: Locator[], done: () => Promise<
 }
 
 async function failOnce(page: Page) {
-  const summary = page.getByText('Simulate failures, watch the client')
+  const summary = page.getByText('Failures and activity')
   const isFolded = await summary.isVisible()
   if (isFolded) await summary.click()
   await faultSwitch(page, 'Invalid page').click()

@@ -44,7 +44,7 @@ const views: Record<string, (page: Page) => Promise<void>> = {
 /** On a phone they are folded. */
 async function showFaults(page: Page) {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  const summary = page.getByText('Simulate failures, watch the client')
+  const summary = page.getByText('Failures and activity')
   if (await summary.isVisible()) await summary.click()
 }
 
