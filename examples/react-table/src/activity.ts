@@ -68,7 +68,7 @@ export class ActivityLog {
 function stateOf(event: Exclude<ClientEvent, { type: 'drift' }>): Pick<Call, 'state' | 'detail'> {
   switch (event.type) {
     case 'request':
-      return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'waiting' }
+      return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'in flight' }
     case 'response':
       return { state: 'done', detail: `${event.status} in ${Math.round(event.durationMs)} ms` }
     case 'retry':

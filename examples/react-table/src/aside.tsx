@@ -66,10 +66,12 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
       <ol className="calls">
         {Array.from({ length: shownCalls }, (_, index) => {
           const call = calls[index]
+          const isEmpty = index === 0 && call === undefined
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
-            <li key={index} className={call?.state} aria-hidden={call === undefined}>
+            <li key={index} className={call?.state} aria-hidden={call === undefined && !isEmpty}>
               {call && <CallLine call={call} />}
+              {isEmpty && <span className="detail">No requests yet</span>}
             </li>
           )
         })}
