@@ -39,9 +39,9 @@ async function main() {
   else await againstFake()
   console.log(heading('Open next'))
   console.log(`  npm run example:react                      a page with tables and charts
-  npm run example examples/handle-errors.js  each failure, and what to do then
+  npm run example examples/handle-errors.js  each failure and how to handle it
   docs/getting-started.md                    from npm install to your first loop
-  examples/demo.js                           this program`)
+  examples/demo.js                           the code of this demo`)
 }
 
 /**
@@ -58,7 +58,7 @@ async function againstReal(service, account) {
   printSums(sums)
   if (!account) return
 
-  console.log(heading('Deactivate an account, and reactivate it'))
+  console.log(heading('Deactivate and reactivate an account'))
   const client = new Client(service)
   for (const operation of /** @type {const} */ (['deactivate', 'reactivate'])) {
     const { status, idempotencyKey } = await client.virtualAccounts[operation](account)
@@ -71,13 +71,13 @@ async function againstFake() {
   const fake = await startFakeServer({ port: 0, latency: 20, transactions })
   const service = { baseUrl: fake.url, apiKey: fake.service.apiKey }
   try {
-    console.log(`Against a fake service on ${fake.url}, which ends with this demo.`)
+    console.log(`Against a fake service at ${fake.url}, which stops after this demo.`)
     showListing()
     const { totalItems, pageCount } = await firstPage(service)
-    console.log(`  ${counted(totalItems, 'transaction')} on ${pageCount} pages, 20 ms for each response:`)
+    console.log(`  ${counted(totalItems, 'transaction')} on ${pageCount} pages, 20 ms per response:`)
     const one = await timed({ label: 'one page at a time', service, pageCount, concurrency: 1 })
     const four = await timed({ label: '4 in parallel (default)', service, pageCount, scale: one.ms })
-    console.log(`  ${(one.ms / four.ms).toFixed(1)} × as fast, and every transaction in order\n`)
+    console.log(`  ${(one.ms / four.ms).toFixed(1)}× as fast, with every transaction in order\n`)
     printSums(four.sums)
     await showLostResponse(fake.service, service)
     await showMessage(service)
@@ -90,7 +90,7 @@ function showListing() {
   const lines = sumByCurrency.toString().split('\n')
   // Without the signature, `return sums` and the last brace.
   const body = lines.slice(1, -2).join('\n')
-  console.log(heading('List every transaction, and add the amounts up'))
+  console.log(heading('List every transaction and add up the amounts'))
   console.log(`${styleText('cyan', body)}\n`)
 }
 
@@ -150,7 +150,7 @@ async function showLostResponse(fake, service) {
     },
   })
 
-  console.log(heading('Deactivate an account, although the response is lost'))
+  console.log(heading('Deactivate an account when the response is lost'))
   console.log(
     `${styleText('cyan', '  await client.virtualAccounts.deactivate({ customerId, virtualAccountId })')}\n`,
   )
@@ -167,7 +167,7 @@ async function showLostResponse(fake, service) {
 
 /** @param {Service} service */
 async function showMessage({ baseUrl }) {
-  console.log(heading('When it fails, the message says what to do'))
+  console.log(heading('Error messages say what to do'))
   try {
     await new Client({ baseUrl, apiKey: 'another_key' }).transactions.list()
   } catch (error) {
