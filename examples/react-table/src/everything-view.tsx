@@ -92,7 +92,7 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
       <>
         <p role="alert">
           <strong>{title}.</strong> {advice}
-          {waitMs !== undefined && ` Resume after ${dateTime(failure.at + waitMs)}.`}
+          {waitMs !== undefined && ` Wait until ${dateTime(failure.at + waitMs)}.`}
         </p>
         <Details>{details}</Details>
       </>
