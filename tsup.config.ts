@@ -18,6 +18,8 @@ export default defineConfig([
     // Users install one package: docs/decisions/bundled-dependencies.md
     noExternal: ['ky', 'zod'],
     esbuildPlugins: [ownKeys],
+    // For tools/sbom.js.
+    metafile: true,
     dts: {
       entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
       resolve: ['@standard-schema/spec'],
@@ -27,7 +29,7 @@ export default defineConfig([
     esbuildOptions(options) {
       options.minifyWhitespace = true
       options.minifySyntax = true
-      options.lineLimit = 120
+      options.lineLimit = 400
     },
   },
   {

@@ -37,7 +37,10 @@ export interface FetchResponse {
   /** The HTTP status. */
   readonly status: number
   /** The response headers. They must be iterable, as `Headers` are. */
-  readonly headers: { get(name: string): string | null }
+  readonly headers: {
+    /** The value of a header, or null. */
+    get(name: string): string | null
+  }
   /** A stream of bytes, null for no body. Where it is `undefined`, `arrayBuffer()` is called. */
   readonly body?: unknown
   /** The whole body. */

@@ -38,26 +38,40 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
  */
 export function validate(
   value: unknown,
-  { schema, isCustom }: Validator,
-  at: readonly PropertyKey[],
+  validator: Validator,
   issues: Issue[],
+  at: readonly PropertyKey[] | number = [],
 ): unknown {
-  const toOutput = (result: StandardSchemaV1.Result<unknown>): unknown => {
-    if (!result.issues) return isCustom ? result.value : value
-    issues.push(...result.issues.map(issue => toIssue(issue, at)))
-    if (result.issues.length === 0) issues.push({ path: at, message: 'the schema failed without an issue' })
-  }
-  const onThrow = (error: unknown) => {
-    const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-    // Not enumerable: what it says may quote values.
-    issues.push(Object.defineProperty({ path: at, message }, 'cause', { value: error }))
-  }
+  // An item is given by its index: most have no issue, and need no path.
+  const path = () => (typeof at === 'number' ? ['data', at] : at)
   try {
-    const result = schema['~standard'].validate(value)
-    return isThenable(result) ? result.then(toOutput).catch(onThrow) : toOutput(result)
+    const result = validator.schema['~standard'].validate(value)
+    if (!isThenable(result)) return toOutput(value, result, validator, issues, path)
+    return result
+      .then(settled => toOutput(value, settled, validator, issues, path))
+      .catch((error: unknown) => addThrown(error, issues, path))
   } catch (error) {
-    return onThrow(error)
+    return addThrown(error, issues, path)
   }
+}
+
+function toOutput(
+  value: unknown,
+  result: StandardSchemaV1.Result<unknown>,
+  { isCustom }: Validator,
+  issues: Issue[],
+  path: () => readonly PropertyKey[],
+): unknown {
+  if (!result.issues) return isCustom ? result.value : value
+  issues.push(...result.issues.map(issue => toIssue(issue, path())))
+  if (result.issues.length === 0) issues.push({ path: path(), message: 'the schema failed without an issue' })
+}
+
+/** A schema that throws has not accepted the value. */
+function addThrown(error: unknown, issues: Issue[], path: () => readonly PropertyKey[]): void {
+  const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
+  // Not enumerable: what it says may quote values.
+  issues.push(Object.defineProperty({ path: path(), message }, 'cause', { value: error }))
 }
 
 function toIssue(issue: StandardSchemaV1.Issue, at: readonly PropertyKey[]): Issue {

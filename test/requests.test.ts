@@ -454,7 +454,10 @@ describe('the options of a client', () => {
     [{ baseUrl: 'https:///api.example.com' }, 'baseUrl: expected "//" after the scheme'],
     [{ baseUrl: 'https://api.example.com/a/../b' }, 'baseUrl: expected no "." and ".." segments'],
     [{ baseUrl: 'https://api.example.com/%2E%2e/b' }, 'baseUrl: expected no "." and ".." segments'],
-    [{ baseUrl: '//evil.example' }, 'baseUrl: expected a path that starts with one "/", got "//evil.example"'],
+    [
+      { baseUrl: '//evil.example' },
+      'baseUrl: expected a path that starts with one "/", got "//evil.example"',
+    ],
     [
       { baseUrl: '/\\evil.example' },
       'baseUrl: expected a path without backslashes, white space and control characters',

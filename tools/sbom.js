@@ -1,22 +1,26 @@
 // Writes dist/sbom.cdx.json, in the format of CycloneDX: the packages whose code or types are in dist. The package has
 // no dependencies that npm or a scanner could see. The same code gives the same file, so it has no date and no serial
 // number. Runs after each build.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const readJson = path => JSON.parse(readFileSync(join(root, path), 'utf8'))
 
-// tsup says of code from where it is, of types it does not: `dts.resolve` in tsup.config.ts.
+// Types are in no metafile: `dts.resolve` in tsup.config.ts.
 const typesOnly = ['@standard-schema/spec']
 
+/** By the metafiles of esbuild, which are of no use to users. */
 function bundledPackages() {
-  const code = readdirSync(dist)
-    .filter(name => /\.c?js$/.test(name))
-    .map(name => readFileSync(join(dist, name), 'utf8'))
-  const origins = code.join('\n').matchAll(/^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)
-  return [...new Set(Array.from(origins, ([, name]) => name))].sort()
+  const names = readdirSync(dist)
+    .filter(name => /^metafile-\w+\.json$/.test(name))
+    .flatMap(name => {
+      const { inputs } = JSON.parse(readFileSync(join(dist, name), 'utf8'))
+      rmSync(join(dist, name))
+      return Object.keys(inputs).map(path => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+    })
+  return [...new Set(names.filter(name => name !== undefined))].sort()
 }
 
 function component(name, { version, license, description }) {

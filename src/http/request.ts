@@ -173,7 +173,7 @@ function parseData({ bytes, contentType }: SuccessResponse, validator: Validator
   const body = parseUnspecifiedBody(bytes, contentType)
   if (validator === undefined) return body
   const issues: Issue[] = []
-  const data = validate(body, validator, [], issues)
+  const data = validate(body, validator, issues)
   const check = (data: unknown) => {
     if (issues.length === 0) return data
     throw InvalidBody.ofSchema(issues, body, validator)

@@ -156,7 +156,7 @@ export class PageLoader<T> {
   #parse(response: SuccessResponse, request: PageRequest): LoadedPage<T> | Promise<LoadedPage<T>> {
     const body = parseListBody(response.bytes, response.contentType)
     const issues: Issue[] = []
-    const received = validate(body, envelope, [], issues) as Envelope
+    const received = validate(body, envelope, issues) as Envelope
     if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAList })
     assertConsistent(received, request, response)
     const { endpoint } = this.#options
@@ -171,7 +171,7 @@ export class PageLoader<T> {
     }
     const items: unknown[] = []
     for (const [index, item] of received.data.entries()) {
-      items.push(validate(item, validator, ['data', index], issues))
+      items.push(validate(item, validator, issues, index))
       if (issues.length >= maxIssues) break
     }
     return items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)

@@ -5,7 +5,10 @@ import type { Field } from './fields.js'
 import type { ProbeFinding } from './finding.js'
 
 /** Client options that suit a service. `limit` belongs to each list. */
-export type SuggestedOptions = Partial<CommonOptions> & { limit?: number }
+export type SuggestedOptions = Partial<CommonOptions> & {
+  /** Number of items per page. */
+  limit?: number
+}
 
 const maxPageBytes = 1024 * 1024
 
