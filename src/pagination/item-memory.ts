@@ -29,8 +29,11 @@ export class ItemMemory<V> {
     this.#recentPages++
   }
 
-  /** `undefined` identifies nothing. */
-  add(key: unknown, value: V): void {
-    if (key !== undefined) this.#recent.set(key, value)
+  /** Returns whether recent pages lacked the key. `undefined` identifies nothing. */
+  add(key: unknown, value: V): boolean {
+    if (key === undefined) return true
+    const { size } = this.#recent
+    this.#recent.set(key, value)
+    return this.#recent.size > size
   }
 }

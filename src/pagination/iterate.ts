@@ -1,4 +1,5 @@
 import { recaptureStack } from '../http/caller-stack.js'
+import { defineHidden } from '../internal/object.js'
 import type { Page } from './page.js'
 import type { Walk } from './paginator.js'
 
@@ -56,6 +57,11 @@ function cancelOnReturn<G extends AsyncGenerator<unknown, void>>(walk: Walk<unkn
   generator.return = value => {
     walk.cancel()
     return close(value)
+  }
+  // `await using`: generators have it themselves from Node 24 on.
+  const { asyncDispose } = Symbol as { asyncDispose?: symbol }
+  if (asyncDispose && !(asyncDispose in generator)) {
+    defineHidden(generator, asyncDispose, async () => void (await generator.return()))
   }
   return generator
 }

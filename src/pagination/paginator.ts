@@ -61,6 +61,8 @@ export class Paginator<T> implements Walk<T> {
   #previous: ReadPage | undefined
   /** When the pages read last arrived, and where they began: as many as can have been in flight together. */
   readonly #readPages: { readonly arrivedAt: number; readonly start: number }[] = []
+  /** Of the page that is read: two rules ask for them. */
+  #sightings: { readonly loaded: LoadedPage<T>; readonly list: readonly (Sighting | undefined)[] } | undefined
   /** Items that a page fetched again had in common with the page before it, and how far they had moved. */
   #overlap: { readonly keys: readonly unknown[]; readonly movedBy: number } | undefined
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
@@ -120,16 +122,26 @@ export class Paginator<T> implements Walk<T> {
   }
 
   /** The items of a page that were read before, although the list did not grow by as much as they have moved. */
-  #findOverlap({ page, keys }: LoadedPage<T>): { keys: readonly unknown[]; movedBy: number } | undefined {
+  #findOverlap(loaded: LoadedPage<T>): { keys: readonly unknown[]; movedBy: number } | undefined {
+    const { page } = loaded
+    const sightings = this.#findSightings(loaded)
     let movedBy = 0
-    const repeated = (keys() ?? []).filter((key, index) => {
-      const earlier = this.#memory.find(key)
+    const repeated = (loaded.keys() ?? []).filter((key, index) => {
+      const earlier = sightings[index]
       if (earlier === undefined) return false
       const excess = movedBeyondGrowth(page, index, key, earlier)
       movedBy = Math.max(movedBy, excess)
       return excess > 0
     })
     return repeated.length === 0 ? undefined : { keys: repeated, movedBy }
+  }
+
+  /** Where each item of a page was last seen. */
+  #findSightings(loaded: LoadedPage<T>): readonly (Sighting | undefined)[] {
+    if (this.#sightings?.loaded !== loaded) {
+      this.#sightings = { loaded, list: (loaded.keys() ?? []).map(key => this.#memory.find(key)) }
+    }
+    return this.#sightings.list
   }
 
   /** Whether the list shrank for certain, and that is an error: a response before the request showed a larger total. */
@@ -256,11 +268,13 @@ export class Paginator<T> implements Walk<T> {
     const start = (page - 1) * limit
     const current: Sighting = { page, totalItems, start, keys }
     let hasMoved = false
+    const sightings = this.#findSightings(loaded)
     this.#memory.startPage()
     const items = data.filter((_, index) => {
       const key = keys[index]
-      const earlier = this.#memory.find(key)
-      this.#memory.add(key, current)
+      const isNew = this.#memory.add(key, current)
+      // What recent pages have and was not seen on them is on this page a second time.
+      const earlier = sightings[index] ?? (isNew ? undefined : current)
       if (earlier === undefined) return true
       emitDrift(loaded, 'duplicate', earlier.page, page)
       // On one page, too, an item may appear twice.
