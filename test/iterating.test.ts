@@ -1837,9 +1837,8 @@ describe('the iterators of a list', () => {
     await stage.respond(1, 2, 3)
     await Promise.all(wanted)
     expect(stage.inFlight).toEqual([4, 5, 6])
-    // What `await using` calls; generators of Node 22 do not have it yet.
-    const dispose = items[Symbol.asyncDispose] ?? items.return
-    await dispose.call(items)
+    // What `await using` calls.
+    await items[Symbol.asyncDispose]()
     expect(stage.inFlight).toEqual([])
     expect(await items.next()).toEqual({ done: true, value: undefined })
   })
