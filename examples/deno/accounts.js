@@ -20,7 +20,7 @@ try {
   for await (const { currency } of client.transactions.list({ limit: 100 })) {
     counts[currency] = (counts[currency] ?? 0) + 1
   }
-  for (const [currency, count] of Object.entries(counts)) console.log(currency, count)
+  for (const [currency, count] of Object.entries(counts)) console.log(`${currency} ${count}`)
 
   const { idempotencyKey } = await client.virtualAccounts.deactivate({
     customerId: 'c1',
