@@ -282,9 +282,10 @@ export class CallRunner {
   #toSuccess({ status, headers, bytes }: ReceivedResponse): SuccessResponse {
     if (bytes === undefined) {
       const { maxResponseBytes } = this.#state.config
-      const smallerPages =
-        this.#call.page === undefined ? '' : 'Request smaller pages with `limit`, or raise '
-      const hint = `${smallerPages || 'Raise '}\`maxResponseBytes\`.`
+      const hint =
+        this.#call.page === undefined
+          ? 'Raise `maxResponseBytes`.'
+          : 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
       const invalid = InvalidBody.of(`expected at most ${maxResponseBytes} bytes`, hint)
       throw new AttemptFailure(this.#toInvalidResponseError(status, headers, invalid))
     }
