@@ -1,5 +1,5 @@
 import { type Client, type InvalidResponseError, isApiError } from 'virtual-accounts'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { account, createClient, rejectionOf, respondWith, respondWithPage, service } from './service.ts'
 
@@ -483,4 +483,11 @@ describe('an error', () => {
       expect(isApiError(value)).toBe(false)
     },
   )
+})
+
+test('Response.error() of a custom fetch is a lost connection, and retried', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  const responses = [Response.error(), Response.json({ done: true })]
+  const client = createClient({ fetch: async () => responses.shift() ?? Response.error() })
+  expect(await client.request('POST', '/a')).toMatchObject({ attempts: 2, data: { done: true } })
 })

@@ -116,10 +116,11 @@ export class Attempt {
   }
 
   async #read(response: Response | undefined): Promise<ReceivedResponse> {
-    // Not by instanceof: the caller's fetch may have a Response of its own. Type 'error' is a network error.
-    if (typeof response?.status !== 'number' || response.type === 'error') {
+    // Not by instanceof: the caller's fetch may have a Response of its own.
+    if (typeof response?.status !== 'number') {
       throw new InvalidFetchError('expected fetch to resolve with a Response')
     }
+    if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
     this.#phase = 'reading'
     const { status } = response
     const headers = toHeaders(response.headers)
