@@ -1,0 +1,32 @@
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { expect, test } from 'vitest'
+import { createClient, rejectionOf } from './service.ts'
+
+function createVerifiedList(dedupeBy: (item: { id: string }) => unknown) {
+  const { fetch } = new FakeService({ transactions: sampleTransactions(60) })
+  return createClient({ fetch }).transactions.list({ limit: 20 }, { verified: true, dedupeBy })
+}
+
+async function iterate(list: AsyncIterable<unknown>): Promise<void> {
+  for await (const _item of list);
+}
+
+test.each([
+  ['undefined', () => undefined],
+  ['an object', ({ id }: { id: string }) => ({ id })],
+])(
+  'a verified walk throws a TypeError when dedupeBy returns %s, instead of repeating the list',
+  async (got, dedupeBy) => {
+    expect(await rejectionOf(iterate(createVerifiedList(dedupeBy)))).toEqual(
+      new TypeError(
+        `verified: expected every item to be identified by a string or a number, got ${got} (see \`dedupeBy\`)`,
+      ),
+    )
+  },
+)
+
+test('a verified walk throws a PaginationError when two items of one page have the same identity', async () => {
+  const error = await rejectionOf(iterate(createVerifiedList(() => 'same')))
+  expect(error).toMatchObject({ kind: 'pagination' })
+  expect(String(error)).toContain('one page holds two items with the same identity')
+})
