@@ -27,14 +27,9 @@ async function runBlock(text: string, last = ''): Promise<unknown> {
 }
 
 test('Array.fromAsync collects the items, and no page beyond maxItems is requested', async () => {
-  const latest = await runBlock('Array.fromAsync', 'return latest')
-  expect(latest).toEqual(service.transactions.slice(0, 150))
+  const firstItems = await runBlock('Array.fromAsync', 'return firstItems')
+  expect(firstItems).toEqual(service.transactions.slice(0, 150))
   expect(pagesRequested()).toEqual([1, 2])
-})
-
-test('a page iterates to the end, and is not fetched again', async () => {
-  await runBlock('page: 2, limit: 100')
-  expect(pagesRequested()).toEqual([2, 3])
 })
 
 describe('ReadableStream.from', () => {

@@ -3,7 +3,7 @@ import { Converter } from 'typedoc'
 
 const groups = [
   [/^docs\/decisions\//, 'Decisions'],
-  [/^docs\/(architecture|interface|one-call|performance|silences)$/, 'How it works'],
+  [/^docs\/(architecture|interface|one-call|performance|unspecified)$/, 'How it works'],
   [/^docs\//, 'Guides'],
   [/^/, 'The project'],
 ]
