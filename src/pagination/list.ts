@@ -70,7 +70,23 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
 /**
  * A list that is fetched when it is used: `await` it for one page, or iterate it with `for await` for every item.
  *
- * Nothing is sent before that. Each iteration starts from the beginning; awaiting twice fetches once.
+ * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
+ * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order.
+ * - `for await (const page of list.pages())` fetches the same pages, and yields each {@link Page} as it is.
+ *
+ * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
+ *
+ * @example
+ * ```ts
+ * const list = client.transactions.list({ limit: 100 })
+ *
+ * const page = await list
+ * console.log(page.data.length, page.totalItems)
+ *
+ * for await (const transaction of list) console.log(transaction.id)
+ *
+ * for await (const { page, data } of list.pages()) console.log(page, data.length)
+ * ```
  */
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   /** Iterates every item in order, each once. `break` cancels requests in flight. */
