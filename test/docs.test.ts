@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 const guides = filesBelow('docs', '.md').filter(page => !page.startsWith('api/'))
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...guides.map(page => `docs/${page}`)]
+const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'tools/site/home.md']
+const pages = [...others, ...guides.map(page => `docs/${page}`)]
 
 describe.each(pages)('%s', page => {
   test('links only to pages, headings and files that exist', () => {

@@ -50,7 +50,7 @@ interface Block {
   readonly reasonNotToRun: string | undefined
 }
 
-const blocks = ['README.md', ...guides.toSorted()].flatMap(readBlocks)
+const blocks = ['README.md', 'tools/site/home.md', ...guides.toSorted()].flatMap(readBlocks)
 
 function readBlocks(page: string): Block[] {
   const text = readFileSync(join(root, page), 'utf8')
