@@ -52,11 +52,8 @@ export class Client {
       retryBudget: given?.retryBudget ?? new RetryBudget(),
       apiKeys: given?.apiKeys ?? new ApiKeyProvider(options.apiKey),
     }
-    this.#transport = new Transport({
-      config: resolveClientOptions(this.#options),
-      ky: createKy(),
-      ...this.#inherited,
-    })
+    const config = resolveClientOptions(this.#options)
+    this.#transport = new Transport({ config, ky: createKy(config.settings.maxRetries), ...this.#inherited })
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they also work taken off the client, and behind a proxy, as in Vue's `ref`.

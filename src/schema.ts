@@ -32,26 +32,22 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
   return { schema: schema as Schema, isCustom: true }
 }
 
+/** Where a value is in the response body: a path, or the index of an item, as most items need no path. */
+type Place = readonly PropertyKey[] | number
+
 /**
  * The output of the caller's schema, or a promise of it if the schema is asynchronous. With a built-in schema the value is
- * returned unchanged: parsing would copy it and reorder its fields. Issues are added to `issues`.
+ * returned unchanged: parsing would copy it and drop or reorder its fields. Issues are added to `issues`.
  */
-export function validate(
-  value: unknown,
-  validator: Validator,
-  issues: Issue[],
-  at: readonly PropertyKey[] | number = [],
-): unknown {
-  // An item is given by its index: most have no issue, and need no path.
-  const path = () => (typeof at === 'number' ? ['data', at] : at)
+export function validate(value: unknown, validator: Validator, issues: Issue[], place: Place = []): unknown {
   try {
     const result = validator.schema['~standard'].validate(value)
-    if (!isThenable(result)) return toOutput(value, result, validator, issues, path)
+    if (!isThenable(result)) return toOutput(value, result, validator, issues, place)
     return result
-      .then(settled => toOutput(value, settled, validator, issues, path))
-      .catch((error: unknown) => addThrown(error, issues, path))
+      .then(settled => toOutput(value, settled, validator, issues, place))
+      .catch((error: unknown) => addThrown(error, issues, place))
   } catch (error) {
-    return addThrown(error, issues, path)
+    return addThrown(error, issues, place)
   }
 }
 
@@ -60,18 +56,23 @@ function toOutput(
   result: StandardSchemaV1.Result<unknown>,
   { isCustom }: Validator,
   issues: Issue[],
-  path: () => readonly PropertyKey[],
+  place: Place,
 ): unknown {
   if (!result.issues) return isCustom ? result.value : value
-  issues.push(...result.issues.map(issue => toIssue(issue, path())))
-  if (result.issues.length === 0) issues.push({ path: path(), message: 'the schema failed without an issue' })
+  const path = toPath(place)
+  issues.push(...result.issues.map(issue => toIssue(issue, path)))
+  if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
 }
 
 /** A schema that throws has not accepted the value. */
-function addThrown(error: unknown, issues: Issue[], path: () => readonly PropertyKey[]): void {
+function addThrown(error: unknown, issues: Issue[], place: Place): void {
   const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
   // Not enumerable: what it says may quote values.
-  issues.push(Object.defineProperty({ path: path(), message }, 'cause', { value: error }))
+  issues.push(Object.defineProperty({ path: toPath(place), message }, 'cause', { value: error }))
+}
+
+function toPath(place: Place): readonly PropertyKey[] {
+  return typeof place === 'number' ? ['data', place] : place
 }
 
 function toIssue(issue: StandardSchemaV1.Issue, at: readonly PropertyKey[]): Issue {

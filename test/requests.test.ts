@@ -636,7 +636,7 @@ describe('apiKey', () => {
     expect(await rejectionOf(createClient({ apiKey }).transactions.list())).toBe(vaultIsSealed)
   })
 
-  const expected = 'expected a non-empty string, a function that returns one, or null to send none'
+  const expected = 'expected the function to return a non-empty string'
   test.each([
     ['', `${expected}, got an empty string (is the environment variable set?)`],
     [

@@ -1,3 +1,4 @@
+import type { ApiKey } from '../internal/api-key.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { InvalidFetchError } from './network-error.js'
 import { isTruncated, readBytes } from './response-body.js'
@@ -6,11 +7,11 @@ import { isTruncated, readBytes } from './response-body.js'
 export interface AttemptOptions {
   readonly url: string
   readonly init: Omit<FetchInit, 'signal' | 'redirect'>
-  readonly apiKey: () => string | null | Promise<string>
+  readonly apiKey: () => ApiKey | null | Promise<ApiKey>
   readonly fetch: Fetch
   readonly maxResponseBytes: number
   /** Called immediately before the request is sent. */
-  readonly onSend: (apiKey: string | null) => void
+  readonly onSend: (apiKey: ApiKey | null) => void
 }
 
 /** A response that has been read. */
@@ -75,7 +76,7 @@ export class Attempt {
 
   async #exchange(): Promise<AttemptResult> {
     const { signal } = this.#controller
-    let apiKey: string | null
+    let apiKey: ApiKey | null
     try {
       apiKey = await this.#options.apiKey()
     } catch (error) {
@@ -102,9 +103,9 @@ export class Attempt {
     return this.#phase === 'reading' ? 'reading' : 'sending'
   }
 
-  async #send(apiKey: string | null): Promise<Response | undefined> {
+  async #send(apiKey: ApiKey | null): Promise<Response | undefined> {
     const { url, init, fetch } = this.#options
-    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
+    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey.value }
     // Set last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
     const response = await fetch(url, {
       ...init,
@@ -156,7 +157,7 @@ export class Attempt {
   }
 }
 
-/** A copy, as those of a custom fetch may fail when they are read: here, where that is an error of the call. */
+/** Copied, because headers of a custom fetch may throw when they are read: here that is an error of the call. */
 function toHeaders(headers: Headers): Headers {
   try {
     return new Headers([...headers])

@@ -7,6 +7,7 @@ import {
   TimeoutError,
 } from '../errors.js'
 import { type EventDetails, emit } from '../events.js'
+import { ApiKey } from '../internal/api-key.js'
 import { requestIdOf } from '../internal/headers.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch } from '../options.js'
@@ -45,7 +46,7 @@ export class CallRunner {
   readonly #state: ClientState
 
   readonly #startedAt = performance.now()
-  readonly #redactor = new Redactor()
+  readonly #redactor: Redactor
   #attempts = 0
   /** An earlier attempt may have been applied. */
   #mayHaveBeenApplied = false
@@ -69,6 +70,7 @@ export class CallRunner {
     this.#url = url
     this.#fetch = fetch
     this.#state = state
+    this.#redactor = new Redactor(state.apiKeys.recent)
   }
 
   async run<T>(parse: ParseResponse<T>): Promise<T> {
@@ -92,14 +94,18 @@ export class CallRunner {
     }
   }
 
-  /** ky runs the attempts. It is given the URL and the method only, so nothing in it ever holds the API key. */
+  /** ky runs the attempts. It never sees headers or a body, so nothing in it holds the API key. */
   async #send(): Promise<SuccessResponse> {
     const { method, settings } = this.#call
+    const { config } = this.#state
     let success: SuccessResponse | undefined
     try {
       await this.#state.ky(this.#url, {
         method,
-        retry: { limit: settings.maxRetries },
+        // Merging options is what costs most in ky: the client's own limit is set already.
+        ...(settings.maxRetries === config.settings.maxRetries
+          ? {}
+          : { retry: { limit: settings.maxRetries } }),
         fetch: async () => {
           const received = await this.#attempt()
           success = this.#toSuccess(received)
@@ -137,8 +143,9 @@ export class CallRunner {
       fetch: this.#fetch,
       maxResponseBytes: config.maxResponseBytes,
       onSend: apiKey => {
-        const sentKey = apiKey ?? headers['api-key']
-        if (sentKey !== undefined) this.#redactor.addKey(sentKey)
+        const { 'api-key': ownKey } = headers
+        if (apiKey !== null) this.#redactor.addKey(apiKey)
+        else if (ownKey !== undefined) this.#redactor.addKey(new ApiKey(ownKey))
         this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
       },
     })
@@ -150,15 +157,14 @@ export class CallRunner {
   }
 
   #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
-    const requestId = requestIdOf(headers)
-    this.#requestId = requestId && this.#redactor.text(requestId, 1)
+    this.#requestId = requestIdOf(headers)
     if (this.#state.config.onEvent === undefined) return
     this.#emit({
       type: 'response',
       attempt: this.#attempts,
       status,
       headers: this.#redactor.headers(headers),
-      requestId: this.#requestId,
+      requestId: this.#redactedRequestId,
       durationMs,
     })
   }
@@ -293,7 +299,7 @@ export class CallRunner {
     return {
       status,
       headers,
-      requestId: requestIdOf(headers),
+      requestId: this.#requestId,
       contentType: headers.get('content-type') ?? '',
       bytes,
       info: this.#callInfo(),
@@ -360,8 +366,12 @@ export class CallRunner {
       idempotencyKey,
       outcomeUnknown: isOpen && idempotencyKey !== undefined,
       page,
-      requestId: this.#requestId,
+      requestId: this.#redactedRequestId,
     }
+  }
+
+  get #redactedRequestId(): string | undefined {
+    return this.#requestId && this.#redactor.text(this.#requestId, 1)
   }
 
   #emit(details: EventDetails): void {

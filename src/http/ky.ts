@@ -3,8 +3,8 @@ import ky, { type KyInstance } from 'ky'
 export type { KyInstance }
 
 /**
- * An attempt that failed. ky sees only this error: by `backoff` it decides whether to retry, and what a call rejects with
- * is taken from it again. ky would wrap an error that looks like one of its own, together with the request.
+ * An attempt that failed. ky sees only this error: `backoff` says whether to retry, and the call runner takes `reason` out
+ * again. ky would wrap an error that looks like one of its own, together with the request.
  */
 export class AttemptFailure extends Error {
   /** What the call rejects with if this attempt was the last. */
@@ -20,20 +20,24 @@ export class AttemptFailure extends Error {
 }
 
 /** The ky instance of a client: docs/decisions/what-ky-does.md. */
-export function createKy(): KyInstance {
+export function createKy(maxRetries: number): KyInstance {
   return ky.create({
     // One limit covers headers and body, and belongs to the attempt.
     timeout: false,
     throwHttpErrors: false,
     retry: {
+      limit: maxRetries,
       methods: ['get', 'post', 'put', 'patch', 'delete'],
-      // Always a boolean: otherwise ky's own rules for status codes and headers apply.
-      shouldRetry: ({ error }) => error instanceof AttemptFailure && error.backoff !== undefined,
+      shouldRetry: waitForBackoff,
+      // ky's own delay can only be ended by a signal, and a signal costs as much as the rest of ky.
       delay: () => 0,
     },
-    hooks: {
-      // ky's own delay can only be ended by a signal, and a signal costs as much as the rest of ky.
-      beforeRetry: [({ error }) => (error as AttemptFailure).backoff?.()],
-    },
   })
+}
+
+/** Always resolves to a boolean: otherwise ky's own rules for status codes and headers apply. */
+async function waitForBackoff({ error }: { readonly error: Error }): Promise<boolean> {
+  if (!(error instanceof AttemptFailure) || error.backoff === undefined) return false
+  await error.backoff()
+  return true
 }

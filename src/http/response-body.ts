@@ -160,10 +160,13 @@ function isJson(contentType: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
 }
 
+let utf8: TextDecoder | undefined
+
 function decode(bytes: Uint8Array): string {
   try {
     // Drops a byte-order mark.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    utf8 ??= new TextDecoder('utf-8', { fatal: true })
+    return utf8.decode(bytes)
   } catch {
     throw InvalidBody.of('expected UTF-8, got other bytes', notTheService)
   }

@@ -6,22 +6,54 @@ const headerValue = /^[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\x80
 /** A key, a function that returns one, or null: no key is sent. */
 export type ApiKeyOption = string | null | (() => string | Promise<string>)
 
+/** An API key. Inspecting it does not show it. */
+export class ApiKey {
+  readonly #value: string
+  #pattern: RegExp | undefined
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  get value(): string {
+    return this.#value
+  }
+
+  /** Matches the key in a text. Compiled when there is a text to redact. */
+  get pattern(): RegExp {
+    this.#pattern ??= keyPattern(this.#value)
+    return this.#pattern
+  }
+}
+
+// A service may still name the key before the last one: "key … was replaced".
+const maxRecentKeys = 5
+
 /** Gives the API key for each attempt. Inspecting a provider shows no key. */
 export class ApiKeyProvider {
-  readonly #option: ApiKeyOption
-  #pending: Promise<string> | undefined
+  readonly #call: (() => string | Promise<string>) | undefined
+  #pending: Promise<ApiKey> | undefined
+  #recent: readonly ApiKey[] = []
 
   constructor(option: ApiKeyOption) {
-    if (option !== null && typeof option !== 'function') assertApiKey(option)
-    this.#option = option
+    if (typeof option === 'function') this.#call = option
+    else if (option !== null)
+      this.#remember(
+        toApiKey(option, 'a non-empty string, a function that returns one, or null to send none'),
+      )
+  }
+
+  /** The keys that were given last, the newest first. */
+  get recent(): readonly ApiKey[] {
+    return this.#recent
   }
 
   /** The key, or null. Concurrent attempts share a pending call of the caller's function. */
-  get(): string | null | Promise<string> {
-    const option = this.#option
-    if (typeof option !== 'function') return option
+  get(): ApiKey | null | Promise<ApiKey> {
+    const call = this.#call
+    if (call === undefined) return this.#recent[0] ?? null
     if (this.#pending === undefined) {
-      const pending = callOption(option).finally(() => this.invalidate(pending))
+      const pending = this.#request(call).finally(() => this.invalidate(pending))
       this.#pending = pending
     }
     return this.#pending
@@ -31,28 +63,63 @@ export class ApiKeyProvider {
   invalidate(pending: unknown): void {
     if (this.#pending === pending) this.#pending = undefined
   }
+
+  async #request(call: () => string | Promise<string>): Promise<ApiKey> {
+    const value = await call()
+    return (
+      this.#recent.find(key => key.value === value) ??
+      this.#remember(toApiKey(value, 'the function to return a non-empty string'))
+    )
+  }
+
+  #remember(key: ApiKey): ApiKey {
+    this.#recent = [key, ...this.#recent].slice(0, maxRecentKeys)
+    return key
+  }
 }
 
-async function callOption(option: () => string | Promise<string>): Promise<string> {
-  const key = await option()
-  assertApiKey(key)
-  return key
-}
-
-function assertApiKey(key: unknown): asserts key is string {
-  const expected = 'apiKey: expected a non-empty string, a function that returns one, or null to send none'
+function toApiKey(key: unknown, expected: string): ApiKey {
   if (key === undefined || key === '') {
     const got = key === '' ? 'an empty string' : 'undefined'
-    throw new TypeError(`${expected}, got ${got} (is the environment variable set?)`)
+    throw new TypeError(`apiKey: expected ${expected}, got ${got} (is the environment variable set?)`)
   }
   if (typeof key !== 'string') {
     // Not a number's value, as `describe` would show: it may be the key.
     const got = typeof key === 'object' ? describe(key) : typeName(key)
-    throw new TypeError(`${expected}, got ${got}`)
+    throw new TypeError(`apiKey: expected ${expected}, got ${got}`)
   }
   if (!headerValue.test(key)) {
     throw new TypeError(
       'apiKey: cannot be sent as a header: expected Latin-1 without line breaks or other control characters, and no white space around it (the key is not shown; a key read from a file often ends with a line break: trim it)',
     )
   }
+  return new ApiKey(key)
+}
+
+// A key is matched in parts of this many characters. The first part is enough for a match, so the time stays linear even
+// if the key repeats itself.
+const partLength = 24
+
+/** Matches the key verbatim, as JSON writes it, and in every mix of URL encoding in either case. */
+function keyPattern(key: string): RegExp {
+  const characters = Array.from(key, characterPattern)
+  let pattern = ''
+  for (
+    let start = Math.floor((characters.length - 1) / partLength) * partLength;
+    start >= 0;
+    start -= partLength
+  ) {
+    const part = characters.slice(start, start + partLength).join('')
+    pattern = pattern === '' ? part : `${part}(?:${pattern})?`
+  }
+  return new RegExp(pattern, 'g')
+}
+
+function characterPattern(character: string): string {
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  const bytes = encodeURIComponent(character)
+  const encoded = bytes.startsWith('%') ? bytes : `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  const anyCase = encoded.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
+  const more = { ' ': '|\\+', '"': '|\\\\"', '\\': '|\\\\\\\\' }[character] ?? ''
+  return `(?:${literal}|${anyCase}${more})`
 }

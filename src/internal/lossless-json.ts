@@ -44,9 +44,10 @@ function mayContainUnsafeNumber(bytes: Uint8Array): boolean {
     while (isDigitOrDot(bytes[first - 1])) first--
     let end = at + 1
     while (isDigitOrDot(bytes[end])) end++
-    if (end - first >= 3 && isOneOf(',]}eE \n\r\t', bytes[end])) {
-      if (isExponent(bytes, first) || (end - first >= 16 && startsNumber(bytes, first))) return true
-    }
+    const digits = end - first
+    const isSuspect =
+      (digits >= 3 && isExponent(bytes, first)) || (digits >= 16 && startsNumber(bytes, first))
+    if (isSuspect && isOneOf(',]}eE \n\r\t', bytes[end])) return true
     at = end
   }
   return false

@@ -1,3 +1,4 @@
+import type { ApiKey } from './api-key.js'
 import { errorCode } from './error-code.js'
 
 const redacted = '[api key]'
@@ -5,32 +6,30 @@ const redacted = '[api key]'
 // A shorter key may be part of any text by chance, and redacting it would shred bodies.
 const minKeyLengthInText = 8
 
-// A key is searched for in parts of so many characters, of which the first is enough to redact: the time stays linear even
-// for a key that repeats itself.
-const partLength = 24
-
 // An error chain of a runtime is three deep; a longer one may be a circle.
 const maxCauseDepth = 4
 
-/** Removes the API keys that a call has used from what others see of it: services echo what they were sent. */
+/** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
-  /** Each key with its pattern, which is only compiled when there is something to redact. */
-  readonly #patterns = new Map<string, RegExp | undefined>()
+  /** The longest first: a key may begin with another. */
+  #keys: readonly ApiKey[]
 
-  addKey(key: string): void {
-    if (!this.#patterns.has(key)) this.#patterns.set(key, undefined)
+  /** @param keys Keys of earlier calls. Those of this call are added when they are sent. */
+  constructor(keys: readonly ApiKey[] = []) {
+    this.#keys = [...keys].sort(longestFirst)
+  }
+
+  addKey(key: ApiKey): void {
+    if (this.#keys.some(({ value }) => value === key.value)) return
+    this.#keys = [...this.#keys, key].sort(longestFirst)
   }
 
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
     let result = text
-    // The longest first: a key may begin with another.
-    const keys = Array.from(this.#patterns).sort(([a], [b]) => b.length - a.length)
-    for (const [key, compiled] of keys) {
+    for (const key of this.#keys) {
+      const { length } = key.value
       // Every spelling of a key is at least as long as the key.
-      if (key.length < minKeyLength || key.length > result.length) continue
-      const pattern = compiled ?? keyPattern(key)
-      this.#patterns.set(key, pattern)
-      result = result.replace(pattern, redacted)
+      if (length >= minKeyLength && length <= result.length) result = result.replace(key.pattern, redacted)
     }
     return result
   }
@@ -46,8 +45,8 @@ export class Redactor {
 
   /** Names are in lower case, so a key in one is, too. */
   #isInName(name: string): boolean {
-    return Array.from(this.#patterns.keys()).some(
-      key => key.length >= minKeyLengthInText && name.toLowerCase().includes(key.toLowerCase()),
+    return this.#keys.some(
+      ({ value }) => value.length >= minKeyLengthInText && name.toLowerCase().includes(value.toLowerCase()),
     )
   }
 
@@ -99,26 +98,6 @@ export class Redactor {
   }
 }
 
-/** Matches the key verbatim, as JSON writes it, and in every mix of URL encoding in either case. */
-function keyPattern(key: string): RegExp {
-  const characters = Array.from(key, characterPattern)
-  let pattern = ''
-  for (
-    let start = Math.floor((characters.length - 1) / partLength) * partLength;
-    start >= 0;
-    start -= partLength
-  ) {
-    const part = characters.slice(start, start + partLength).join('')
-    pattern = pattern === '' ? part : `${part}(?:${pattern})?`
-  }
-  return new RegExp(pattern, 'g')
-}
-
-function characterPattern(character: string): string {
-  const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-  const bytes = encodeURIComponent(character)
-  const encoded = bytes.startsWith('%') ? bytes : `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  const anyCase = encoded.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
-  const more = { ' ': '|\\+', '"': '|\\\\"', '\\': '|\\\\\\\\' }[character] ?? ''
-  return `(?:${literal}|${anyCase}${more})`
+function longestFirst(a: ApiKey, b: ApiKey): number {
+  return b.value.length - a.value.length
 }

@@ -31,9 +31,9 @@ export function array(): z.ZodMiniCustom<unknown[], unknown[]> {
   })
 }
 
-/** A schema for an object that may have further fields. */
-export function object<T extends z.core.$ZodLooseShape>(shape: T): z.ZodMiniObject<T, z.core.$loose> {
-  return z.looseObject(shape, { error: ({ input }) => `expected an object, got ${typeName(input)}` })
+/** A schema for an object that may have further fields: its output, which lacks them, is not used (see `validate`). */
+export function object<T extends z.core.$ZodLooseShape>(shape: T): z.ZodMiniObject<T, z.core.$strip> {
+  return z.object(shape, { error: ({ input }) => `expected an object, got ${typeName(input)}` })
 }
 
 const tooManyDigits = 'one with more digits than a double holds (kept as a string)'

@@ -170,11 +170,10 @@ export class PageLoader<T> {
       throw InvalidBody.ofSchema(issues, body, validator)
     }
     const items: unknown[] = []
-    for (const [index, item] of received.data.entries()) {
-      items.push(validate(item, validator, issues, index))
-      if (issues.length >= maxIssues) break
+    for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
+      items.push(validate(received.data[index], validator, issues, index))
     }
-    return items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)
+    return validator.isCustom && items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)
   }
 
   #toLoadedPage(

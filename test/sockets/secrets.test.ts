@@ -246,6 +246,20 @@ describe.concurrent('the key is nowhere in', () => {
     await failing('pagination', server, {}, list)
   })
 
+  test('an error that names the key of an earlier call', async () => {
+    const earlierKey = 'sk_first_key_of_two'
+    const keys = [earlierKey, 'sk_second_key_of_two']
+    await using server = await FaultServer.start(
+      respond(204),
+      json({ message: `${earlierKey} was replaced` }, 401),
+    )
+    const client = clientOf(server, { apiKey: () => keys.shift() as string })
+    await client.virtualAccounts.deactivate(account)
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error.body).toEqual({ message: '[api key] was replaced' })
+    expectNoKey(error, earlierKey)
+  })
+
   test('an error after several attempts with several keys', async () => {
     const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
     let called = 0

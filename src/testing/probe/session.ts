@@ -2,6 +2,7 @@ import { Client } from '../../client.js'
 import { type AnyApiError, isApiError } from '../../errors.js'
 import { readBytes } from '../../http/response-body.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
+import { ApiKey } from '../../internal/api-key.js'
 import { Redactor } from '../../internal/redact.js'
 import { parseBaseUrl, resolveBaseUrl } from '../../internal/url.js'
 import type { Fetch, FetchResponse } from '../../options.js'
@@ -118,7 +119,7 @@ export class Session {
   /** Pauses, sends and records. A throttled request is sent again, as one of few would distort all findings. */
   readonly fetch: Fetch = async (url, init) => {
     const key = init.headers['api-key']
-    if (key !== undefined) this.redactor.addKey(key)
+    if (key !== undefined) this.redactor.addKey(new ApiKey(key))
     if (this.requests > 0) await sleep(pauseMs, init.signal)
     for (;;) {
       this.requests++
