@@ -1,24 +1,24 @@
 #!/usr/bin/env node
-// npx virtual-accounts probe <baseUrl>, in Node, Bun and Deno: nothing of Node but these two.
+// npx virtual-accounts probe <baseUrl>. Imports only these two Node modules, so that it also runs in Bun and Deno.
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 // By the package's own name, so that the built command shares the code of the package.
 import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
 
-const usage = `Usage: API_KEY=... npx virtual-accounts probe <baseUrl> [options]
+const usage = `Usage: npx virtual-accounts probe <baseUrl> [options]
 
-Reports how a service keeps the interface, and which client options suit it.
+Checks how a service conforms to the API specification, and suggests client options.
 The API key is read from the environment variable API_KEY, never from an argument.
 
   --origin <origin>           also check CORS for pages of this origin
-  --customer-id <id>          a test account, with --virtual-account-id:
-  --virtual-account-id <id>
+  --customer-id <id>          customer of the test account
+  --virtual-account-id <id>   the test account
   --write                     deactivate and reactivate the test account;
                               without --write nothing is written
   --json                      print the report as JSON
   --help                      print this
 
-Exit status: 0 if nothing is broken, 1 if something is, 2 if the probe could not start.`
+Exit status: 0 if nothing is broken, 1 if something is, 2 if the probe could not run.`
 
 const options = {
   origin: { type: 'string' },
@@ -42,9 +42,7 @@ async function main(): Promise<number> {
   if (command !== 'probe' || baseUrl === undefined || others.length > 0) throw new UsageError(usage)
   const apiKey = process.env.API_KEY
   if (!apiKey) {
-    throw new UsageError(
-      'API_KEY: expected the API key in this environment variable, as shells remember arguments',
-    )
+    throw new UsageError('API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY')
   }
   const account = accountOf(values)
   const options: ProbeOptions = { baseUrl, apiKey, account, origin: values.origin }
@@ -64,7 +62,7 @@ function parse() {
 function accountOf(values: ReturnType<typeof parse>['values']): ProbeOptions['account'] {
   const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId, write } = values
   if ((customerId === undefined) !== (virtualAccountId === undefined)) {
-    throw new UsageError('--customer-id and --virtual-account-id: expected both, or none')
+    throw new UsageError('--customer-id and --virtual-account-id: expected both or neither')
   }
   if (write && customerId === undefined) {
     throw new UsageError('--write: expected a test account, by --customer-id and --virtual-account-id')

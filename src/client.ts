@@ -1,6 +1,13 @@
 import { withCallerStack } from './http/caller-stack.js'
 import { createKy } from './http/ky.js'
-import { type HttpMethod, type Result, request, toMethod, type WriteOptions } from './http/request.js'
+import {
+  type HttpMethod,
+  type Result,
+  readRequestOptions,
+  request,
+  toMethod,
+  type WriteOptions,
+} from './http/request.js'
 import { RetryBudget } from './http/retry.js'
 import { Transport } from './http/transport.js'
 import { ApiKeyProvider } from './internal/api-key.js'
@@ -8,22 +15,23 @@ import { describe } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { defineHidden, inspectSymbol, printable } from './internal/object.js'
 import { assertPath, type Query } from './internal/url.js'
-import { assertClientOptions, type ClientOptions, resolveClientOptions } from './options.js'
+import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
 import { resolveSchema, type Schema, type SchemaOutput } from './schema.js'
 
-// State shared with clients made by `withOptions`. Under a symbol, so that a subclass that forwards its options forwards it.
-const inherited = Symbol('inherited')
+// State shared with clients made by `withOptions`. Kept under a symbol in the options, so that a subclass that passes its
+// options on passes this on, too.
+const shared = Symbol('shared')
 
-interface Inherited {
+interface SharedState {
   readonly retryBudget: RetryBudget
-  /** Undefined where the derived client has a key of its own. */
+  /** `undefined` where the derived client has a key of its own. */
   readonly apiKeys: ApiKeyProvider | undefined
 }
 
-type Options = ClientOptions & { readonly [inherited]?: Inherited }
+type Options = ClientOptions & { readonly [shared]?: SharedState }
 
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
@@ -41,22 +49,25 @@ export class Client {
 
   readonly #options: ClientOptions
   readonly #transport: Transport
-  readonly #inherited: Inherited & { readonly apiKeys: ApiKeyProvider }
+  readonly #shared: SharedState & { readonly apiKeys: ApiKeyProvider }
 
-  /** @throws TypeError for an unknown or wrong option. Nothing is sent. */
+  /**
+   * Creates a client. Nothing is sent.
+   *
+   * @throws TypeError for an unknown or wrong option.
+   */
   constructor(options: ClientOptions) {
-    assertClientOptions(options)
-    this.#options = copyOptions(options)
-    const given = (options as Options)[inherited]
-    this.#inherited = {
+    this.#options = copyOptions(readClientOptions(options))
+    const given = (options as Options)[shared]
+    this.#shared = {
       retryBudget: given?.retryBudget ?? new RetryBudget(),
-      apiKeys: given?.apiKeys ?? new ApiKeyProvider(options.apiKey),
+      apiKeys: given?.apiKeys ?? new ApiKeyProvider(this.#options.apiKey),
     }
     const config = resolveClientOptions(this.#options)
-    this.#transport = new Transport({ config, ky: createKy(config.settings.maxRetries), ...this.#inherited })
+    this.#transport = new Transport({ config, ky: createKy(config.settings.maxRetries), ...this.#shared })
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
-    // Bound, so that they also work taken off the client, and behind a proxy, as in Vue's `ref`.
+    // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
     const { list, request, withOptions } = this
     defineHidden(this, 'list', list.bind(this))
     defineHidden(this, 'request', request.bind(this))
@@ -66,10 +77,10 @@ export class Client {
   }
 
   /**
-   * Lists the items of any other list endpoint: all of them page in the same way.
+   * Lists the items of an endpoint that has no method of its own. All lists of the service are paginated in the same way.
    *
-   * @param path Path after `baseUrl`. It starts with one "/", and ids in it are already encoded.
-   * @throws TypeError immediately, for a wrong path, wrong params or options.
+   * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
+   * @throws TypeError immediately, for an invalid path, params or options.
    * @example
    * ```ts
    * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
@@ -91,12 +102,16 @@ export class Client {
   }
 
   /**
-   * Calls any other endpoint, with the same API key, retries, timeouts, errors and events. All methods except GET are
+   * Calls an endpoint that has no method of its own, with the same API key, retries, timeouts, errors and events. All methods except GET are
    * writes.
    *
    * @param method HTTP method.
-   * @param path Path after `baseUrl`. It starts with one "/", and ids in it are already encoded.
-   * @throws ApiError. Misuse rejects with a TypeError.
+   * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
+   * @throws ApiError, or a TypeError for a wrong argument.
+   * @example
+   * ```ts
+   * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
+   * ```
    */
   request<S extends Schema | undefined = undefined>(
     method: HttpMethod,
@@ -106,7 +121,7 @@ export class Client {
     return withCallerStack(async () => {
       toMethod(method)
       assertPath('path', path)
-      return await request(this.#transport, { method, path }, options)
+      return await request(this.#transport, { method, path }, readRequestOptions(options))
     })
   }
 
@@ -120,13 +135,13 @@ export class Client {
     if (typeof options !== 'object' || options === null) {
       throw new TypeError(`options: expected an object, got ${describe(options)}`)
     }
-    const replaced = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-    const { retryBudget, apiKeys } = this.#inherited
+    const replaced = readClientOptions(options)
+    const { retryBudget, apiKeys } = this.#shared
     const merged: Options = {
       ...this.#options,
       ...replaced,
       // Both clients share pending calls of the `apiKey` function.
-      [inherited]: { retryBudget, apiKeys: options.apiKey === undefined ? apiKeys : undefined },
+      [shared]: { retryBudget, apiKeys: replaced.apiKey === undefined ? apiKeys : undefined },
     }
     return new (this.constructor as typeof Client)(merged)
   }

@@ -19,13 +19,13 @@ interface ErrorParts {
   /** What to do; `undefined` is left out. */
   readonly hints?: readonly (string | undefined)[]
   readonly cause?: unknown
-  /** This failure is not retried, so that "1 attempt" says nothing. */
+  /** This failure is not retried, so "1 attempt" would tell nothing. */
   readonly isNeverRetried?: boolean
 }
 
-/** One place where a response does not match. */
+/** One validation problem in a response. */
 export interface Issue {
-  /** Keys and indexes from the top of the response body; empty: the body as a whole. */
+  /** Path from the root of the response body, as keys and indexes; empty for the body as a whole. */
   readonly path: readonly PropertyKey[]
   /** What was expected and what type was found. Messages from your own schema are passed through. */
   readonly message: string
@@ -39,9 +39,10 @@ const maxPathLength = 300
 /**
  * Base class of the five failures of a call. `kind` says which one it is.
  *
- * Three failures are not `ApiError`s: misuse is a `TypeError` before anything is sent, an aborted call rejects with the
- * signal's reason, and errors thrown by your callbacks (`apiKey`, `dedupeBy`) propagate unchanged. No part of an
- * `ApiError` contains the API key, not even where the service echoed it.
+ * Three failures are not `ApiError`s: a wrong argument throws a `TypeError`, an aborted call rejects with the signal's
+ * reason, and errors thrown by `apiKey` or `dedupeBy` propagate unchanged (those of `apiKey` become the `cause` if an earlier
+ * attempt of a write may have been applied). An API key of 8 characters or more appears nowhere in an `ApiError`, even if
+ * the service echoed it.
  */
 export abstract class ApiError extends Error {
   /** Which of the five failures it is. Narrows {@link AnyApiError}. */
@@ -50,18 +51,19 @@ export abstract class ApiError extends Error {
   readonly method: string
   /** The path of the call after `baseUrl`, without the query. */
   readonly path: string
-  /** Number of requests that the call has begun, the first one included. */
+  /** Number of attempts, including the first. */
   readonly attempts: number
   /** The idempotency key that every attempt carried; `undefined` for GET. */
   readonly idempotencyKey: string | undefined
   /** `true` for a write that may have been applied although it failed: retry it with the same `idempotencyKey`. */
   readonly outcomeUnknown: boolean
   /**
-   * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item. It is the page that
-   * failed, or an earlier one if the list shrank. `undefined` for calls that are not lists.
+   * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item, as far as the
+   * responses can tell. It is the page that failed, or an earlier one if the list shrank. `undefined` for calls that are
+   * not lists.
    */
   readonly page: number | undefined
-  /** The `x-request-id` or `request-id` header of the last response: quote it to support. The interface does not specify it. */
+  /** The `x-request-id` or `request-id` header of the last response, if it has one. Quote it to the service's support. */
   readonly requestId: string | undefined
 
   /** @internal */
@@ -69,7 +71,7 @@ export abstract class ApiError extends Error {
     const { info, cause } = parts
     if (info === undefined) {
       throw new TypeError(
-        `${new.target.prototype.name}: only a client creates its errors (to test your error handling, let a FakeService of virtual-accounts/testing fail)`,
+        `${new.target.prototype.name}: errors are created by a client only (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
     super(formatMessage(parts), cause === undefined ? undefined : { cause })
@@ -123,7 +125,7 @@ function formatMessage({ info, problem, hints = [], isNeverRetried = false }: Er
 
 const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
 
-/** The service responded with another status than 2xx. Redirects are not followed; they are reported as an `HttpError`. */
+/** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {
   readonly kind = 'http'
   /** The HTTP status; 0 for a redirect in a browser, which hides the status. */
@@ -181,7 +183,7 @@ export function isRedirect(status: number): boolean {
   return [0, 301, 302, 303, 307, 308].includes(status)
 }
 
-/** There was no complete response: no connection, or one that was lost. */
+/** No connection could be made, or it was lost before the response was complete. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
@@ -226,18 +228,18 @@ export class TimeoutError extends ApiError {
   }
 }
 
-/** Number of issues that an error lists at most. */
+/** Maximum number of issues that an error lists. */
 export const maxIssues = 20
 const maxIssuesLength = 2_000
 
-/** A 2xx response that breaks the interface, or does not match your `schema`. It is not retried. */
+/** A 2xx response that does not have the documented shape, or does not match your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
   /** The HTTP status, from 200 to 299. */
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** Where the response does not match, at most 20 places. */
+  /** The validation problems found, at most 20. */
   readonly issues: readonly Issue[]
   /**
    * The response body: the JSON value, else the text, else `undefined`. Not enumerable, and not part of the message,
@@ -267,7 +269,9 @@ export class InvalidResponseError extends ApiError {
   static create(info: CallInfo, response: InvalidResponse): InvalidResponseError {
     const { hint, isCustomSchema } = response
     const issues = response.issues.slice(0, maxIssues)
-    const problem = `the response is not valid: ${formatIssues(issues, isCustomSchema)}`
+    const text = isCustomSchema ? formatCustomIssues(issues) : formatIssues(issues)
+    const shown = text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
+    const problem = `the response is not valid: ${shown}`
     const { cause } = response
     return new this({ info, problem, hints: [hint], cause, isNeverRetried: true }, { ...response, issues })
   }
@@ -287,14 +291,20 @@ interface InvalidResponse {
   readonly cause: unknown
 }
 
-/** Messages of the caller's schema may quote values: they are only in `issues`, and just the paths are named. */
-function formatIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
-  const text = issues
-    .map(({ path, message }) =>
-      isCustomSchema ? `${formatPath(path)} does not match the schema` : `${formatPath(path)}: ${message}`,
-    )
+function formatIssues(issues: readonly Issue[]): string {
+  return issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`))
     .join('; ')
-  return text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
+}
+
+const maxShownPaths = 3
+
+/** Messages of the caller's schema may quote values: they are only in `issues`, and just the first paths are named. */
+function formatCustomIssues(issues: readonly Issue[]): string {
+  const paths = [...new Set(issues.map(({ path }) => formatPath(path)))]
+  const shown = paths.slice(0, maxShownPaths).join(', ')
+  const more = paths.length > maxShownPaths ? ` and ${paths.length - maxShownPaths} more` : ''
+  return `${shown}${more} ${paths.length === 1 ? 'does' : 'do'} not match the schema`
 }
 
 /** The pages of a list are inconsistent, or the list changed and items may have been missed. */
@@ -316,17 +326,8 @@ export class PaginationError extends ApiError {
   }
 }
 
-/** Moves `page` of a list's error to an earlier page, because the list shrank before that page could be fetched. */
-export function resumeFrom(error: ApiError, page: number): void {
-  if (error.page === undefined || page >= error.page) return
-  Object.assign(error, {
-    page,
-    message: `${error.message} Resume at page ${page}: the list shrank meanwhile.`,
-  })
-}
-
-/** Sets `page` of a list's error to a page of another limit than that of its request. */
-export function moveToPage(error: ApiError, page: number, limit: number): void {
+/** Sets the page of a list's error from which the list can be resumed, counted in pages of `limit`. */
+export function setResumePage(error: ApiError, page: number, limit: number): void {
   Object.assign(error, {
     page,
     message: `${error.message} Resume with list({ page: ${page}, limit: ${limit} }).`,

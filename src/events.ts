@@ -6,13 +6,13 @@ export interface EventBase {
   readonly callId: string
   /** The HTTP method, in capitals. */
   readonly method: string
-  /** The full URL, query included. It never contains the API key. */
+  /** The full URL, query included. It does not contain the API key. */
   readonly url: string
   /** The path after `baseUrl`, without the query. */
   readonly path: string
   /**
    * The path with names instead of ids, such as `/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate`. For
-   * `client.list` and `client.request` the path as given.
+   * `client.list` and `client.request`, it is the path as you passed it.
    */
   readonly route: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
@@ -39,7 +39,7 @@ export interface ResponseEvent extends EventBase {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
+  /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
   readonly requestId: string | undefined
   /** Duration of this attempt, in milliseconds. */
   readonly durationMs: number
@@ -57,11 +57,11 @@ export interface RetryEvent extends EventBase {
   readonly error: AnyApiError
 }
 
-/** A call has failed. The last event of every call that was begun and rejects; misuse emits no events. */
+/** A call has failed. The last event of every call that was begun and rejects; a wrong argument emits no events. */
 export interface FailureEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
-  /** Number of attempts of the call. */
+  /** The last attempt of the call, from 1; 0 if there was none. */
   readonly attempt: number
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
@@ -69,16 +69,16 @@ export interface FailureEvent extends EventBase {
   readonly error: unknown
 }
 
-/** A list changed, or contradicted itself, while it was iterated. */
+/** A list drifted: it changed, or contradicted itself, while it was iterated. */
 export interface DriftEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'drift'
   /**
-   * What changed, and so what `before` and `after` are:
+   * What changed; it decides what `before` and `after` mean:
    * - `total`: `totalItems` before and after
    * - `duplicate`: the two pages on which one item appeared
-   * - `missing`: the total, and the number of items received
-   * - `repaired`: the first page that was fetched again, and the number of items that this recovered
+   * - `missing`: the total, and the total minus the items that may be missing
+   * - `repaired`: the first page that was fetched again, and the number of items that were recovered by that
    */
   readonly change: 'total' | 'duplicate' | 'missing' | 'repaired'
   /** See `change`. */

@@ -7,7 +7,7 @@ import {
   assertDuration,
   assertFunction,
   assertInteger,
-  assertKnownNames,
+  readOptions,
 } from './internal/validate.js'
 
 /**
@@ -16,19 +16,19 @@ import {
  */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
-/** What {@link Fetch} is called with. It is assignable to every library's `RequestInit`. */
+/** What {@link Fetch} is called with. Made to be assignable to the `RequestInit` of common fetch libraries. */
 export interface FetchInit {
   /** The HTTP method, in capitals. */
   readonly method: string
   /** All headers, `Api-Key` included, by lower-case name. */
   readonly headers: Record<string, string>
-  /** JSON. */
+  /** The request body as JSON text; absent if there is none. */
   readonly body?: string
   /** Aborts when the call is cancelled or the attempt times out. */
   readonly signal: AbortSignal
   /** Redirects are not followed. */
   readonly redirect: 'manual'
-  /** Left out where the runtime rejects it. */
+  /** Bypasses the HTTP cache, as a cached page may be out of date. Omitted where the runtime rejects it. */
   readonly cache?: 'no-store'
 }
 
@@ -41,7 +41,7 @@ export interface FetchResponse {
     /** The value of a header, or null. */
     get(name: string): string | null
   }
-  /** A stream of bytes, null for no body. Where it is `undefined`, `arrayBuffer()` is called. */
+  /** A web stream of bytes, or null for no body. Without `getReader`, `arrayBuffer()` is called instead. */
   readonly body?: unknown
   /** The whole body. */
   arrayBuffer(): Promise<ArrayBuffer>
@@ -50,7 +50,7 @@ export interface FetchResponse {
 /** Options of the client that each call can override. */
 export interface CommonOptions {
   /**
-   * Time limit for one attempt, headers and body, in milliseconds.
+   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds.
    * @defaultValue 60_000
    */
   timeout?: number | undefined
@@ -67,8 +67,8 @@ export interface CommonOptions {
   maxRetries?: number | undefined
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
-   * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null), `Idempotency-Key` and, on writes, another
-   * `Content-Type` are a `TypeError`: use the options for them.
+   * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null) and `Idempotency-Key` throw a `TypeError`: use
+   * `apiKey` and `idempotencyKey`. So does a `Content-Type` other than `application/json`, on the client or on a write.
    */
   headers?: RequestInit['headers'] | undefined
   /**
@@ -104,8 +104,8 @@ export interface ClientOptions extends CommonOptions {
    */
   fetch?: Fetch | undefined
   /**
-   * Listener for logs, metrics and traces. Events never contain the API key. What the listener throws or rejects with is
-   * swallowed.
+   * Listener for logs, metrics and traces. Events never contain an API key of 8 characters or more. Errors of the listener
+   * are ignored.
    */
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
@@ -119,7 +119,7 @@ export interface CallSettings {
   readonly headers: Readonly<Record<string, string>>
   readonly concurrency: number
   /** `apiKey` is null, so that `headers` may set Api-Key. */
-  readonly isKeyless: boolean
+  readonly sendsNoApiKey: boolean
 }
 
 /** The options of a client, checked and with defaults applied, except for `apiKey`. */
@@ -131,48 +131,44 @@ export interface ClientConfig {
   readonly settings: CallSettings
 }
 
-/** Names of the options that a call can override. */
-export const commonOptionNames: readonly string[] = ['timeout', 'totalTimeout', 'maxRetries', 'headers']
-
-/** Names of the options that only a client has. */
-export const clientOnlyNames: readonly string[] = [
-  'baseUrl',
-  'apiKey',
-  'allowInsecureHttp',
-  'maxResponseBytes',
-  'fetch',
-  'onEvent',
-]
-
-const callNames = [
+/** Names of the options of every call. */
+export const callOptionNames: readonly string[] = [
+  'timeout',
+  'totalTimeout',
+  'maxRetries',
+  'headers',
   'signal',
   'schema',
-  'idempotencyKey',
-  'body',
-  'query',
-  'page',
-  'limit',
-  'maxItems',
-  'dedupeBy',
-  'onMissedItems',
-  'verified',
 ]
 
-const knownClientOptions = {
+const clientOnlyNames = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'maxResponseBytes', 'fetch', 'onEvent']
+const callOnlyNames = ['signal', 'schema', 'idempotencyKey', 'body', 'query', 'page', 'limit', 'maxItems']
+const listOnlyNames = ['dedupeBy', 'onMissedItems', 'verified']
+
+const clientOptions = {
   title: 'Client options',
-  names: [...clientOnlyNames, ...commonOptionNames, 'concurrency'],
+  names: [...clientOnlyNames, 'timeout', 'totalTimeout', 'maxRetries', 'headers', 'concurrency'],
   elsewhere: (name: string) =>
-    callNames.includes(name) ? 'pass it to each call, not to the client' : undefined,
+    callOnlyNames.includes(name) || listOnlyNames.includes(name)
+      ? 'pass it to each call, not to the client'
+      : undefined,
 }
 
-/** Throws unless the value is an object of client options. */
-export function assertClientOptions(options: unknown): asserts options is ClientOptions {
+/** Where to set an option that a call does not accept. */
+export function clientOptionHint(name: string): string | undefined {
+  return clientOnlyNames.includes(name)
+    ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
+    : undefined
+}
+
+/** A copy of the options of a client. Throws for a name that is not known. */
+export function readClientOptions<T extends Partial<ClientOptions>>(options: T): T {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(
       `options: expected an object with at least baseUrl and apiKey, got ${describe(options)}`,
     )
   }
-  assertKnownNames('options', options, knownClientOptions)
+  return readOptions('options', options, clientOptions) as T
 }
 
 const tenMebibytes = 10 * 1024 * 1024
@@ -190,7 +186,7 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
     maxRetries: 2,
     headers: { accept: 'application/json' },
     concurrency: 4,
-    isKeyless: options.apiKey === null,
+    sendsNoApiKey: options.apiKey === null,
   }
   const settings = mergeSettings(defaults, options)
   assertJsonContentType(settings)
@@ -203,7 +199,7 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
   }
 }
 
-/** The settings with the given options replaced, and headers merged. */
+/** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
   const { timeout, totalTimeout, maxRetries, headers, concurrency } = given
   if (timeout !== undefined) assertDuration('timeout', timeout)
@@ -216,13 +212,13 @@ export function mergeSettings(settings: CallSettings, given: CommonOptions): Cal
     maxRetries: maxRetries ?? settings.maxRetries,
     concurrency: concurrency ?? settings.concurrency,
     headers: headers === undefined ? settings.headers : mergeHeaders(settings, headers),
-    isKeyless: settings.isKeyless,
+    sendsNoApiKey: settings.sendsNoApiKey,
   }
 }
 
 function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {
   const headers = normalizeHeaders(given)
-  if ('api-key' in headers && !settings.isKeyless) {
+  if ('api-key' in headers && !settings.sendsNoApiKey) {
     throw new TypeError('headers: "Api-Key" is set by the client option apiKey')
   }
   if ('idempotency-key' in headers) {
@@ -231,10 +227,10 @@ function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['hea
   return { ...settings.headers, ...headers }
 }
 
-/** Throws for a write with another Content-Type than JSON. */
+/** Throws for headers whose Content-Type is not JSON: writes send nothing else. */
 export function assertJsonContentType({ headers }: CallSettings): void {
   const type = headers['content-type']
   if (type !== undefined && type.toLowerCase() !== 'application/json') {
-    throw new TypeError('headers: writes are sent with "Content-Type: application/json", expected no other')
+    throw new TypeError('headers: writes are always sent with "Content-Type: application/json": remove yours')
   }
 }

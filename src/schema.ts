@@ -16,7 +16,7 @@ export interface Validator {
 }
 
 /** A validator for one of the package's own schemas. */
-export function builtIn(schema: Schema): Validator {
+export function builtInValidator(schema: Schema): Validator {
   return { schema, isCustom: false }
 }
 

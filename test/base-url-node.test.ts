@@ -27,7 +27,7 @@ describe('a baseUrl that is a path', () => {
     vi.unstubAllGlobals()
     expect(error).toEqual(
       new TypeError(
-        'baseUrl: expected an absolute URL: there is no page here that "/api/" could be resolved against',
+        'baseUrl: "/api" can only be resolved in a web page, and this is none (server rendering?): pass an absolute URL',
       ),
     )
   })

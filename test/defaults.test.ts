@@ -76,7 +76,7 @@ describe('by default', () => {
       createClient(async () => new Response(bodyOf(bytes))).request('GET', '/large')
     expect((await respond(10 * mebibyte)).data).toHaveLength(10 * mebibyte - 2)
     await expect(respond(10 * mebibyte + 1)).rejects.toThrow(
-      'GET /large: the response is not valid: the body: expected at most 10485760 bytes. Raise `maxResponseBytes`.',
+      'GET /large: the response is not valid: expected at most 10485760 bytes. Raise `maxResponseBytes`.',
     )
   })
 })

@@ -182,14 +182,17 @@ describe('the message of a failure says which call, what happened, how often, an
     createClient({ maxRetries: 0, ...options }).virtualAccounts.deactivate(account)
   const call = 'POST /customers/c1/virtual_accounts/v1/deactivate'
   const applied = 'The request may have been applied: retry with the same idempotencyKey.'
-  const redirect = 'Set baseUrl to the address that responds itself.'
+  const redirect = "Set baseUrl to the address that the redirect points to: error.headers.get('location')."
   const seeBody = 'If the service gave a reason, it is in error.body.'
   const reason = 'If it gave a reason, it is in error.body.'
 
   test.each([
     [400, `HTTP 400 (1 attempt). ${seeBody}`],
     [401, 'HTTP 401 (1 attempt). Check apiKey, and that it belongs to this baseUrl.'],
-    [403, 'HTTP 403 (1 attempt). Check apiKey, and that it belongs to this baseUrl.'],
+    [
+      403,
+      `HTTP 403 (1 attempt). Check that apiKey belongs to this baseUrl, and is allowed to do this. ${seeBody}`,
+    ],
     [404, 'HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.'],
     [409, `HTTP 409 (1 attempt). ${seeBody}`],
     [422, `HTTP 422 (1 attempt). ${seeBody}`],
@@ -199,7 +202,7 @@ describe('the message of a failure says which call, what happened, how often, an
     [307, `HTTP 307, a redirect, which is not followed (1 attempt). ${redirect}`],
     [308, `HTTP 308, a redirect, which is not followed (1 attempt). ${redirect}`],
     [500, `HTTP 500 (1 attempt). ${applied} The service failed: retry later. ${reason}`],
-    [501, `HTTP 501 (1 attempt). ${applied} The service failed: retry later. ${reason}`],
+    [501, `HTTP 501 (1 attempt). ${applied} The service does not support this request. ${reason}`],
   ])('after HTTP %i', async (status, message) => {
     const fetch = async () => new Response(null, { status })
     expect(await rejectionOf(deactivate({ fetch }))).toMatchObject({ message: `${call}: ${message}`, status })
@@ -208,7 +211,7 @@ describe('the message of a failure says which call, what happened, how often, an
   test.each([
     [
       409,
-      `HTTP 409 (1 attempt). ${applied} A request with this key is still in progress: retry with the same key.`,
+      `HTTP 409 (1 attempt). ${applied} Either a request with this key is still in progress, or the service refused the change: see error.body.`,
       true,
     ],
     [
@@ -225,7 +228,7 @@ describe('the message of a failure says which call, what happened, how often, an
   })
 
   test.each([
-    [429, 'HTTP 429, rate limited (1 attempt). Retry after 90 s, or lower `concurrency`.'],
+    [429, 'HTTP 429, rate limited (1 attempt). Retry after 90 s. If this recurs, lower `concurrency`.'],
     [503, 'HTTP 503 (1 attempt). Retry after 90 s.'],
   ])('after HTTP %i with a long Retry-After, which is not waited for', async (status, message) => {
     const fetch = async () => new Response(null, { status, headers: { 'Retry-After': '90' } })
@@ -353,7 +356,7 @@ test('the message of a TimeoutError says when it was the apiKey function that ga
   )
   expect(error).toMatchObject({ kind: 'timeout', outcomeUnknown: false })
   expect(String(error)).toContain(
-    ': apiKey gave no key within the timeout of 10 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
+    ': the apiKey function returned no key within the timeout of 10 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
   )
 })
 

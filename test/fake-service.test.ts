@@ -838,7 +838,7 @@ describe('reset', () => {
 })
 
 describe('the options', () => {
-  const baseUrl = 'baseUrl: expected an absolute http or https URL without user info, query and fragment'
+  const baseUrl = 'baseUrl: expected an absolute http or https URL without user info, query or fragment'
   const apiKey = 'apiKey: expected a non-empty string of printable ASCII without white space around it'
 
   test('are optional', () => {
@@ -858,18 +858,18 @@ describe('the options', () => {
   })
 
   test.each<[string, unknown]>([
-    ['options: expected an object, got null', null],
-    ['options: expected an object, got a string', 'https://bank.test'],
+    ['options: expected a plain object, got null', null],
+    ['options: expected a plain object, got a string', 'https://bank.test'],
     [`${baseUrl}, got an empty string`, { baseUrl: '' }],
-    [`${baseUrl}, got another string`, { baseUrl: '/api' }],
-    [`${baseUrl}, got another string`, { baseUrl: 'ftp://bank.test' }],
-    [`${baseUrl}, got another string`, { baseUrl: 'https://me:secret@bank.test' }],
-    [`${baseUrl}, got another string`, { baseUrl: 'https://bank.test/?a=1' }],
-    [`${baseUrl}, got another string`, { baseUrl: 'https://bank.test/#a' }],
+    [`${baseUrl}, got a string that is not`, { baseUrl: '/api' }],
+    [`${baseUrl}, got a string that is not`, { baseUrl: 'ftp://bank.test' }],
+    [`${baseUrl}, got a string that is not`, { baseUrl: 'https://me:secret@bank.test' }],
+    [`${baseUrl}, got a string that is not`, { baseUrl: 'https://bank.test/?a=1' }],
+    [`${baseUrl}, got a string that is not`, { baseUrl: 'https://bank.test/#a' }],
     [`${baseUrl}, got null`, { baseUrl: null }],
     [`${apiKey}, got an empty string`, { apiKey: '' }],
-    [`${apiKey}, got another string`, { apiKey: ' key' }],
-    [`${apiKey}, got another string`, { apiKey: 'a\nb' }],
+    [`${apiKey}, got a string that is not`, { apiKey: ' key' }],
+    [`${apiKey}, got a string that is not`, { apiKey: 'a\nb' }],
     [`${apiKey}, got null`, { apiKey: null }],
     ['transactions: expected an array, got an object', { transactions: {} }],
     ['transactions: expected an array, got null', { transactions: null }],

@@ -1236,7 +1236,7 @@ describe('items removed during an iteration', () => {
     expect(ids(before)).toEqual(ids(all.slice(0, 2)))
     // The third item has moved to page 1.
     expect(error).toMatchObject({ kind: 'http', status: 404, page: 1 })
-    expect((error as Error).message).toContain('Resume at page 1')
+    expect((error as Error).message).toContain('Resume with list({ page: 1, limit: 2 }).')
   })
 
   test('are certain, without another request, when the page was requested after its predecessor arrived', async () => {

@@ -101,7 +101,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'leaves out the scheme',
       wrote: () => new Client({ baseUrl: 'api.example.com/v1', apiKey }),
-      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing?)',
     },
     {
       mistake: 'uses plain http',
@@ -111,27 +111,27 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'puts the key into the URL',
       wrote: () => new Client({ baseUrl: 'https://key@api.example.com', apiKey }),
-      gets: 'baseUrl: expected no user and password in it (pass `apiKey` instead)',
+      gets: 'baseUrl: expected no user or password in it (pass `apiKey` instead)',
     },
     {
       mistake: 'puts the key into the query',
       wrote: () => new Client({ baseUrl: 'https://api.example.com/?api_key=key', apiKey }),
-      gets: 'baseUrl: expected no query and no fragment',
+      gets: 'baseUrl: expected no query or fragment',
     },
     {
       mistake: 'writes a backslash',
       wrote: () => new Client({ baseUrl: 'https://api.example.com\\v1', apiKey }),
-      gets: 'baseUrl: expected no backslashes, white space and control characters',
+      gets: 'baseUrl: expected no backslashes, white space or control characters',
     },
     {
       mistake: 'copies a tab along with the URL',
       wrote: () => new Client({ baseUrl: 'https://api.example.com/v1\t', apiKey }),
-      gets: 'baseUrl: expected no backslashes, white space and control characters',
+      gets: 'baseUrl: expected no backslashes, white space or control characters',
     },
     {
       mistake: 'joins paths with dots',
       wrote: () => new Client({ baseUrl: 'https://api.example.com/v2/../v1', apiKey }),
-      gets: 'baseUrl: expected no "." and ".." segments',
+      gets: 'baseUrl: expected no "." or ".." segments',
     },
     {
       mistake: 'loses the slashes',
@@ -210,7 +210,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'passes a header with a line break',
       wrote: () => new Client({ baseUrl, apiKey, headers: { 'X-Team': 'payments\n' } }),
-      gets: 'headers["X-Team"]: cannot be sent: names are tokens, values Latin-1 without line breaks or other control characters (the value is not shown)',
+      gets: 'headers["X-Team"]: cannot be sent: expected a valid header name, and a Latin-1 value without line breaks or other control characters (the value is not shown)',
     },
     {
       mistake: 'passes a header that is a number',
@@ -268,13 +268,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes an option among the params',
       // @ts-expect-error
       wrote: () => client.transactions.list({ signal }),
-      gets: 'params.signal: pass it in the second argument, list(params, { signal })',
+      gets: 'params.signal: pass it among the options, list(…, { signal })',
     },
     {
       mistake: 'passes a param among the options',
       // @ts-expect-error
       wrote: () => client.transactions.list({ page: 2 }, { limit: 50 }),
-      gets: 'options.limit: pass it in the first argument, list({ limit }, options)',
+      gets: 'options.limit: pass it among the params, list({ limit })',
     },
     {
       mistake: 'passes an option of the client',
@@ -360,7 +360,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'wants the pages of a verified list',
       wrote: () => client.transactions.list({}, { verified: true }).pages(),
-      gets: 'pages: a verified list has none, as its pages overlap: iterate its items',
+      gets: 'pages: not available with `verified: true`, as its pages overlap: iterate the items',
     },
     {
       mistake: 'lists an endpoint that is not a list',
@@ -369,7 +369,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
         return client.list('/balance', {}, { schema })
       },
       getsFromCall:
-        'GET /balance (page 1): the response is not valid: data: expected an array, got undefined; page: expected a whole number of at least 1, got undefined; totalItems: expected a whole number of at least 0, got undefined; limit: expected a whole number of at least 1, got undefined. Is this a list? Its response must be { data, page, totalItems, limit }, which `schema` does not replace; for other endpoints use client.request.',
+        'GET /balance (page 1): the response is not valid: data: expected an array, got undefined; page: expected a whole number of at least 1, got undefined; totalItems: expected a whole number of at least 0, got undefined; limit: expected a whole number of at least 1, got undefined. Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.',
     },
     {
       mistake: 'awaits the list and iterates its page: that yields every item',
@@ -472,13 +472,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'reads the idempotency key from a file, with its line break',
       wrote: () => client.virtualAccounts.deactivate(account, { idempotencyKey: 'job-17\n' }),
-      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got another string (default: a fresh UUID)',
+      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a string that is not (leave it out for a fresh UUID)',
     },
     {
       mistake: 'passes a number as the idempotency key',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotencyKey: 17 }),
-      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got 17 (default: a fresh UUID)',
+      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got 17 (leave it out for a fresh UUID)',
     },
     {
       mistake: 'passes the idempotency key as a header',
@@ -488,12 +488,12 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'passes another content type',
       wrote: () => client.virtualAccounts.deactivate(account, { headers: { 'Content-Type': 'text/plain' } }),
-      gets: 'headers: writes are sent with "Content-Type: application/json", expected no other',
+      gets: 'headers: writes are always sent with "Content-Type: application/json": remove yours',
     },
     {
       mistake: 'passes a header with a control character',
       wrote: () => client.virtualAccounts.deactivate(account, { headers: { 'X-Reason': 'a\u0000b' } }),
-      gets: 'headers["X-Reason"]: cannot be sent: names are tokens, values Latin-1 without line breaks or other control characters (the value is not shown)',
+      gets: 'headers["X-Reason"]: cannot be sent: expected a valid header name, and a Latin-1 value without line breaks or other control characters (the value is not shown)',
     },
     {
       mistake: 'passes an option of lists',
@@ -510,12 +510,12 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'sends the result of a division by zero',
       wrote: () => client.virtualAccounts.deactivate(account, { body: { rate: 0 / 0 } }),
-      gets: 'body: expected JSON data, got NaN',
+      gets: 'body: expected JSON data, got NaN at "rate"',
     },
     {
       mistake: 'sends a bigint',
       wrote: () => client.virtualAccounts.deactivate(account, { body: { amount: 5n } }),
-      gets: 'body: expected JSON data, got a bigint: send its digits as a string',
+      gets: 'body: expected JSON data, got a bigint at "amount": send its digits as a string',
     },
     {
       mistake: 'sends a form',
@@ -556,22 +556,22 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'puts the query into the path',
       wrote: () => client.request('GET', '/refunds?page=2'),
-      gets: 'path: expected a path without query and fragment (pass `query` instead)',
+      gets: 'path: expected a path without query or fragment (pass `query` instead)',
     },
     {
       mistake: 'puts an id that would climb into the path',
       wrote: () => client.request('GET', '/refunds/../customers'),
-      gets: 'path: expected a path without "." and ".." segments',
+      gets: 'path: expected a path without "." or ".." segments',
     },
     {
       mistake: 'sends a body with GET',
       wrote: () => client.request('GET', '/refunds', { body: { id: 5 } }),
-      gets: 'body: expected none, as GET sends no body',
+      gets: 'body: not allowed for GET',
     },
     {
       mistake: 'sends an idempotency key with GET',
       wrote: () => client.request('GET', '/refunds', { idempotencyKey: 'job-17' }),
-      gets: 'idempotencyKey: expected none, as GET sends no idempotency key',
+      gets: 'idempotencyKey: not allowed for GET, which is no write',
     },
     {
       mistake: 'calls the query `params`, as axios does',
@@ -667,13 +667,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'has an apiKey function that returns nothing',
       // @ts-expect-error
       wrote: () => client.withOptions({ apiKey: () => env.API_KEY }).transactions.list(),
-      gets: 'apiKey: expected a non-empty string, a function that returns one, or null to send none, got undefined (is the environment variable set?)',
+      gets: 'apiKey: expected the function to return a non-empty string, got undefined (is the environment variable set?)',
     },
     {
       mistake: 'creates an error to test their own error handling',
       // @ts-expect-error
       wrote: () => new HttpError({ status: 503 }),
-      gets: 'HttpError: only a client creates its errors (to test your error handling, let a FakeService of virtual-accounts/testing fail)',
+      gets: 'HttpError: errors are created by a client only (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
     },
   ],
 
@@ -693,7 +693,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'passes a path as the baseUrl',
       wrote: () => new FakeService({ baseUrl: '/api' }),
-      gets: 'baseUrl: expected an absolute http or https URL without user info, query and fragment, got another string',
+      gets: 'baseUrl: expected an absolute http or https URL without user info, query or fragment, got a string that is not',
     },
     {
       mistake: 'lets the service fail with a status',
@@ -705,7 +705,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'lets the service fail with a number',
       // @ts-expect-error
       wrote: () => service.fail({ with: 503 }),
-      gets: "with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got 503",
+      gets: "with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got 503 (pass new Response(null, { status: 503 }))",
     },
     {
       mistake: 'guesses the name of a fault',

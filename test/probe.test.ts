@@ -103,7 +103,7 @@ describe('tells a single deviation as that one finding:', () => {
       'another page number beyond the end',
       'page-beyond-end',
       () => changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
-      'empty, and says another page number',
+      'empty, with the wrong page number',
     ],
     [
       'a page 2 that fails',
@@ -143,7 +143,7 @@ describe('tells a single deviation as that one finding:', () => {
           return json(isRepeated ? { id: 1 } : { id: 1, status: 'inactive' })
         }
       },
-      'HTTP 200, an object (id number), another than at first',
+      'HTTP 200, an object (id number), different from the first response',
     ],
     [
       'a 500 for a key of another request',
@@ -392,12 +392,14 @@ describe('of a service that does not list transactions', () => {
     service.fail({ with: 'network-error', times: Number.POSITIVE_INFINITY })
     const { report, broken, find } = await probeService()
     expect(broken).toEqual(['reachable'])
-    expect(find('reachable').observed).toMatch(/^connection lost before a response arrived/)
+    expect(find('reachable').observed).toMatch(
+      /^could not connect, or connection lost before a response arrived/,
+    )
     expect(find('items')).toMatchObject({ status: 'unknown', observed: 'not reached' })
     expect(find('total')).toMatchObject({ status: 'unknown', observed: 'not reached' })
     expect(report.requests).toBe(1)
     expect(report.suggestedOptions).toEqual({})
-    expect(String(report)).toMatch(/Probe again when there is one\.$/)
+    expect(String(report)).toMatch(/and probe again\.$/)
   })
 
   test('it tells a redirect and where it leads, without its path', async () => {
@@ -433,7 +435,7 @@ describe('of a service that does not list transactions', () => {
     const { broken, find } = await probeService([changePages(page => ({ ...page, page: page.page - 1 }))])
     expect(broken).toEqual(['envelope'])
     expect(find('envelope').observed).toBe('page: expected a whole number of at least 1, got another number')
-    expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to look at' })
+    expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to check' })
   })
 
   test('it tells that an HTML page responded', async () => {

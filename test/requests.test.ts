@@ -55,11 +55,11 @@ describe('a write', () => {
 
   test.each([
     ['', 'an empty string'],
-    ['a'.repeat(256), 'another string'],
-    ['ключ', 'another string'],
-    ['a\nb', 'another string'],
-    [' a', 'another string'],
-    ['a ', 'another string'],
+    ['a'.repeat(256), 'a string that is not'],
+    ['ключ', 'a string that is not'],
+    ['a\nb', 'a string that is not'],
+    [' a', 'a string that is not'],
+    ['a ', 'a string that is not'],
     [null, 'null'],
     [7, '7'],
   ])('rejects the idempotency key %j before anything is sent', async (idempotencyKey, got) => {
@@ -68,7 +68,7 @@ describe('a write', () => {
     })
     await expect(call).rejects.toThrow(
       new TypeError(
-        `idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got ${got} (default: a fresh UUID)`,
+        `idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got ${got} (leave it out for a fresh UUID)`,
       ),
     )
     expect(service.requests).toEqual([])
@@ -89,23 +89,23 @@ describe('a write', () => {
   test.each([
     ['an object', () => ({ pipe() {} })],
     ['an object', () => ({ async *[Symbol.asyncIterator]() {} })],
-    ['a symbol', () => [Symbol('a')]],
+    ['a symbol at "0"', () => [Symbol('a')]],
     ['a function', () => () => 1],
     ['a FormData', () => new FormData()],
     ['a ReadableStream', () => new ReadableStream()],
     ['a Blob', () => new Blob(['x'])],
     ['a URLSearchParams', () => new URLSearchParams('a=b')],
     ['a Uint8Array', () => new Uint8Array(2)],
-    ['a Map', () => ({ a: new Map() })],
-    ['a Number', () => [new Number(3)]],
+    ['a Map at "a"', () => ({ a: new Map() })],
+    ['a Number at "0"', () => [new Number(3)]],
     ['a Date', () => new Date(Number.NaN)],
-    ['a Date', () => ({ when: new Date(Number.NaN) })],
+    ['a Date at "when"', () => ({ when: new Date(Number.NaN) })],
     ['a Uint8Array', () => Object.assign(new Uint8Array(2), { toJSON: () => ({}) })],
-    ['undefined', () => [1, undefined]],
-    ['undefined', () => new Array(2)],
+    ['undefined at "1"', () => [1, undefined]],
+    ['undefined at "0"', () => new Array(2)],
     ['undefined', () => ({ toJSON() {} })],
-    ['NaN', () => ({ amount: Number.NaN })],
-    ['a bigint: send its digits as a string', () => ({ amount: 1n })],
+    ['NaN at "amount"', () => ({ amount: Number.NaN })],
+    ['a bigint at "amount": send its digits as a string', () => ({ amount: 1n })],
     ['an object that cannot be written (circular, or its toJSON throws)', circle],
     ['an object that cannot be written (circular, or its toJSON throws)', throwing],
   ])('rejects a body that JSON cannot represent: %s', async (got, body) => {
@@ -267,15 +267,15 @@ describe('a path', () => {
     [null, 'a path that starts with one "/", got null'],
     [['/a'], 'a path that starts with one "/", got an array'],
     ['//evil.example', 'a path that starts with one "/", got "//evil.example"'],
-    ['/a?b=c', 'a path without query and fragment (pass `query` instead)'],
-    ['/a#b', 'a path without query and fragment (pass `query` instead)'],
-    ['/a\\b', 'a path without backslashes, white space and control characters'],
-    ['/a\tb', 'a path without backslashes, white space and control characters'],
-    ['/a ', 'a path without backslashes, white space and control characters'],
-    ['/a/../b', 'a path without "." and ".." segments'],
-    ['/a/.', 'a path without "." and ".." segments'],
-    ['/%2e%2E/b', 'a path without "." and ".." segments'],
-    ['/.%2e', 'a path without "." and ".." segments'],
+    ['/a?b=c', 'a path without query or fragment (pass `query` instead)'],
+    ['/a#b', 'a path without query or fragment (pass `query` instead)'],
+    ['/a\\b', 'a path without backslashes, white space or control characters'],
+    ['/a\tb', 'a path without backslashes, white space or control characters'],
+    ['/a ', 'a path without backslashes, white space or control characters'],
+    ['/a/../b', 'a path without "." or ".." segments'],
+    ['/a/.', 'a path without "." or ".." segments'],
+    ['/%2e%2E/b', 'a path without "." or ".." segments'],
+    ['/.%2e', 'a path without "." or ".." segments'],
     ['/\ud800', 'well-formed Unicode'],
   ])('%j is rejected', async (path, expected) => {
     const client = createClient()
@@ -317,10 +317,10 @@ describe('any other endpoint', () => {
   test('is read with GET, which takes neither a body nor an idempotency key', async () => {
     const client = createClient()
     await expect(client.request('GET', '/a', { body: {} })).rejects.toThrow(
-      new TypeError('body: expected none, as GET sends no body'),
+      new TypeError('body: not allowed for GET'),
     )
     await expect(client.request('GET', '/a', { idempotencyKey: 'k' })).rejects.toThrow(
-      new TypeError('idempotencyKey: expected none, as GET sends no idempotency key'),
+      new TypeError('idempotencyKey: not allowed for GET, which is no write'),
     )
     expect(service.requests).toEqual([])
   })
@@ -361,7 +361,7 @@ describe('any other endpoint', () => {
 
 const headersShape = 'headers: expected Headers, an array of [name, value] pairs or an object'
 const cannotBeSent =
-  'cannot be sent: names are tokens, values Latin-1 without line breaks or other control characters (the value is not shown)'
+  'cannot be sent: expected a valid header name, and a Latin-1 value without line breaks or other control characters (the value is not shown)'
 
 describe('headers', () => {
   test("of the client and of the call are merged in any case; the call's take precedence", async () => {
@@ -383,7 +383,7 @@ describe('headers', () => {
     ],
     [
       { 'Content-Type': 'text/plain' },
-      'headers: writes are sent with "Content-Type: application/json", expected no other',
+      'headers: writes are always sent with "Content-Type: application/json": remove yours',
     ],
     [{ 'X-Secret': 'line\nbreak' }, `headers["X-Secret"]: ${cannotBeSent}`],
     [{ 'X-Secret': 'a line\u0001' }, `headers["X-Secret"]: ${cannotBeSent}`],
@@ -428,13 +428,13 @@ describe('the options of a client', () => {
     'apiKey: cannot be sent as a header: expected Latin-1 without line breaks or other control characters, and no white space around it (the key is not shown; a key read from a file often ends with a line break: trim it)'
   const insecure =
     'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)'
-  const userInfo = 'baseUrl: expected no user and password in it (pass `apiKey` instead)'
-  const repaired = 'baseUrl: expected no backslashes, white space and control characters'
+  const userInfo = 'baseUrl: expected no user or password in it (pass `apiKey` instead)'
+  const repaired = 'baseUrl: expected no backslashes, white space or control characters'
   const wrong: [Partial<Record<keyof ClientOptions, unknown>>, string][] = [
     [{ baseUrl: undefined }, `${baseUrl}, got undefined ${isSet}`],
     [{ baseUrl: '' }, `${baseUrl}, got an empty string ${isSet}`],
     [{ baseUrl: null }, `${baseUrl}, got null`],
-    [{ baseUrl: 'api.example.com' }, `${baseUrl}, got a string that is neither`],
+    [{ baseUrl: 'api.example.com' }, `${baseUrl}, got a string that is neither (is "https://" missing?)`],
     [{ baseUrl: 'ftp://api.example.com' }, `${baseUrl}, got the scheme "ftp:"`],
     [{ baseUrl: 'http://api.example.com' }, insecure],
     [{ baseUrl: 'http://127.0.0.1.example.com' }, insecure],
@@ -443,8 +443,8 @@ describe('the options of a client', () => {
     [{ baseUrl: 'https://:secret@api.example.com' }, userInfo],
     [{ baseUrl: 'https://@api.example.com' }, userInfo],
     [{ baseUrl: { href: 5 } }, `${baseUrl}, got an object`],
-    [{ baseUrl: 'https://api.example.com?a=b' }, 'baseUrl: expected no query and no fragment'],
-    [{ baseUrl: 'https://api.example.com/#' }, 'baseUrl: expected no query and no fragment'],
+    [{ baseUrl: 'https://api.example.com?a=b' }, 'baseUrl: expected no query or fragment'],
+    [{ baseUrl: 'https://api.example.com/#' }, 'baseUrl: expected no query or fragment'],
     [{ baseUrl: 'https://api.example.com\\v1' }, repaired],
     [{ baseUrl: 'https://api.example.com/v\t1' }, repaired],
     [{ baseUrl: 'https://api.example.com/v1\n' }, repaired],
@@ -452,15 +452,15 @@ describe('the options of a client', () => {
     [{ baseUrl: 'https:api.example.com' }, 'baseUrl: expected "//" after the scheme'],
     [{ baseUrl: 'https:/api.example.com' }, 'baseUrl: expected "//" after the scheme'],
     [{ baseUrl: 'https:///api.example.com' }, 'baseUrl: expected "//" after the scheme'],
-    [{ baseUrl: 'https://api.example.com/a/../b' }, 'baseUrl: expected no "." and ".." segments'],
-    [{ baseUrl: 'https://api.example.com/%2E%2e/b' }, 'baseUrl: expected no "." and ".." segments'],
+    [{ baseUrl: 'https://api.example.com/a/../b' }, 'baseUrl: expected no "." or ".." segments'],
+    [{ baseUrl: 'https://api.example.com/%2E%2e/b' }, 'baseUrl: expected no "." or ".." segments'],
     [
       { baseUrl: '//evil.example' },
       'baseUrl: expected a path that starts with one "/", got "//evil.example"',
     ],
     [
       { baseUrl: '/\\evil.example' },
-      'baseUrl: expected a path without backslashes, white space and control characters',
+      'baseUrl: expected a path without backslashes, white space or control characters',
     ],
     [{ apiKey: undefined }, `${apiKey}, got undefined ${isSet}`],
     [{ apiKey: '' }, `${apiKey}, got an empty string ${isSet}`],
@@ -530,6 +530,53 @@ describe('the options of a client', () => {
     expect(() => new Client(options as never)).toThrow(
       new TypeError(`options: expected an object with at least baseUrl and apiKey, got ${options}`),
     )
+  })
+})
+
+describe('options', () => {
+  test('may be inherited, and a misspelt name is found there, too', async () => {
+    const shared = { idempotencyKey: 'k1', maxRetries: 0 }
+    await createClient().virtualAccounts.deactivate(account, Object.create(shared) as object)
+    expect(service.requests[0]?.headers.get('Idempotency-Key')).toBe('k1')
+    const misspelt = Object.create({ idempotency_key: 'k1' }) as object
+    await expect(createClient().virtualAccounts.deactivate(account, misspelt)).rejects.toThrow(
+      /^idempotency_key: unknown option/,
+    )
+  })
+
+  test('may be accessors of a class', async () => {
+    class Options {
+      get limit() {
+        return 7
+      }
+    }
+    await createClient().transactions.list(new Options())
+    expect(service.requests[0]?.query).toEqual({ page: '1', limit: '7' })
+  })
+
+  test('are not read from Object.prototype', async () => {
+    const { prototype } = Object as { prototype: object & { idempotencyKey?: string; maxRetry?: number } }
+    prototype.idempotencyKey = 'the same for every write'
+    prototype.maxRetry = 5
+    try {
+      await createClient({ maxRetries: 0 }).virtualAccounts.deactivate(account, { timeout: 1000 })
+    } finally {
+      delete prototype.idempotencyKey
+      delete prototype.maxRetry
+    }
+    expect(service.requests[0]?.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test('are read once each', async () => {
+    let read = 0
+    const options = {
+      get idempotencyKey() {
+        return `k${++read}`
+      },
+    }
+    const { idempotencyKey } = await createClient().virtualAccounts.deactivate(account, options)
+    expect(idempotencyKey).toBe('k1')
+    expect(service.requests[0]?.headers.get('Idempotency-Key')).toBe('k1')
   })
 })
 

@@ -15,10 +15,10 @@ async function invalidResponseOf(call: PromiseLike<unknown>): Promise<InvalidRes
 
 const atLeast = (minimum: number) => `expected a whole number of at least ${minimum}`
 const notAList =
-  'Is this a list? Its response must be { data, page, totalItems, limit }, which `schema` does not replace; for other endpoints use client.request.'
+  'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
 const notJson =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
-const doesNotFit = 'If the service is right, pass a `schema` that accepts it. The response is in error.body.'
+const doesNotFit = 'If the response is as intended, pass a `schema` that accepts it. It is in error.body.'
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
 const truncated = 'The response was cut off, often by a proxy: retry.'
 
@@ -64,14 +64,14 @@ describe('a page', () => {
   })
 
   test.each([
-    ['', 'the body: expected JSON, got an empty body', notJson],
-    ['Hello', 'the body: expected JSON, got text', notJson],
-    ['{"data": x}', 'the body: expected JSON, got malformed JSON', notJson],
-    ['{"data":[{"id":"t', 'the body: expected JSON, got JSON that ends too early', truncated],
-    ['[1, 2', 'the body: expected JSON, got JSON that ends too early', truncated],
-    ['<html>', 'the body: expected JSON, got markup (HTML or XML)', notTheService],
-    ['[]', 'the body: expected an object, got an array', notAList],
-    ['null', 'the body: expected an object, got null', notAList],
+    ['', 'expected JSON, got an empty body', notJson],
+    ['Hello', 'expected JSON, got text', notJson],
+    ['{"data": x}', 'expected JSON, got malformed JSON', notJson],
+    ['{"data":[{"id":"t', 'expected JSON, got JSON that ends too early', truncated],
+    ['[1, 2', 'expected JSON, got JSON that ends too early', truncated],
+    ['<html>', 'expected JSON, got markup (HTML or XML)', notTheService],
+    ['[]', 'expected an object, got an array', notAList],
+    ['null', 'expected an object, got null', notAList],
     ['{"data":{},"page":1,"totalItems":1,"limit":1}', 'data: expected an array, got an object', notAList],
     ['{"data":[],"page":0,"totalItems":1,"limit":1}', `page: ${atLeast(1)}, got another number`, notAList],
     [
@@ -106,7 +106,7 @@ describe('a page', () => {
   test('of HTML is rejected as such', async () => {
     respondWith('<html>', { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
     expect((await invalidResponseOf(list())).message).toBe(
-      `GET /transactions (page 1): the response is not valid: the body: expected JSON, got an HTML page. ${notTheService}`,
+      `GET /transactions (page 1): the response is not valid: expected JSON, got an HTML page. ${notTheService}`,
     )
   })
 
@@ -140,7 +140,7 @@ describe('a page', () => {
     respondWithPage('', '"page":3,"totalItems":25,"limit":10')
     const error = await rejectionOf(createClient().transactions.list({ page: 3 }))
     expect(String(error)).toMatch(
-      /page 3\): page 3 is empty, although a list of 25 items has more than 2 pages of 10\. The service contradicts itself: report it\.$/,
+      /page 3\): page 3 is empty, although a list of 25 items has 3 pages of 10\. The service contradicts itself: report it to the service's owner\.$/,
     )
   })
 
@@ -290,7 +290,7 @@ describe('the data of a write', () => {
     const error = await invalidResponseOf(deactivate())
     expect(error).toMatchObject({ outcomeUnknown: true, attempts: 1 })
     expect(error.message).toBe(
-      `POST /customers/c1/virtual_accounts/v1/deactivate: the response is not valid: the body: expected a response of the service, got an HTML page. The request may have been applied: retry with the same idempotencyKey. ${notTheService}`,
+      `POST /customers/c1/virtual_accounts/v1/deactivate: the response is not valid: expected a response of the service, got an HTML page. The request may have been applied: retry with the same idempotencyKey. ${notTheService}`,
     )
     expect(service.requests).toHaveLength(1)
   })
@@ -299,7 +299,7 @@ describe('the data of a write', () => {
     respondWith(`${'['.repeat(200_000)}9007199254740993${']'.repeat(200_000)}`)
     const error = await invalidResponseOf(deactivate())
     expect(error.issues).toEqual([{ path: [], message: 'expected JSON that is less deeply nested' }])
-    expect(error.message).toContain('the body: expected JSON that is less deeply nested')
+    expect(error.message).toContain('expected JSON that is less deeply nested')
     expect(String(error.body)).toMatch(/^\[\[/)
   })
 
@@ -321,7 +321,7 @@ describe('the data of a write', () => {
     expect(error.message).toContain('the response is not valid: status does not match the schema.')
     expect(error.message).not.toContain('active,')
     expect(error.message).toMatch(
-      / Details are in error\.issues, the response is in error\.body: fix the schema to accept it\.$/,
+      / Details are in error\.issues, the response is in error\.body\. If it is right, change the schema\.$/,
     )
     expect(error.outcomeUnknown).toBe(true)
   })
@@ -402,7 +402,7 @@ describe("a caller's schema", () => {
     expect(error.issues[0]?.path).toEqual([0, ...path])
     expect(error.message).toContain(`: [0].${'k'.repeat(60)}.${'k'.repeat(60)}.`)
     expect(error.message).not.toContain('k'.repeat(61))
-    expect(error.message).toMatch(/[k.]\.\.\.\. Details are in error\.issues/)
+    expect(error.message).toMatch(/k and 17 more do not match the schema\. Details are in error\.issues/)
     expect(error.message.length).toBeLessThan(4096)
   })
 
@@ -435,10 +435,13 @@ describe('an error', () => {
   })
 
   test.each([
-    [403, 'Check apiKey, and that it belongs to this baseUrl.'],
-    [404, 'Check the path of baseUrl.'],
+    [
+      403,
+      'Check that apiKey belongs to this baseUrl, and is allowed to do this. If the service gave a reason, it is in error.body.',
+    ],
+    [404, 'Check the path, and the path of baseUrl.'],
     [422, 'If the service gave a reason, it is in error.body.'],
-    [501, 'The service failed: retry later. If it gave a reason, it is in error.body.'],
+    [501, 'The service does not support this request. If it gave a reason, it is in error.body.'],
   ])('of HTTP %i says what to do', async (status, advice) => {
     respondWith(null, { status })
     const error = await rejectionOf(createClient().transactions.list())
@@ -464,7 +467,7 @@ describe('an error', () => {
     const error = await rejectionOf(createClient({ fetch }).transactions.list())
     expect(error).toHaveProperty(
       'message',
-      'GET /transactions (page 1): a redirect, which is not followed (1 attempt). Set baseUrl to the address that responds itself.',
+      "GET /transactions (page 1): a redirect, which is not followed (1 attempt). Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads.",
     )
   })
 

@@ -36,7 +36,7 @@ const maxErrorBodyBytes = 1024 * 1024
 
 /**
  * One request and its whole response, within one time limit. It ends immediately when it is cancelled or times out, even
- * if the API key function or fetch ignore that; what they return later is discarded.
+ * if the API key function or fetch ignore the signal; what they return later is discarded.
  */
 export class Attempt {
   readonly #options: AttemptOptions
@@ -82,7 +82,7 @@ export class Attempt {
     } catch (error) {
       return { type: 'api-key-error', error }
     }
-    // A key that arrives too late must not send anything, nor must a listener that aborts.
+    // Nothing is sent if the key came too late, or if the listener of the request event aborts.
     if (signal.aborted) return { type: 'aborted' }
     this.#options.onSend(apiKey)
     if (signal.aborted) return { type: 'aborted' }
@@ -95,11 +95,11 @@ export class Attempt {
       }
       return { type: 'response', received: await this.#read(response) }
     } catch (error) {
-      return { type: 'network-error', phase: this.#readingPhase, error }
+      return { type: 'network-error', phase: this.#failedPhase, error }
     }
   }
 
-  get #readingPhase(): 'sending' | 'reading' {
+  get #failedPhase(): 'sending' | 'reading' {
     return this.#phase === 'reading' ? 'reading' : 'sending'
   }
 
@@ -174,7 +174,7 @@ export function isSuccess(status: number): boolean {
 let rejectsCacheOption: boolean | undefined
 
 /** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime rejects the option. */
-export function noStore(): Pick<FetchInit, 'cache'> {
+export function noStoreOption(): Pick<FetchInit, 'cache'> {
   if (rejectsCacheOption === undefined) {
     try {
       new Request('https://cache.invalid', { cache: 'no-store' })

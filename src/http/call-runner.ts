@@ -12,7 +12,7 @@ import { requestIdOf } from '../internal/headers.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
-import { Attempt, type AttemptResult, isSuccess, noStore, type ReceivedResponse } from './attempt.js'
+import { Attempt, type AttemptResult, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
 import type { Call, ClientState, ParseResponse, SuccessResponse } from './call.js'
 import { describeNetworkError, httpErrorHint } from './error-hints.js'
 import { InvalidBody } from './invalid-body.js'
@@ -31,13 +31,13 @@ import {
 } from './retry.js'
 import { parseRetryAfter } from './retry-after.js'
 
-/** The limit that applies to an attempt: its own, or what remains of that of the call. */
+/** The limit that applies to an attempt: its own, or the rest of the call's. */
 interface TimeLimit {
   readonly option: 'timeout' | 'totalTimeout'
   readonly ms: number
 }
 
-/** Runs one call: its attempts, the decision after each, and the error or the result of the whole. */
+/** Runs one call: its attempts, the decision after each, and the call's result or error. */
 export class CallRunner {
   readonly #call: Call
   readonly #callId: string
@@ -134,7 +134,7 @@ export class CallRunner {
     let pendingKey: unknown
     const attempt = new Attempt({
       url: this.#url,
-      init: { method, headers, ...noStore(), ...(body === undefined ? {} : { body }) },
+      init: { method, headers, ...noStoreOption(), ...(body === undefined ? {} : { body }) },
       apiKey: () => {
         const key = apiKeys.get()
         pendingKey = key
@@ -206,7 +206,13 @@ export class CallRunner {
       const response = { status, headers: this.#redactor.headers(headers), body, retryAfterMs }
       return HttpError.create(info, response, [
         budgetHint,
-        httpErrorHint(status, retryAfterMs, { ...this.#history, isList: this.#call.page !== undefined }),
+        httpErrorHint(status, retryAfterMs, {
+          ...this.#history,
+          isList: this.#call.page !== undefined,
+          sendsNoKey:
+            this.#call.settings.sendsNoApiKey && this.#call.settings.headers['api-key'] === undefined,
+          isOutcomeUnknown: info.outcomeUnknown,
+        }),
       ])
     })
   }
@@ -217,7 +223,10 @@ export class CallRunner {
     return this.#fail(
       { status: undefined, networkError: reason, retryAfterMs: undefined },
       (info, budgetHint) => {
-        const hints = [budgetHint, info.outcomeUnknown && reason === 'connection-lost' ? undefined : hint]
+        // What to do about such a write has been said.
+        const isKnown = phase === 'reading' || code !== undefined
+        const isClear = info.outcomeUnknown && reason === 'connection-lost' && isKnown
+        const hints = [budgetHint, isClear ? undefined : hint]
         return ConnectionError.create({ info, problem, hints, cause: this.#redactor.cause(error) })
       },
     )
@@ -227,7 +236,7 @@ export class CallRunner {
     const ms = this.#call.settings[option]
     const networkError = isSent ? undefined : 'not-connected'
     return this.#fail({ status: undefined, networkError, retryAfterMs: undefined }, (info, budgetHint) => {
-      const missing = isSent ? 'no complete response' : 'apiKey gave no key'
+      const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
       const hints = [budgetHint, `Raise \`${option}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`]
       return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hints }, ms)
     })
@@ -235,10 +244,11 @@ export class CallRunner {
 
   /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
   #onApiKeyError(error: unknown): AttemptFailure {
-    // The retry it paid for is not sent.
+    // The retry that this cost is not sent.
     this.#state.retryBudget.refund(this.#retryCost ?? 0)
     const earlier = this.#lastError
     if (!earlier?.outcomeUnknown) return new AttemptFailure(error)
+    earlier.message += ' Not retried: the apiKey function failed, see error.cause.'
     Object.defineProperty(earlier, 'cause', { value: error, configurable: true, writable: true })
     return new AttemptFailure(earlier)
   }
@@ -263,7 +273,7 @@ export class CallRunner {
     return new AttemptFailure(error, () => this.#backoff(retry))
   }
 
-  /** The delay before the next attempt; `undefined`: there is none. */
+  /** The delay before the next attempt, why there is none, or `undefined` if there must be none. */
   #planRetry({ status, retryAfterMs = 0 }: FailedAttempt): number | 'budget exhausted' | undefined {
     if (this.#attempts > this.#call.settings.maxRetries) return undefined
     const delayMs = Math.max(backoffMs(this.#attempts), retryAfterMs)
@@ -277,7 +287,7 @@ export class CallRunner {
       const timer = setTimeout(resolve, delayMs)
       this.#cancel = () => {
         clearTimeout(timer)
-        // The retry it paid for is not sent.
+        // The retry that this cost is not sent.
         this.#state.retryBudget.refund(this.#retryCost)
         reject(new AttemptFailure(this.#abortReason))
       }
@@ -292,7 +302,7 @@ export class CallRunner {
         this.#call.page === undefined
           ? 'Raise `maxResponseBytes`.'
           : 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
-      const invalid = InvalidBody.of(`expected at most ${maxResponseBytes} bytes`, hint)
+      const invalid = InvalidBody.forWholeBody(`expected at most ${maxResponseBytes} bytes`, hint)
       throw new AttemptFailure(this.#toInvalidResponseError(status, headers, invalid))
     }
     this.#lastStatus = status
@@ -329,7 +339,8 @@ export class CallRunner {
         this.#mayHaveBeenApplied = true
         const { totalTimeout } = this.#call.settings
         const problem = `the schema did not finish within the totalTimeout of ${totalTimeout} ms`
-        reject(TimeoutError.create({ info: this.#callInfo(), problem }, totalTimeout))
+        const hints = ['Raise `totalTimeout`, or make the schema faster.']
+        reject(TimeoutError.create({ info: this.#callInfo(), problem, hints }, totalTimeout))
       }, this.#remainingMs())
     }).finally(() => clearTimeout(timer))
   }
@@ -347,7 +358,7 @@ export class CallRunner {
     })
   }
 
-  /** Not that of the event: in Node its target is gone for every listener after the first. */
+  /** Read from the signals: in Node, the target of the event is null for every listener after the first. */
   get #abortReason(): unknown {
     return this.#call.signals.find(signal => signal?.aborted)?.reason
   }

@@ -40,7 +40,7 @@ export interface SuccessResponse {
   readonly emit: (details: EventDetails) => void
 }
 
-/** Makes the caller's result of a response. Throws an `InvalidBody` or an `ApiError`. */
+/** Turns a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
 export type ParseResponse<T> = (response: SuccessResponse) => T | Promise<T>
 
 /** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */

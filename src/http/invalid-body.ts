@@ -1,7 +1,13 @@
 import type { Issue } from '../errors.js'
 import type { Validator } from '../schema.js'
 
-/** A response body that breaks the interface or a schema, before it is known which call it belongs to. */
+const builtInSchemaHint =
+  'If the response is as intended, pass a `schema` that accepts it. It is in error.body.'
+const customSchemaHint =
+  'Details are in error.issues, the response is in error.body. If it is right, change the schema.'
+const schemaThrewHint = 'The schema threw: see error.cause. The response is in error.body.'
+
+/** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */
 export class InvalidBody {
   readonly issues: readonly Issue[]
   /** The response body, as far as it could be read. */
@@ -24,16 +30,15 @@ export class InvalidBody {
     this.cause = (issues.find(issue => 'cause' in issue) as { cause?: unknown } | undefined)?.cause
   }
 
-  /** For what a schema found. */
-  static ofSchema(issues: readonly Issue[], body: unknown, { isCustom }: Validator): InvalidBody {
-    const hint = isCustom
-      ? 'Details are in error.issues, the response is in error.body: fix the schema to accept it.'
-      : 'If the service is right, pass a `schema` that accepts it. The response is in error.body.'
-    return new InvalidBody(issues, { body, hint, isCustomSchema: isCustom })
+  /** Creates one from the issues that a schema found. */
+  static forSchemaIssues(issues: readonly Issue[], body: unknown, { isCustom }: Validator): InvalidBody {
+    if (!isCustom) return new InvalidBody(issues, { body, hint: builtInSchemaHint })
+    const hint = issues.some(issue => 'cause' in issue) ? schemaThrewHint : customSchemaHint
+    return new InvalidBody(issues, { body, hint, isCustomSchema: true })
   }
 
-  /** For the body as a whole. */
-  static of(message: string, hint: string, body?: unknown): InvalidBody {
+  /** Creates one with a single issue about the whole body. */
+  static forWholeBody(message: string, hint: string, body?: unknown): InvalidBody {
     return new InvalidBody([{ path: [], message }], { body, hint })
   }
 }

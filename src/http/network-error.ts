@@ -3,13 +3,13 @@ import { findErrorCode } from '../internal/error-code.js'
 /**
  * Why there was no response:
  * - `not-connected`: no connection was made, so nothing was sent
- * - `certificate-refused`, `request-refused`: nothing was sent, and another attempt would meet the same
+ * - `certificate-rejected`, `request-refused`: nothing was sent, and another attempt would meet the same
  * - `invalid-fetch`: a custom fetch has not resolved with a Response; the request may have reached the service
  * - `connection-lost`: anything else; the request may have reached the service
  */
 export type NetworkErrorReason =
   | 'not-connected'
-  | 'certificate-refused'
+  | 'certificate-rejected'
   | 'request-refused'
   | 'invalid-fetch'
   | 'connection-lost'
@@ -17,7 +17,7 @@ export type NetworkErrorReason =
 /** A custom fetch has not resolved with a Response. */
 export class InvalidFetchError extends TypeError {}
 
-// Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. An unknown code counts as sent.
+// Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
 const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -32,7 +32,7 @@ const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'FailedToOpenSocket',
 ])
 
-// System calls before a connection is established: an error of these was not sent, whatever its code.
+// System calls before a connection is established: a request that failed in one of them was not sent, whatever the code.
 const connectSyscalls: ReadonlySet<string> = /* @__PURE__ */ new Set(['connect', 'getaddrinfo'])
 
 /** The runtime, or a proxy on its behalf, refuses to send this request at all. */
@@ -50,7 +50,7 @@ const requestRefusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
 const handshakeFailed =
   /^ERR_SSL_(?:WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|PACKET_LENGTH_TOO_LONG|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY))$/
 
-const certificateRefused =
+const certificateRejected =
   /(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|SIGNATURE|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
 
 /** Classifies what fetch rejected with, by its code: messages differ in every runtime. */
@@ -71,7 +71,7 @@ function reasonOf(code: string, syscall: string | undefined): NetworkErrorReason
   if (connectErrorCodes.has(code) || (syscall !== undefined && connectSyscalls.has(syscall))) {
     return 'not-connected'
   }
-  return !code.includes('_ALERT_') && certificateRefused.test(code)
-    ? 'certificate-refused'
+  return !code.includes('_ALERT_') && certificateRejected.test(code)
+    ? 'certificate-rejected'
     : 'connection-lost'
 }

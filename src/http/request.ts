@@ -3,12 +3,12 @@ import { describe } from '../internal/describe.js'
 import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
 import { toJson } from '../internal/json-body.js'
 import { type Query, toQueryString } from '../internal/url.js'
-import { assertKnownNames, assertObject, assertSignal } from '../internal/validate.js'
+import { assertObject, assertSignal, readOptions } from '../internal/validate.js'
 import {
   assertJsonContentType,
   type CommonOptions,
-  clientOnlyNames,
-  commonOptionNames,
+  callOptionNames,
+  clientOptionHint,
   mergeSettings,
 } from '../options.js'
 import {
@@ -27,13 +27,13 @@ import type { Transport } from './transport.js'
 /** Options of every call. */
 export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'concurrency'> {
   /**
-   * Cancels the call immediately, which then rejects with the signal's reason. A write that is aborted after it was sent may
-   * have been applied: pass your own `idempotencyKey` if you abort writes.
+   * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason. A write that is aborted after
+   * it was sent may have been applied: pass your own `idempotencyKey` if you abort writes.
    */
   signal?: AbortSignal | undefined
   /**
-   * A schema of any library that implements Standard Schema. It validates and types the response body, or in a list each item,
-   * and replaces the built-in schema.
+   * A schema of any library that implements Standard Schema. It validates and types the response body (in a list, each
+   * item), and replaces the built-in schema.
    */
   schema?: S | undefined
 }
@@ -41,8 +41,8 @@ export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'conc
 /** Options of a write. */
 export interface WriteOptions<S = undefined> extends RequestOptions<S> {
   /**
-   * Identifies the write: the service applies it once, however often it is sent. The same on every attempt; 1 to 255
-   * printable ASCII characters without a space at either end.
+   * Identifies the write, so that the service can recognise a repetition and apply it only once. Every attempt sends the same
+   * key. 1 to 255 printable ASCII characters without a space at either end.
    * @defaultValue a fresh UUID v4 for each call
    */
   idempotencyKey?: string | undefined
@@ -61,11 +61,11 @@ export interface Result<T> {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** Number of requests that were sent, the first one included. */
+  /** Number of attempts, including the first. */
   readonly attempts: number
   /** The idempotency key of the write; `undefined` for GET. */
   readonly idempotencyKey: string | undefined
-  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
+  /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
   readonly requestId: string | undefined
 }
 
@@ -74,34 +74,30 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Names of the options of every call. */
-export const requestOptionNames: readonly string[] = [...commonOptionNames, 'signal', 'schema']
+const writeOptionNames = [...callOptionNames, 'idempotencyKey', 'body']
 
-/** Where to set an option that a call does not accept. */
-export function onTheClient(name: string): string | undefined {
-  return clientOnlyNames.includes(name)
-    ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
-    : undefined
-}
-
-const writeOptions = {
-  title: 'Options of a write',
-  names: [...requestOptionNames, 'idempotencyKey', 'body'],
-  elsewhere: onTheClient,
-}
-
-/** Checks the options of a resource's method, which accept no `query`; only `client.request` does. */
-export function assertWriteOptions(options: unknown, argumentNames: readonly string[]): void {
-  assertKnownNames('options', assertObject('options', options as object | undefined), {
-    ...writeOptions,
-    elsewhere: name => (argumentNames.includes(name) ? 'pass it in the first argument' : onTheClient(name)),
+/** The checked options of a resource's method. `argumentNames` are the names that belong in its first argument. */
+export function readWriteOptions<S>(
+  given: WriteOptions<S> | undefined,
+  argumentNames: readonly string[],
+): WriteOptions<S> {
+  return readOptions('options', given, {
+    title: 'Options of a write',
+    names: writeOptionNames,
+    elsewhere: name =>
+      argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   })
 }
 
-const anyRequestOptions = {
-  ...writeOptions,
-  title: 'Options of request',
-  names: [...writeOptions.names, 'query'],
+type AnyRequestOptions<S> = WriteOptions<S> & { query?: Query | undefined }
+
+/** The checked options of `client.request`. */
+export function readRequestOptions<S>(given: AnyRequestOptions<S> | undefined): AnyRequestOptions<S> {
+  return readOptions('options', given, {
+    title: 'Options of request',
+    names: [...writeOptionNames, 'query'],
+    elsewhere: clientOptionHint,
+  })
 }
 
 /** A request as a resource describes it. */
@@ -115,14 +111,12 @@ export interface RequestSpec {
   readonly validator?: Validator
 }
 
-/** Sends a call that is not a list. Misuse rejects. */
+/** Sends a call that is not a list. Its options have known names; wrong values reject. */
 export async function request<S extends Schema | undefined, T = unknown>(
   transport: Transport,
   spec: RequestSpec,
-  given: (WriteOptions<S> & { query?: Query | undefined }) | undefined,
+  options: AnyRequestOptions<S>,
 ): Promise<Result<SchemaOutput<S, T>>> {
-  const options = assertObject('options', given)
-  assertKnownNames('options', options, anyRequestOptions)
   const method = toMethod(spec.method)
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
@@ -162,9 +156,9 @@ export function toMethod(method: unknown): string {
 }
 
 function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
-  if (options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
+  if (options.body !== undefined) throw new TypeError('body: not allowed for GET')
   if (options.idempotencyKey !== undefined) {
-    throw new TypeError('idempotencyKey: expected none, as GET sends no idempotency key')
+    throw new TypeError('idempotencyKey: not allowed for GET, which is no write')
   }
 }
 
@@ -176,7 +170,7 @@ function parseData({ bytes, contentType }: SuccessResponse, validator: Validator
   const data = validate(body, validator, issues)
   const check = (data: unknown) => {
     if (issues.length === 0) return data
-    throw InvalidBody.ofSchema(issues, body, validator)
+    throw InvalidBody.forSchemaIssues(issues, body, validator)
   }
   return isThenable(data) ? data.then(check) : check(data)
 }

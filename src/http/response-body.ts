@@ -1,7 +1,7 @@
 import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
 import { InvalidBody } from './invalid-body.js'
 
-// A body that arrives in tiny chunks is read in one go of microtasks: without a pause no timer would ever fire.
+// A body that arrives in tiny chunks is read in one run of microtasks: without a pause no timer would ever fire.
 const maxBusyMs = 50
 const chunksBetweenChecks = 64
 
@@ -29,7 +29,7 @@ export async function readBytes(
     let busySince = performance.now()
     for (let chunks = 1; ; chunks++) {
       const { done, value } = await reader.read()
-      // A cancelled body ends as if it were complete, and a foreign one may not end at all.
+      // A cancelled body ends as if it were complete, and that of a custom fetch may not end at all.
       if (signal.aborted) return undefined
       if (done) return buffer.bytes
       if (!isBytes(value)) throw new TypeError('expected a body of bytes')
@@ -90,7 +90,7 @@ class ByteBuffer {
 
 /**
  * Whether a body is shorter than its `Content-Length`, which not every fetch reports as an error. A compressed body has
- * another length, and to another origin's page browsers do not show that it was compressed.
+ * another length, and browsers hide from pages of other origins that it was compressed.
  */
 export function isTruncated({ headers, type }: Response, bytes: Uint8Array): boolean {
   const length = headers.get('content-length')
@@ -99,20 +99,21 @@ export function isTruncated({ headers, type }: Response, bytes: Uint8Array): boo
 }
 
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
-const notAList =
+const notAListHint =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
 const truncatedHint = 'The response was cut off, often by a proxy: retry.'
 
 /** The body of a list: it must be JSON. */
 export function parseListBody(bytes: Uint8Array, contentType: string): unknown {
   const text = decode(bytes)
-  if (text === '') throw InvalidBody.of('expected JSON, got an empty body', notAList)
-  if (isHtml(contentType)) throw InvalidBody.of('expected JSON, got an HTML page', notTheService, text)
+  if (text === '') throw InvalidBody.forWholeBody('expected JSON, got an empty body', notAListHint)
+  if (isHtml(contentType))
+    throw InvalidBody.forWholeBody('expected JSON, got an HTML page', notTheService, text)
   try {
     return parseJson(text, bytes)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw notJson(text, notAList)
+    throw notJson(text, notAListHint)
   }
 }
 
@@ -121,13 +122,21 @@ export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): un
   const text = decode(bytes)
   if (text === '') return undefined
   if (isHtml(contentType)) {
-    throw InvalidBody.of('expected a response of the service, got an HTML page', notTheService, text)
+    throw InvalidBody.forWholeBody(
+      'expected a response of the service, got an HTML page',
+      notTheService,
+      text,
+    )
   }
   try {
     return parseJson(text, bytes)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    if (isJson(contentType)) throw notJson(text, 'Its Content-Type says that it is JSON.')
+    if (isJson(contentType))
+      throw notJson(
+        text,
+        "Its Content-Type says JSON: report it to the service's owner. The text is in error.body.",
+      )
     return text
   }
 }
@@ -146,10 +155,13 @@ export function parseErrorBody(bytes: Uint8Array, contentType: string): unknown 
 function notJson(text: string, hint: string): InvalidBody {
   const start = text.trimStart()[0]
   const isCut = (start === '{' && !/\}\s*$/.test(text)) || (start === '[' && !/\]\s*$/.test(text))
-  if (isCut) return InvalidBody.of('expected JSON, got JSON that ends too early', truncatedHint, text)
-  if (start === '<') return InvalidBody.of('expected JSON, got markup (HTML or XML)', notTheService, text)
-  if (start === '{' || start === '[') return InvalidBody.of('expected JSON, got malformed JSON', hint, text)
-  return InvalidBody.of('expected JSON, got text', hint, text)
+  if (isCut)
+    return InvalidBody.forWholeBody('expected JSON, got JSON that ends too early', truncatedHint, text)
+  if (start === '<')
+    return InvalidBody.forWholeBody('expected JSON, got markup (HTML or XML)', notTheService, text)
+  if (start === '{' || start === '[')
+    return InvalidBody.forWholeBody('expected JSON, got malformed JSON', hint, text)
+  return InvalidBody.forWholeBody('expected JSON, got text', hint, text)
 }
 
 function isHtml(contentType: string): boolean {
@@ -168,7 +180,7 @@ function decode(bytes: Uint8Array): string {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    throw InvalidBody.of('expected UTF-8, got other bytes', notTheService)
+    throw InvalidBody.forWholeBody('expected UTF-8, got other bytes', notTheService)
   }
 }
 
@@ -191,9 +203,14 @@ function parseJson(text: string, bytes: Uint8Array): unknown {
     if (error instanceof SyntaxError) throw error
     const hint = 'The response is in error.body, as text.'
     if (error instanceof LostDigitsError) {
-      throw InvalidBody.of('expected numbers that this engine can hold, got one with more digits', hint, text)
+      const problem = 'expected numbers that this engine can hold, got one with more digits'
+      throw InvalidBody.forWholeBody(
+        problem,
+        `A newer engine keeps its digits (docs/runtimes.md). ${hint}`,
+        text,
+      )
     }
     // The engine has used up its stack.
-    throw InvalidBody.of('expected JSON that is less deeply nested', hint, text)
+    throw InvalidBody.forWholeBody('expected JSON that is less deeply nested', hint, text)
   }
 }

@@ -44,8 +44,8 @@ export function mayHaveBeenApplied({ status, networkError }: FailedAttempt): boo
       networkError === undefined || networkError === 'connection-lost' || networkError === 'invalid-fetch'
     )
   }
-  // A service may redirect after it applied a write; 307 and 308 ask to send it again. Below 200 is no HTTP response, or a
-  // redirect in a browser.
+  // A service may redirect after it applied a write; 307 and 308 ask to send it again. A status below 200 is no final
+  // response; 0 is a redirect in a browser.
   return !(status >= 200) || status >= 500 || status === 408 || [301, 302, 303].includes(status)
 }
 
@@ -71,7 +71,7 @@ export function backoffMs(attempt: number): number {
 
 const fullBudget = 500
 
-/** Tokens that retries cost, so that an outage is not multiplied. Shared by a client and those derived from it. */
+/** Tokens that retries cost, so that an outage is not amplified. Shared by a client and those derived from it. */
 export class RetryBudget {
   #tokens = fullBudget
 

@@ -26,7 +26,7 @@ export class Transport {
     // Looked up at each call, so that later patches take effect.
     const fetch: Fetch | undefined = config.fetch ?? globalThis.fetch
     if (typeof fetch !== 'function')
-      throw new TypeError('fetch: this runtime has no fetch, pass one as an option')
+      throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
     const callId = `${this.#callIdPrefix}-${++this.#calls}`
     return new CallRunner(call, { callId, url, fetch }, this.#state).run(parse)
   }

@@ -1,4 +1,4 @@
-/** The type of a value in words, as `a string` or `null`: never the value itself. */
+/** The type of a value in words, such as `a string` or `null`: never the value itself. */
 export function typeName(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (Array.isArray(value)) return 'an array'

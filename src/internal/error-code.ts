@@ -1,11 +1,11 @@
-// An error chain of a runtime is three deep; a longer one may be a circle.
-const maxDepth = 4
+/** An error chain of a runtime is three deep; a longer one may be cyclic. */
+export const maxCauseDepth = 4
 
 /** The code and the system call that a runtime gave, on the error or along its causes. */
 export function findErrorCode(error: unknown): { code: string | undefined; syscall: string | undefined } {
   try {
     let current = error
-    for (let depth = 0; depth < maxDepth && current; depth++) {
+    for (let depth = 0; depth < maxCauseDepth && current; depth++) {
       const { code, syscall, cause, errors } = Object(current) as Record<string, unknown>
       // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
       if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {
@@ -14,7 +14,7 @@ export function findErrorCode(error: unknown): { code: string | undefined; sysca
       current = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
     }
   } catch {
-    // Anything can be thrown, also an object whose getters throw.
+    // Anything can be thrown, even an object whose getters throw.
   }
   return { code: undefined, syscall: undefined }
 }

@@ -34,7 +34,7 @@ export function normalizeHeaders(given: unknown): Record<string, string> {
 
 function cannotBeSent(name: string): TypeError {
   return new TypeError(
-    `headers[${JSON.stringify(name)}]: cannot be sent: names are tokens, values Latin-1 without line breaks or other control characters (the value is not shown)`,
+    `headers[${JSON.stringify(name)}]: cannot be sent: expected a valid header name, and a Latin-1 value without line breaks or other control characters (the value is not shown)`,
   )
 }
 

@@ -10,26 +10,28 @@ export function toJson(body: unknown): string {
     return text
   } catch (error) {
     if (error instanceof TypeError && error.message.startsWith(expected)) throw error
-    throw new TypeError(`${expected}, got an object that cannot be written (circular, or its toJSON throws)`)
+    const problem = 'got an object that cannot be written (circular, or its toJSON throws)'
+    throw new TypeError(`${expected}, ${problem}`, { cause: error })
   }
 }
 
 /** A replacer for JSON.stringify. It reads the value from its holder, as `value` is already the output of toJSON. */
 function assertJsonValue(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const original = this[key]
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${expected}, got ${value}`)
-  if (typeof value === 'bigint') {
-    throw new TypeError(`${expected}, got a bigint: send its digits as a string`)
-  }
-  if (!isJsonData(value)) throw notJson(value)
+  if (typeof value === 'number' && !Number.isFinite(value)) throw notJson(value, key)
+  if (typeof value === 'bigint') throw notJson(value, key, ': send its digits as a string')
+  if (!isJsonData(value)) throw notJson(value, key)
   // An invalid Date would become null, bytes an object, a hole in an array null.
   const isAltered = (value === null && original !== null) || ArrayBuffer.isView(original)
-  if (isAltered || (value === undefined && Array.isArray(this))) throw notJson(original)
+  if (isAltered || (value === undefined && Array.isArray(this))) throw notJson(original, key)
   return value
 }
 
-function notJson(value: unknown): TypeError {
-  return new TypeError(`${expected}, got ${typeName(value)}`)
+/** @param key Name of the property, or index in its array; empty for the body itself. */
+function notJson(value: unknown, key = '', hint = ''): TypeError {
+  const got = typeof value === 'number' ? value : typeName(value)
+  const where = key === '' ? '' : ` at ${JSON.stringify(key)}`
+  return new TypeError(`${expected}, got ${got}${where}${hint}`)
 }
 
 /** By its tag: FormData, streams, Blobs and Maps would all be written as {}. */

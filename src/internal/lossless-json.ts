@@ -2,7 +2,7 @@
 export class LostDigitsError extends Error {}
 
 /**
- * JSON.parse, except that a number that is not exact as a double becomes the string of its digits.
+ * JSON.parse, except that a number that is not exact as a double becomes a string, as written.
  *
  * @param bytes The text as UTF-8, without a byte-order mark: scanned for long numbers, which is cheaper than text.
  * @throws SyntaxError for text that is not JSON, LostDigitsError, and the engine's RangeError for deep nesting.
@@ -31,8 +31,8 @@ function rejectUnsafeNumbers(text: string): void {
 }
 
 /**
- * Whether a number may need a closer look. A double holds every number of up to 15 digits whose exponent has fewer than
- * three, so an unsafe number has 16 digits and dots in a row, or an exponent of three digits. Every such run covers a
+ * Whether a number may need a closer look. A double holds every number of up to 15 digits whose exponent has at most
+ * two. So an unsafe number has a run of at least 16 digits and dots, or an exponent of three digits. Every such run covers a
  * multiple of three, so only every third byte is read. The bytes around a run exclude most strings; a string that looks
  * like a number only costs time.
  */

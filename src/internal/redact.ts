@@ -1,13 +1,10 @@
 import type { ApiKey } from './api-key.js'
-import { errorCode } from './error-code.js'
+import { errorCode, maxCauseDepth } from './error-code.js'
 
 const redacted = '[api key]'
 
-// A shorter key may be part of any text by chance, and redacting it would shred bodies.
+// A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLengthInText = 8
-
-// An error chain of a runtime is three deep; a longer one may be a circle.
-const maxCauseDepth = 4
 
 /** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
@@ -61,6 +58,7 @@ export class Redactor {
 
   #json(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
+    if (typeof value === 'symbol') return this.#symbol(value)
     if (typeof value === 'number') return this.text(String(value)) === String(value) ? value : redacted
     if (Array.isArray(value)) return value.map(item => this.#json(item))
     if (typeof value !== 'object' || value === null) return value
@@ -69,12 +67,19 @@ export class Redactor {
     return Object.fromEntries(entries)
   }
 
+  /** A symbol, as in the path of an issue: its description may be anything that a schema was given. */
+  #symbol(symbol: symbol): symbol {
+    const { description = '' } = symbol
+    const shown = this.text(description)
+    return shown === description ? symbol : Symbol(shown)
+  }
+
   /** A copy of an error chain as plain errors: the originals of some fetches hold the request with its headers. */
   cause(error: unknown): Error | undefined {
     try {
       return this.#cause(error, 0)
     } catch {
-      // Anything can be thrown, also an object whose getters throw.
+      // Anything can be thrown, even an object whose getters throw.
       return undefined
     }
   }

@@ -1,6 +1,6 @@
 import { describe } from './describe.js'
 
-/** What a query parameter can be. */
+/** Value of a query parameter. */
 export type QueryValue = string | number | boolean
 
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
@@ -11,7 +11,7 @@ export function encodePathSegment(name: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') {
     throw new TypeError(`${name}: expected a non-empty string, got ${describe(id)}`)
   }
-  // Encoding leaves dots unchanged, and the URL parser would climb on them.
+  // Encoding leaves dots unchanged, and the URL parser would resolve them.
   if (id === '.' || id === '..') throw new TypeError(`${name}: expected an id, got "${id}"`)
   if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
   return encodeURIComponent(id)
@@ -24,12 +24,12 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (!/^\/(?!\/)/.test(path))
     throw refuse(`a path that starts with one "/", got ${JSON.stringify(path.slice(0, 60))}`)
   if (/[?#]/.test(path)) {
-    throw refuse(`a path without query and fragment${name === 'path' ? ' (pass `query` instead)' : ''}`)
+    throw refuse(`a path without query or fragment${name === 'path' ? ' (pass `query` instead)' : ''}`)
   }
   if (/[\\\s\p{Cc}]/u.test(path)) {
-    throw refuse('a path without backslashes, white space and control characters')
+    throw refuse('a path without backslashes, white space or control characters')
   }
-  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) throw refuse('a path without "." and ".." segments')
+  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) throw refuse('a path without "." or ".." segments')
   if (!path.isWellFormed()) throw refuse('well-formed Unicode')
 }
 
@@ -82,18 +82,20 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUr
   }
   if (!URL.canParse(text)) {
     const got =
-      text === '' ? 'an empty string (is the environment variable set?)' : 'a string that is neither'
+      text === ''
+        ? 'an empty string (is the environment variable set?)'
+        : 'a string that is neither (is "https://" missing?)'
     throw new TypeError(`${expectedBaseUrl}, got ${got}`)
   }
   const url = new URL(text)
   if (url.username || url.password || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
-    throw new TypeError('baseUrl: expected no user and password in it (pass `apiKey` instead)')
+    throw new TypeError('baseUrl: expected no user or password in it (pass `apiKey` instead)')
   }
-  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl: expected no query and no fragment')
+  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl: expected no query or fragment')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new TypeError(`${expectedBaseUrl}, got the scheme "${url.protocol}"`)
   }
-  assertWrittenOut(text)
+  assertNoSilentRepair(text)
   if (url.protocol === 'http:' && !allowInsecureHttp && !isLoopback(url.hostname)) {
     throw new TypeError(
       'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
@@ -102,15 +104,15 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUr
   return { text: withoutTrailingSlash(url.href), isRelative: false }
 }
 
-/** The URL parser repairs these silently, and requests would go elsewhere than written. */
-function assertWrittenOut(text: string): void {
+/** Throws for what the URL parser would silently repair: requests would go elsewhere than written. */
+function assertNoSilentRepair(text: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the URL parser drops them
   if (/[\\\x00-\x20\x7f]/.test(text)) {
-    throw new TypeError('baseUrl: expected no backslashes, white space and control characters')
+    throw new TypeError('baseUrl: expected no backslashes, white space or control characters')
   }
   if (!/^https?:\/\/[^/]/i.test(text)) throw new TypeError('baseUrl: expected "//" after the scheme')
   if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(text)) {
-    throw new TypeError('baseUrl: expected no "." and ".." segments')
+    throw new TypeError('baseUrl: expected no "." or ".." segments')
   }
 }
 
@@ -131,7 +133,7 @@ export function resolveBaseUrl({ text, isRelative }: BaseUrl): string {
   const location: string = globalThis.location?.href ?? ''
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: expected an absolute URL: there is no page here that "${text}/" could be resolved against`,
+      `baseUrl: "${text || '/'}" can only be resolved in a web page, and this is none (server rendering?): pass an absolute URL`,
     )
   }
   return new URL(location).origin + text

@@ -7,8 +7,8 @@ export function assertInteger(name: string, value: unknown, minimum: number): vo
   }
 }
 
-// setTimeout holds no longer delay: given one, it fires at once.
-const maxTimerMs = 2 ** 31 - 1
+/** setTimeout fires immediately if the delay is longer. */
+export const maxTimerMs: number = 2 ** 31 - 1
 
 /** Throws unless the value is a duration that a timer can hold. */
 export function assertDuration(name: string, value: unknown): void {
@@ -30,7 +30,7 @@ export function assertFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw new TypeError(`${name}: expected a function, got ${describe(value)}`)
 }
 
-/** Throws unless the value is an AbortSignal whose listener can be removed again. */
+/** Throws unless the value is an AbortSignal whose listeners can be removed. */
 export function assertSignal(value: unknown): void {
   const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>
   const isSignal =
@@ -60,19 +60,48 @@ export interface KnownNames {
   /** What the names are, as in `Client options`. */
   readonly title: string
   readonly names: readonly string[]
-  /** How to pass a name that belongs elsewhere, or undefined where the name is unknown there, too. */
+  /** How to pass a name that belongs elsewhere; `undefined` where the name is unknown there, too. */
   readonly elsewhere?: (name: string) => string | undefined
 }
 
 /**
- * Throws for a name that is not known: a misspelt option would be ignored, and its call would succeed without it.
- * A name whose value is `undefined` is ignored.
+ * A copy of an object of options, each of which is read once. Throws for a name that is not known: a misspelt option would
+ * be ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
  */
-export function assertKnownNames(argument: string, value: object, known: KnownNames): void {
-  for (const [name, given] of Object.entries(value)) {
-    if (given === undefined || known.names.includes(name)) continue
-    const hint = known.elsewhere?.(name)
-    if (hint !== undefined) throw new TypeError(`${argument}.${name}: ${hint}`)
-    throw new TypeError(`${name}: unknown option. ${known.title} are: ${[...known.names].sort().join(', ')}`)
+export function readOptions<T extends object>(
+  argument: string,
+  value: T | undefined,
+  known: KnownNames,
+): Partial<T> {
+  const given = assertObject(argument, value) as Record<string, unknown>
+  const names = new Set(known.names)
+  for (const name in given) names.add(name)
+  const options: Record<string, unknown> = Object.create(null)
+  for (const name of names) {
+    const option = isGiven(given, name) ? given[name] : undefined
+    if (option === undefined) continue
+    if (!known.names.includes(name)) throw unknownName(argument, name, known)
+    options[name] = option
   }
+  return options as Partial<T>
+}
+
+/** Options may be inherited, but not from `Object.prototype`, where any script of a page can put them. */
+function isGiven(options: object, name: string): boolean {
+  if (!(name in options)) return false
+  let owner: object | null = options
+  while (owner !== null && owner !== Object.prototype) {
+    if (Object.hasOwn(owner, name)) return true
+    owner = Object.getPrototypeOf(owner) as object | null
+  }
+  return false
+}
+
+function unknownName(argument: string, name: string, { title, names, elsewhere }: KnownNames): TypeError {
+  const hint = elsewhere?.(name)
+  return new TypeError(
+    hint === undefined
+      ? `${name}: unknown option. ${title} are: ${[...names].sort().join(', ')}`
+      : `${argument}.${name}: ${hint}`,
+  )
 }

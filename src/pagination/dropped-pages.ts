@@ -16,8 +16,8 @@ export class DroppedPages {
     if (items.size > 0) this.#pages.push({ ...page, items })
   }
 
-  /** Notes the items of a page that was read, and begins at `position`. */
-  see(position: number, keys: readonly unknown[]): void {
+  /** Notes the items of a page that has been read and begins at `position`. */
+  markSeen(position: number, keys: readonly unknown[]): void {
     for (const { start, items } of this.#pages) {
       // Before its place only another item with the same id can appear.
       if (position >= start) for (const key of keys) if (items.has(key)) items.set(key, true)
@@ -31,8 +31,8 @@ export class DroppedPages {
   }
 
   /**
-   * Number of items that have not appeared again although the walk has passed their place: an item after them appeared, or
-   * so many items were read. They are counted once.
+   * Number of items that have not appeared again although the walk has passed their place: an item after them has
+   * appeared, or more items have been read than can be before them. Counted once.
    */
   takeMissing(received: number, largestTotal: number, isEnd: boolean): number {
     const isPassed = ({ end, totalItems, items }: DroppedPage) => {

@@ -1,5 +1,5 @@
-// An insert moves items by as many places as were inserted: at least so much is remembered, and at most twice as much,
-// however long the list is.
+// An insert moves items by as many places as were inserted: at least this many pages and items are remembered, and at most
+// about twice as many, however long the list is.
 const minPages = 8
 const minItems = 1_000
 

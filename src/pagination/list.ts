@@ -1,5 +1,5 @@
 import { withCallerStack } from '../http/caller-stack.js'
-import { onTheClient, type RequestOptions, requestOptionNames } from '../http/request.js'
+import type { RequestOptions } from '../http/request.js'
 import type { Transport } from '../http/transport.js'
 import { describe } from '../internal/describe.js'
 import { inspectSymbol, printable } from '../internal/object.js'
@@ -8,18 +8,18 @@ import {
   assertBoolean,
   assertFunction,
   assertInteger,
-  assertKnownNames,
   assertObject,
   assertSignal,
+  readOptions,
 } from '../internal/validate.js'
-import { mergeSettings } from '../options.js'
+import { callOptionNames, clientOptionHint, mergeSettings } from '../options.js'
 import { resolveSchema } from '../schema.js'
 import { iterateItems, iteratePages } from './iterate.js'
 import { type ListEndpoint, type LoadedPage, type Page, PageLoader } from './page.js'
 import { Paginator, type Walk } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
 
-/** Which part of a list. */
+/** Selects a part of a list: the first page, the page size and filters. */
 export interface ListParams {
   /**
    * Page to begin with; the first page is 1.
@@ -27,41 +27,43 @@ export interface ListParams {
    */
   page?: number | undefined
   /**
-   * Number of items per page. The service may lower it: the limit in its response counts.
+   * Number of items per page. The service may lower it: the limit in the response applies.
    * @defaultValue not sent: the service's own default, which is not specified
    */
   limit?: number | undefined
-  /** Further query parameters. The interface specifies none. */
+  /** Additional query parameters, such as filters. None are specified: pass what your service accepts. */
   query?: Query | undefined
 }
 
 /** Options of a list. */
 export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<S> {
   /**
-   * Maximum number of pages that are fetched in parallel while the list is iterated. 1 fetches one page at a time.
-   * @defaultValue that of the client, 4
+   * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
+   * @defaultValue the client's value, 4 unless set
    */
   concurrency?: number | undefined
   /**
-   * Ends the iteration after so many items; no page beyond them is requested. 0 requests none at all.
+   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
+   * awaited.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
   /**
-   * What identifies an item, so that it is yielded once even when the list shifts. `undefined` identifies nothing.
-   * @defaultValue what the resource says, such as the `id` of a transaction; nothing for `client.list`
+   * Returns what identifies an item, so that it is not yielded twice when it moves to a later page. An item for which it
+   * returns `undefined` is always yielded; with `verified`, every item needs a string or a number.
+   * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
   dedupeBy?: ((item: T) => unknown) | undefined
   /**
    * What happens when the list shrank during the iteration, or ended short of its total, so that items may have been missed.
-   * Without effect if `verified`, which repairs it.
+   * No effect with `verified`, which recovers missed items.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
-   * Proves that no item was missed, and repairs it where one was: pages overlap, and each must contain an item that was
-   * already read. Costs about 15 % more requests at limit 100. Needs identified items: see
-   * `dedupeBy`.
+   * Ensures that no item is missed, given a stable order and unique ids: pages overlap, each must contain an item that was
+   * already read, and the client goes back where that fails. Costs about 14 % more requests at limit 100, 36 % at 20. Every
+   * item must be identified: see `dedupeBy`.
    * @defaultValue false
    */
   verified?: boolean | undefined
@@ -93,41 +95,30 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   [Symbol.asyncIterator](): AsyncGenerator<T, void>
   /**
    * Iterates the pages as they come, in order: with the same requests, checks and drift events as iterating the items, but
-   * nothing is de-duplicated or cut.
+   * items are neither de-duplicated nor cut to `maxItems`.
    * @throws TypeError for a verified list, as its pages overlap.
    */
   pages(): AsyncGenerator<Page<T>, void>
 }
 
 const paramNames = ['page', 'limit', 'query']
-const optionNames = [
-  ...requestOptionNames,
-  'concurrency',
-  'maxItems',
-  'dedupeBy',
-  'onMissedItems',
-  'verified',
-]
+const optionNames = [...callOptionNames, 'concurrency', 'maxItems', 'dedupeBy', 'onMissedItems', 'verified']
 
 const knownParams = {
   title: 'List params',
   names: paramNames,
   elsewhere: (name: string) =>
-    optionNames.includes(name)
-      ? `pass it in the second argument, list(params, { ${name} })`
-      : onTheClient(name),
+    optionNames.includes(name) ? `pass it among the options, list(…, { ${name} })` : clientOptionHint(name),
 }
 
 const knownOptions = {
   title: 'List options',
   names: optionNames,
   elsewhere: (name: string) =>
-    paramNames.includes(name)
-      ? `pass it in the first argument, list({ ${name} }, options)`
-      : onTheClient(name),
+    paramNames.includes(name) ? `pass it among the params, list({ ${name} })` : clientOptionHint(name),
 }
 
-/** Checks the arguments of a list. Nothing is sent. */
+/** Creates a lazy list after checking its arguments. Nothing is sent. */
 export function createList<T>(
   transport: Transport,
   endpoint: ListEndpoint,
@@ -135,10 +126,8 @@ export function createList<T>(
   // biome-ignore lint/suspicious/noExplicitAny: T is the output of the schema
   givenOptions: ListOptions<any, T> | undefined,
 ): List<T> {
-  const params = assertObject('params', givenParams)
-  const options = assertObject('options', givenOptions)
-  assertKnownNames('params', params, knownParams)
-  assertKnownNames('options', options, knownOptions)
+  const params = readOptions('params', givenParams, knownParams)
+  const options = readOptions('options', givenOptions, knownOptions)
   const { page = 1, limit, query } = params
   const { signal, dedupeBy, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw' } = options
   const { verified = false } = options
@@ -186,7 +175,9 @@ export function createList<T>(
     iterate: () => iterateItems(createWalk(), signal),
     iteratePages: () => {
       if (verified)
-        throw new TypeError('pages: a verified list has none, as its pages overlap: iterate its items')
+        throw new TypeError(
+          'pages: not available with `verified: true`, as its pages overlap: iterate the items',
+        )
       return iteratePages(createWalk(), signal)
     },
   })

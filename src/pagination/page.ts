@@ -7,12 +7,12 @@ import type { Transport } from '../http/transport.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
-import { builtIn, isThenable, type Validator, validate } from '../schema.js'
+import { builtInValidator, isThenable, type Validator, validate } from '../schema.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
  *
- * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the rest does not.
+ * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the others do not.
  */
 export interface Page<T> extends AsyncIterable<T> {
   /** The items, in the service's order. */
@@ -31,11 +31,11 @@ export interface Page<T> extends AsyncIterable<T> {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** The `x-request-id` or `request-id` header: quote it to support. The interface does not specify it. */
+  /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
   readonly requestId: string | undefined
   /**
    * Fetches the page after this one, with the same options and signal; `undefined` after the last.
-   * @throws PaginationError if its limit differs from that of this page.
+   * @throws PaginationError if its limit is not that of this page.
    */
   nextPage(): Promise<Page<T> | undefined>
   /** Iterates the items of this page and all that follow. This page is not fetched again. */
@@ -113,9 +113,9 @@ interface Envelope {
   readonly limit: number
 }
 
-const notAList =
-  'Is this a list? Its response must be { data, page, totalItems, limit }, which `schema` does not replace; for other endpoints use client.request.'
-const envelope: Validator = /* @__PURE__ */ builtIn(
+const notAnEnvelopeHint =
+  'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
+const envelope: Validator = /* @__PURE__ */ builtInValidator(
   /* @__PURE__ */ object({
     data: /* @__PURE__ */ array(),
     page: /* @__PURE__ */ integer(1),
@@ -157,7 +157,7 @@ export class PageLoader<T> {
     const body = parseListBody(response.bytes, response.contentType)
     const issues: Issue[] = []
     const received = validate(body, envelope, issues) as Envelope
-    if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAList })
+    if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAnEnvelopeHint })
     assertConsistent(received, request, response)
     const { endpoint } = this.#options
     const { validator } = endpoint
@@ -167,7 +167,7 @@ export class PageLoader<T> {
       : endpoint.itemKey && received.data.map(endpoint.itemKey)
     const toPage = (data: unknown[]) => {
       if (issues.length === 0) return this.#toLoadedPage(received, data as T[], itemKeys, response)
-      throw InvalidBody.ofSchema(issues, body, validator)
+      throw InvalidBody.forSchemaIssues(issues, body, validator)
     }
     const items: unknown[] = []
     for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
@@ -234,7 +234,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { info }: Su
   const assert = (
     isConsistent: boolean,
     problem: string,
-    hint = 'The service contradicts itself: report it.',
+    hint = "The service contradicts itself: report it to the service's owner.",
   ) => {
     if (!isConsistent) throw PaginationError.create({ info, problem, hints: [hint] })
   }
@@ -242,7 +242,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { info }: Su
   assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)
   assert(
     data.length > 0 || request.mayBeEmpty === true || (page - 1) * limit >= totalItems,
-    `page ${page} is empty, although a list of ${totalItems} items has more than ${page - 1} pages of ${limit}`,
+    `page ${page} is empty, although a list of ${totalItems} items has ${Math.ceil(totalItems / limit)} pages of ${limit}`,
   )
   assert(
     expectedLimit === undefined || limit === expectedLimit,

@@ -1,4 +1,4 @@
-import { type ApiError, isApiError, PaginationError, resumeFrom } from '../errors.js'
+import { type ApiError, isApiError, PaginationError, setResumePage } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { DroppedPages } from './dropped-pages.js'
 import { ItemMemory } from './item-memory.js'
@@ -19,7 +19,7 @@ export interface Walk<T> {
   cancel(): void
 }
 
-/** How a list is walked. */
+/** Options of a walk. */
 export interface WalkOptions<T> {
   readonly fetchPage: FetchPage<LoadedPage<T>>
   readonly firstPage: number
@@ -49,7 +49,7 @@ interface Sighting {
 }
 
 /**
- * Walks a list page by page. It yields every item once and in order, or throws when the responses show that items may have
+ * Iterates a list page by page. It yields every item once and in order, or throws when the responses show that items may have
  * been missed. docs/decisions/four-pages-at-once.md tells why each rule is needed.
  */
 export class Paginator<T> implements Walk<T> {
@@ -59,14 +59,14 @@ export class Paginator<T> implements Walk<T> {
   readonly #dropped = new DroppedPages()
   #nextPage: number
   #previous: ReadPage | undefined
-  /** When the pages read last arrived, and where they began: as many as can have been in flight together. */
+  /** Arrival and start of the last pages read, as many as can have been in flight together. */
   readonly #readPages: { readonly arrivedAt: number; readonly start: number }[] = []
-  /** Of the page that is read: two rules ask for them. */
+  /** Sightings of the items of the page being read, kept for two rules. */
   #sightings: { readonly loaded: LoadedPage<T>; readonly list: readonly (Sighting | undefined)[] } | undefined
   /** Items that a page fetched again had in common with the page before it, and how far they had moved. */
   #overlap: { readonly keys: readonly unknown[]; readonly movedBy: number } | undefined
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
-  #received = 0
+  #position = 0
   #largestTotal = 0
   #repeatedPages = 0
   #remaining: number
@@ -113,7 +113,7 @@ export class Paginator<T> implements Walk<T> {
     const fetched = await this.#prefetcher.get(number)
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
-    if (this.#isDone || !isConcurrent || this.#isShrink(fetched)) return fetched
+    if (this.#isDone || !isConcurrent || this.#mustThrowShrink(fetched)) return fetched
     const overlap = this.#findOverlap(fetched.value)
     if (fetched.value.totalItems >= previous.totalItems && overlap === undefined) return fetched
     this.#overlap = overlap
@@ -144,8 +144,8 @@ export class Paginator<T> implements Walk<T> {
     return this.#sightings.list
   }
 
-  /** Whether the list shrank for certain, and that is an error: a response before the request showed a larger total. */
-  #isShrink({ value, largestTotalBefore }: FetchedPage<LoadedPage<T>>): boolean {
+  /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
+  #mustThrowShrink({ value, largestTotalBefore }: FetchedPage<LoadedPage<T>>): boolean {
     return this.#options.onMissedItems === 'throw' && value.totalItems < largestTotalBefore
   }
 
@@ -155,7 +155,7 @@ export class Paginator<T> implements Walk<T> {
     const { data, limit, totalItems } = page
     this.#largestTotal = Math.max(this.#largestTotal, totalItems)
     if (this.#previous === undefined) {
-      this.#received = (page.page - 1) * limit
+      this.#position = (page.page - 1) * limit
     } else {
       this.#assertSameLimit(loaded, this.#previous)
       this.#checkTotal(fetched, this.#previous)
@@ -165,7 +165,7 @@ export class Paginator<T> implements Walk<T> {
     this.#checkOverlap(loaded, keys ?? [])
     this.#assertNotRepeated(loaded, keys)
     const items = this.#findNewItems(fetched, keys).slice(0, this.#remaining)
-    this.#received += data.length
+    this.#position += data.length
     this.#remaining -= items.length
     const isEnd = this.#isEnd(page)
     this.#checkDropped(loaded, isEnd)
@@ -174,7 +174,7 @@ export class Paginator<T> implements Walk<T> {
       this.cancel()
     }
     this.#previous = { data, page: page.page, limit, totalItems, arrivedAt: fetched.arrivedAt }
-    this.#readPages.push({ arrivedAt: fetched.arrivedAt, start: this.#received - data.length })
+    this.#readPages.push({ arrivedAt: fetched.arrivedAt, start: this.#position - data.length })
     if (this.#readPages.length > 2 * this.#options.concurrency) this.#readPages.shift()
     const wanted = Math.ceil(this.#remaining / limit)
     this.#prefetcher.lastPage = Math.min(Math.ceil(totalItems / limit), page.page + wanted)
@@ -190,26 +190,26 @@ export class Paginator<T> implements Walk<T> {
       problem: `the limit in effect changed from ${previous.limit} to ${limit} between two pages`,
       hint: 'Start over with a limit that the service allows',
       // In pages of the larger limit: a page of a smaller one begins earlier.
-      resumePage: Math.max(1, Math.floor((this.#received - 1 - shrunkBy) / largest) + 1),
+      resumePage: Math.max(1, Math.floor((this.#position - 1 - shrunkBy) / largest) + 1),
     })
   }
 
   #checkTotal(fetched: FetchedPage<LoadedPage<T>>, previous: ReadPage): void {
     const { value: loaded, largestTotalBefore } = fetched
     const { totalItems } = loaded.page
-    const isShrink = this.#isShrink(fetched)
+    const isShrink = this.#mustThrowShrink(fetched)
     const before = isShrink ? largestTotalBefore : previous.totalItems
     if (totalItems !== before) emitDrift(loaded, 'total', before, totalItems)
     if (isShrink) this.#throwShrink(fetched, before)
   }
 
-  /** An empty page before the position reaches the total: the list is cut, or its total comes late. */
+  /** An empty page before the position reaches the total: the list ended early, or its total is out of date. */
   #assertNotCut(loaded: LoadedPage<T>): void {
     const { data, page, limit, totalItems } = loaded.page
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
     throw this.#createError(loaded, {
-      problem: `page ${page} is empty, although a list of ${totalItems} items has more than ${page - 1} pages of ${limit}`,
-      hint: 'The service contradicts itself: report it',
+      problem: `page ${page} is empty, although a list of ${totalItems} items has ${Math.ceil(totalItems / limit)} pages of ${limit}`,
+      hint: "The service contradicts itself: report it to the service's owner",
       resumePage: this.#resumePageOfShortList(totalItems, limit),
     })
   }
@@ -236,7 +236,7 @@ export class Paginator<T> implements Walk<T> {
     if (this.#repeatedPages < 2) return
     throw this.#createError(loaded, {
       problem: `page ${page} repeats page ${earlierPage}, and so did the page before it`,
-      hint: 'The service seems to ignore the requested page: report it',
+      hint: "The service seems to ignore the requested page: report it to the service's owner",
       resumePage: page,
     })
   }
@@ -273,7 +273,7 @@ export class Paginator<T> implements Walk<T> {
     const items = data.filter((_, index) => {
       const key = keys[index]
       const isNew = this.#memory.add(key, current)
-      // What recent pages have and was not seen on them is on this page a second time.
+      // A key that is not new, although no earlier page had it, occurs twice on this page.
       const earlier = sightings[index] ?? (isNew ? undefined : current)
       if (earlier === undefined) return true
       emitDrift(loaded, 'duplicate', earlier.page, page)
@@ -281,7 +281,7 @@ export class Paginator<T> implements Walk<T> {
       if (earlier !== current && movedBeyondGrowth(loaded.page, index, key, earlier) > 0) hasMoved = true
       return false
     })
-    this.#dropped.see(start, keys)
+    this.#dropped.markSeen(start, keys)
     // It moved further than the list grew: something was added before it, and something else removed.
     if (hasMoved) this.#dropPagesRequestedBefore(loaded, arrivedAt)
     return items
@@ -289,7 +289,7 @@ export class Paginator<T> implements Walk<T> {
 
   #dropPagesRequestedBefore(loaded: LoadedPage<T>, sequence: number): void {
     for (const fetched of this.#prefetcher.drop(loaded.page.page, sequence)) {
-      if (this.#isShrink(fetched)) {
+      if (this.#mustThrowShrink(fetched)) {
         emitDrift(fetched.value, 'total', fetched.largestTotalBefore, fetched.value.totalItems)
         this.#throwShrink(fetched, fetched.largestTotalBefore)
       }
@@ -307,13 +307,13 @@ export class Paginator<T> implements Walk<T> {
 
   #checkDropped(loaded: LoadedPage<T>, isEnd: boolean): void {
     if (this.#remaining <= 0) return
-    const missing = this.#dropped.takeMissing(this.#received, this.#largestTotal, isEnd)
+    const missing = this.#dropped.takeMissing(this.#position, this.#largestTotal, isEnd)
     if (missing === 0) return
     const { totalItems } = loaded.page
     emitDrift(loaded, 'missing', totalItems, totalItems - missing)
     this.#throwMissed(
       loaded,
-      `the list changed while it was read, and items that an earlier response held (${missing}) did not appear again`,
+      `the list changed while it was read, and ${missing} of the items of an earlier response did not appear again`,
       // Nothing tells how far they have moved.
       1,
     )
@@ -325,32 +325,32 @@ export class Paginator<T> implements Walk<T> {
     // After one repeated page, the next one tells whether the service ignores `page`.
     if (page * limit < totalItems || this.#repeatedPages > 0) return false
     // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
-    return this.#received >= totalItems && this.#received <= this.#largestTotal
+    return this.#position >= totalItems && this.#position <= this.#largestTotal
   }
 
   #checkComplete(loaded: LoadedPage<T>): void {
     const { limit, totalItems } = loaded.page
-    const missing = totalItems - this.#received
+    const missing = totalItems - this.#position
     if (this.#remaining <= 0 || missing <= 0) return
-    emitDrift(loaded, 'missing', totalItems, this.#received)
+    emitDrift(loaded, 'missing', totalItems, this.#position)
     this.#throwMissed(
       loaded,
-      `the list ended after ${this.#received} of ${totalItems} items, so up to ${missing} may have been missed`,
+      `the list ended after ${this.#position} of ${totalItems} items, so up to ${missing} may have been missed`,
       this.#resumePageOfShortList(totalItems, limit),
     )
   }
 
-  /** A total that comes late does not tell after which page items were removed: it may have been the first. */
+  /** An outdated total does not tell after which page items were removed: it may have been the first. */
   #resumePageOfShortList(totalItems: number, limit: number): number {
-    return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#received), limit)
+    return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#position), limit)
   }
 
   #throwShrink({ value: loaded, requestedAt }: FetchedPage<LoadedPage<T>>, before: number): void {
     const { data, totalItems, limit } = loaded.page
     const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
     const missed = before - smallest
-    // What came after the removed items has moved forward by as many places at most.
-    const resumePage = this.#resumePage(this.#receivedBefore(requestedAt) - missed, limit)
+    // What came after the removed items has moved towards the beginning, by at most as many places.
+    const resumePage = this.#resumePage(this.#positionBefore(requestedAt) - missed, limit)
     this.#throwMissed(
       loaded,
       `the list shrank from ${before} to ${smallest} items while it was read, so up to ${missed} may have been missed`,
@@ -362,23 +362,25 @@ export class Paginator<T> implements Walk<T> {
    * How much of the list was received when a page was requested. What was read since then may already be from the state that
    * this page shows.
    */
-  #receivedBefore(requestedAt: number): number {
-    return this.#readPages.find(({ arrivedAt }) => arrivedAt > requestedAt)?.start ?? this.#received
+  #positionBefore(requestedAt: number): number {
+    return this.#readPages.find(({ arrivedAt }) => arrivedAt > requestedAt)?.start ?? this.#position
   }
 
-  /** A page that failed moves back by as many items as pages that have arrived show to be missing before it. */
+  /** Moves the resume page of a failed request back by the items that other pages show to be missing before it. */
   #moveResumePage(error: ApiError): void {
     if (this.#previous === undefined) return
     const { totalItems, limit } = this.#previous
     const positions = this.#prefetcher.buffered
       .map(({ value, largestTotalBefore, requestedAt }) => ({
         missed: Math.max(totalItems, largestTotalBefore) - value.totalItems,
-        received: this.#receivedBefore(requestedAt),
+        received: this.#positionBefore(requestedAt),
       }))
       .filter(({ missed }) => missed > 0)
       .map(({ missed, received }) => received - missed)
-    if (this.#dropped.hasMissingBefore(this.#received)) resumeFrom(error, 1)
-    else if (positions.length > 0) resumeFrom(error, this.#resumePage(Math.min(...positions), limit))
+    const resumePage = this.#dropped.hasMissingBefore(this.#position)
+      ? 1
+      : this.#resumePage(Math.min(...positions), limit)
+    if (error.page !== undefined && resumePage < error.page) setResumePage(error, resumePage, limit)
   }
 
   #resumePage(position: number, limit: number): number {
@@ -388,9 +390,9 @@ export class Paginator<T> implements Walk<T> {
   #throwMissed(loaded: LoadedPage<T>, problem: string, safePage: number): void {
     if (this.#options.onMissedItems === 'continue') return
     const { limit } = loaded.page
-    const resumePage = this.#dropped.hasMissingBefore(this.#received) ? 1 : safePage
-    const canVerify = loaded.keys() === undefined ? '' : 'let `verified: true` repair it, '
-    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), ${canVerify}or accept it with onMissedItems: 'continue'`
+    const resumePage = this.#dropped.hasMissingBefore(this.#position) ? 1 : safePage
+    const verifiedAdvice = loaded.keys() === undefined ? '' : 'start over with `verified: true`, '
+    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), ${verifiedAdvice}or accept missed items with onMissedItems: 'continue'`
     throw this.#createError(loaded, { problem, hint, resumePage })
   }
 

@@ -17,7 +17,8 @@ interface PendingPage<P> {
   fetched?: FetchedPage<P>
 }
 
-// Leaving a loop early should waste little: the second page brings one more, the third fills up to four.
+// Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
+// third, then all.
 const slowStart = [1, 2, 4]
 
 /** Keeps pages in flight ahead of the one that is read. It knows their numbers and totals, not their items. */
@@ -29,12 +30,12 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   readonly #pages = new Map<number, PendingPage<P>>()
   #inFlight = 0
   /** How many pages may be in flight. */
-  #window: number
+  #maxInFlight: number
   /** How many pages may be in flight or buffered: fewer during the slow start. */
-  #capacity = 1
+  #maxHeld = 1
   #nextPage: number
   #lastPage: number
-  /** The page that the reader waits for, requested as soon as the window allows. */
+  /** The page that the reader waits for, requested as soon as there is room. */
   #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
@@ -49,7 +50,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     this.#nextPage = firstPage
     this.#lastPage = firstPage
     this.#concurrency = concurrency
-    this.#window = concurrency
+    this.#maxInFlight = concurrency
   }
 
   /** The last page worth fetching before the reader asks for it. */
@@ -86,7 +87,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     this.#pages.delete(page - 1)
     // With a concurrency of 1 nothing is requested before it is needed.
     const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
-    this.#capacity = Math.min(maximum, slowStart[page - this.#firstPage] ?? maximum)
+    this.#maxHeld = Math.min(maximum, slowStart[page - this.#firstPage] ?? maximum)
     const promise = this.#pages.get(page)?.promise ?? this.refetch(page)
     this.#fill()
     return promise
@@ -94,7 +95,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
 
   /** Fetches a page even if it has arrived. */
   refetch(page: number): Promise<FetchedPage<P>> {
-    if (this.#inFlight < this.#window) return this.#request(page)
+    if (this.#inFlight < this.#maxInFlight) return this.#request(page)
     return new Promise((resolve, reject) => {
       this.#wanted = {
         request: () => resolve(this.#request(page)),
@@ -125,15 +126,15 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   }
 
   #fill(): void {
-    if (this.#wanted && this.#inFlight < this.#window) {
+    if (this.#wanted && this.#inFlight < this.#maxInFlight) {
       this.#wanted.request()
       this.#wanted = undefined
     }
     while (
       !this.#isClosed &&
       this.#nextPage <= this.#lastPage &&
-      this.#inFlight < this.#window &&
-      this.#pages.size < this.#capacity
+      this.#inFlight < this.#maxInFlight &&
+      this.#pages.size < this.#maxHeld
     ) {
       if (this.#pages.has(this.#nextPage)) this.#nextPage++
       else void this.#request(this.#nextPage)
@@ -162,7 +163,8 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     const largestTotalBefore = this.#largestTotal
     try {
       const value = await this.#fetchPage(page, signal, () => this.#onThrottled())
-      if (requestedAt > this.#throttledAt) this.#window = Math.min(this.#concurrency, this.#window + 1)
+      if (requestedAt > this.#throttledAt)
+        this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
       this.#largestTotal = Math.max(this.#largestTotal, value.totalItems)
       return { value, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
@@ -177,6 +179,6 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
 
   #onThrottled(): void {
     this.#throttledAt = ++this.#sequence
-    this.#window = 1
+    this.#maxInFlight = 1
   }
 }

@@ -1,11 +1,11 @@
-import { isApiError, moveToPage, PaginationError } from '../errors.js'
+import { isApiError, PaginationError, setResumePage } from '../errors.js'
 import { typeName } from '../internal/describe.js'
 import { ItemMemory } from './item-memory.js'
 import type { LoadedPage, PageRequest } from './page.js'
 import type { Batch, Walk } from './paginator.js'
 import { PagePrefetcher } from './prefetcher.js'
 
-/** How a list is walked with proof. */
+/** Options of a verified walk. */
 export interface VerifiedWalkOptions<T> {
   readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
   readonly firstPage: number
@@ -21,10 +21,10 @@ interface Window {
   readonly limit: number
 }
 
-const maxRounds = 8
+const maxFruitless = 8
 
 /**
- * Walks a list by windows that overlap. A window is accepted only if it contains an item that was already read: what follows
+ * Iterates a list by windows that overlap. A window is accepted only if it contains an item that was already read: what follows
  * that item in the same response is what comes next in the list, so nothing can be missed in between.
  * docs/decisions/verified-walks.md has the proof.
  */
@@ -34,10 +34,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
   readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
   /** The windows of this step and of those ahead, planned as if the list did not change. */
   readonly #plan = new Map<number, Window>()
-  /** The items read, each with its place among them. */
+  /** The items read, each with its ordinal among them. */
   readonly #memory = new ItemMemory<number>()
   #step = 0
-  #read = 0
+  #readCount = 0
   #remaining: number
   /** The limit in effect for the caller's own request. */
   #limit = 1
@@ -47,9 +47,9 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** The last window ended the list, although its total says more: the next page must be empty. */
   #isCheckingEnd = false
   /** Responses in a row that brought nothing new. */
-  #rounds = 0
-  /** The place of the last item of the last accepted window. */
-  #lastPlace = -1
+  #fruitless = 0
+  /** The ordinal of the last item of the last accepted window. */
+  #lastOrdinal = -1
   /** A window that contained no known item, so that the items before it are read again. */
   #gap: { readonly at: number; firstPage: number | undefined; recovered: number } | undefined
   /** The error that this walk created: the page to resume from is set. */
@@ -86,7 +86,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       if (this.#isDone) return undefined
       this.cancel()
       const isOfRequest = isApiError(error) && error !== this.#ownError
-      if (isOfRequest && this.#step > 0) moveToPage(error, this.#resumePage(), this.#limit)
+      if (isOfRequest && this.#step > 0) setResumePage(error, this.#resumePage(), this.#limit)
       throw error
     }
   }
@@ -111,7 +111,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       throw this.#createError(
         loaded,
         `a limit of ${window.limit} was requested, but the service used ${limit}`,
-        'It does not honour smaller limits, so its pages cannot overlap: iterate without `verified`.',
+        'The service does not honour smaller limits, so pages cannot overlap: iterate without `verified`.',
       )
     }
     if (this.#isCheckingEnd) return this.#checkEnd(loaded)
@@ -129,21 +129,21 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const { page, limit, totalItems } = loaded.page
     const end = (page - 1) * limit + loaded.page.data.length
     const start = end - data.length
-    let lastPlace = -1
+    let lastOrdinal = -1
     this.#memory.startPage()
     const newItems = data.filter((_, index) => {
       const key = keys[index]
       const known = this.#memory.find(key)
-      lastPlace = known ?? this.#read++
-      this.#memory.add(key, lastPlace)
+      lastOrdinal = known ?? this.#readCount++
+      this.#memory.add(key, lastOrdinal)
       if (known !== undefined) return false
       if (this.#gap && start + index < this.#gap.at) this.#gap.recovered++
       return true
     })
-    // Items that are known bring the walk nearer to new ones as long as their places rise.
-    if (newItems.length > 0) this.#rounds = 0
-    else if (lastPlace <= this.#lastPlace) this.#countRound(loaded)
-    this.#lastPlace = lastPlace
+    // Items that are known bring the walk nearer to new ones as long as their ordinals rise.
+    if (newItems.length > 0) this.#fruitless = 0
+    else if (lastOrdinal <= this.#lastOrdinal) this.#countFruitless(loaded)
+    this.#lastOrdinal = lastOrdinal
     this.#closeGap(loaded, end)
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
@@ -195,7 +195,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       this.cancel()
       return
     }
-    this.#countRound(loaded)
+    this.#countFruitless(loaded)
     this.#planAhead(loaded, false)
   }
 
@@ -211,21 +211,21 @@ export class VerifiedPaginator<T> implements Walk<T> {
         1,
       )
     }
-    this.#countRound(loaded)
+    this.#countFruitless(loaded)
     this.#gap ??= { at: start, firstPage: undefined, recovered: 0 }
-    this.#lastPlace = -1
+    this.#lastOrdinal = -1
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
-    const back = this.#rounds === 1 ? 0 : this.#limit * 2 ** (this.#rounds - 2)
+    const back = this.#fruitless === 1 ? 0 : this.#limit * 2 ** (this.#fruitless - 2)
     this.#end = Math.max(1, Math.min(start - back, this.#end - shrunkBy))
     this.#planAhead(loaded, false)
   }
 
-  #countRound(loaded: LoadedPage<T>): void {
-    if (++this.#rounds <= maxRounds) return
+  #countFruitless(loaded: LoadedPage<T>): void {
+    if (++this.#fruitless <= maxFruitless) return
     throw this.#createError(
       loaded,
-      `the list changed faster than it could be read (${maxRounds} responses without a new item)`,
+      `the list changed faster than it could be read (more than ${maxFruitless} responses without a new item)`,
       'Start over, or iterate when fewer changes are made.',
       1,
     )

@@ -2,13 +2,13 @@ import type { Transport } from '../http/transport.js'
 import { number, object, string } from '../internal/zod.js'
 import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
 import type { ListEndpoint } from '../pagination/page.js'
-import { builtIn, type Schema, type SchemaOutput } from '../schema.js'
+import { builtInValidator, type Schema, type SchemaOutput } from '../schema.js'
 
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
  *
- * Among those, a number that a double cannot hold exactly arrives as the string of its digits. For an `amount` like that, pass
- * a `schema` that accepts the string.
+ * In those, a number that JavaScript would round arrives as a string of its digits. An `amount` like that fails with an
+ * `InvalidResponseError`, unless your `schema` accepts a string.
  * @see docs/interface.md#transaction
  */
 export interface Transaction {
@@ -29,12 +29,12 @@ const transaction = /* @__PURE__ */ object({
   description: /* @__PURE__ */ string(),
 })
 
-/** Transactions: see {@link Client.transactions}. */
+/** The methods of `client.transactions`. */
 export interface Transactions {
   /**
    * Lists transactions. Iterate the list for every transaction, or await it for one page.
    *
-   * @throws TypeError immediately, for wrong params or options.
+   * @throws TypeError immediately, for invalid params or options.
    * @example
    * ```ts
    * for await (const transaction of client.transactions.list()) console.log(transaction.id)
@@ -49,7 +49,7 @@ export interface Transactions {
 
 const endpoint: ListEndpoint = {
   path: '/transactions',
-  validator: /* @__PURE__ */ builtIn(transaction),
+  validator: /* @__PURE__ */ builtInValidator(transaction),
   itemKey: item => (item as Partial<Transaction> | null)?.id,
 }
 

@@ -1,5 +1,5 @@
 import { withCallerStack } from '../http/caller-stack.js'
-import { assertWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
+import { type Result, readWriteOptions, request, type WriteOptions } from '../http/request.js'
 import type { Transport } from '../http/transport.js'
 import { describe } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
@@ -13,14 +13,14 @@ export interface VirtualAccountRef {
   virtualAccountId: string
 }
 
-/** Virtual accounts: see {@link Client.virtualAccounts}. */
+/** The methods of `client.virtualAccounts`. */
 export interface VirtualAccounts {
   /**
-   * Deactivates a virtual account. Retried with the same idempotency key when an attempt fails.
+   * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
    * The response body is not specified: `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. Misuse rejects with a TypeError.
+   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.deactivate({ customerId, virtualAccountId })
@@ -32,11 +32,11 @@ export interface VirtualAccounts {
   ): Promise<Result<SchemaOutput<S, unknown>>>
 
   /**
-   * Reactivates a virtual account. Retried with the same idempotency key when an attempt fails.
+   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
    * The response body is not specified: `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. Misuse rejects with a TypeError.
+   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
@@ -49,27 +49,27 @@ export interface VirtualAccounts {
 }
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
-  const change = (name: string) => {
+  const createMethod = (operation: string) => {
     return <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) =>
       withCallerStack(async () => {
-        assertAccount(name, account)
-        assertWriteOptions(options, ['customerId', 'virtualAccountId'])
-        return await request(transport, { method: 'POST', ...pathTo(name, account) }, options)
+        assertAccount(operation, account)
+        const checked = readWriteOptions(options, ['customerId', 'virtualAccountId'])
+        return await request(transport, { method: 'POST', ...pathTo(operation, account) }, checked)
       })
   }
-  return { deactivate: change('deactivate'), reactivate: change('reactivate') }
+  return { deactivate: createMethod('deactivate'), reactivate: createMethod('reactivate') }
 }
 
-function assertAccount(change: string, account: VirtualAccountRef): void {
+function assertAccount(operation: string, account: VirtualAccountRef): void {
   if (typeof account === 'object' && account !== null && !(account instanceof Promise)) return
-  throw new TypeError(`${change}: expected { customerId, virtualAccountId }, got ${describe(account)}`)
+  throw new TypeError(`${operation}: expected { customerId, virtualAccountId }, got ${describe(account)}`)
 }
 
-function pathTo(change: string, account: VirtualAccountRef): { path: string; route: string } {
+function pathTo(operation: string, account: VirtualAccountRef): { path: string; route: string } {
   const customer = encodePathSegment('customerId', account.customerId)
   const virtualAccount = encodePathSegment('virtualAccountId', account.virtualAccountId)
   return {
-    path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${change}`,
-    route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${change}`,
+    path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${operation}`,
+    route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${operation}`,
   }
 }

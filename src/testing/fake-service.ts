@@ -1,12 +1,12 @@
 import { describe } from '../internal/describe.js'
-import { assertInteger, assertKnownNames } from '../internal/validate.js'
+import { assertInteger, maxTimerMs, readOptions } from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
 import { errorResponse, type ResponseData, Rules } from './rules.js'
 
-/** Options of the {@link FakeService}. All are optional; a wrong or unknown one is a `TypeError`. */
+/** Options of the {@link FakeService}. All are optional; a wrong or unknown one throws a `TypeError`. */
 export interface FakeServiceOptions {
   /**
    * Root of the API: an absolute http or https URL. It may have a path.
@@ -24,17 +24,17 @@ export interface FakeServiceOptions {
    */
   transactions?: Transaction[] | undefined
   /**
-   * Page size of requests without `limit`; never more than `maxLimit`. Not specified by the interface.
+   * Page size of requests without `limit`; never more than `maxLimit`. Real services may choose otherwise.
    * @defaultValue 20
    */
   defaultLimit?: number | undefined
   /**
-   * Maximum page size: a larger `limit` is lowered to it. Not specified by the interface.
+   * Maximum page size: a larger `limit` is lowered to it. Real services may choose otherwise.
    * @defaultValue 100
    */
   maxLimit?: number | undefined
   /**
-   * Duration of each response, in milliseconds.
+   * Delay of each response, in milliseconds.
    * @defaultValue 0
    */
   latency?: number | undefined
@@ -46,14 +46,14 @@ const knownOptions = {
 }
 
 /**
- * The service of the interface, in memory: for tests, demos and development. It needs no server.
+ * An in-memory fake of the service, for tests, demos and development. It needs no server.
  *
- * The interface leaves much unspecified. What follows are choices of the fake, not promises of a real service:
+ * The API specification leaves much open. What follows are choices of the fake, not promises of a real service:
  * - Every account exists and is active at first. Deactivate and reactivate respond with 200 and an empty body, even if
  *   nothing changes.
- * - Every request needs the API key: without it, or with another one, 401.
+ * - Every request needs the API key: without it, or with a different one, 401.
  * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
- *   was used with another method, path or body: 422. Only writes that were applied use up their key, and keys are
+ *   was used with a different method, path or body: 422. Only writes that were applied use up their key, and keys are
  *   remembered until `reset()`.
  * - A `page` or `limit` that is not a whole number of at least 1: 400. A `limit` over `maxLimit` is lowered to it, and the
  *   response says so. A page beyond the end is empty.
@@ -82,9 +82,9 @@ export class FakeService {
   readonly baseUrl: string
   /** The only API key that is accepted. */
   readonly apiKey: string
-  /** The items of `GET /transactions`. Live: change the array, even while it is iterated, to make the list drift. */
+  /** The items of `GET /transactions`. Live: change the array, even while a client iterates the list. */
   readonly transactions: Transaction[]
-  /** Requests received below `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
+  /** Requests received under `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
   readonly requests: readonly ReceivedRequest[]
 
   readonly #origin: string
@@ -94,15 +94,11 @@ export class FakeService {
   readonly #requests: ReceivedRequest[] = []
   readonly #faults = new FaultQueue()
   readonly #rules: Rules
-  // A request that hangs may be referenced from nowhere else: if it were collected, its signal would never abort.
+  // A request that hangs may be referenced from nowhere else: if it were garbage-collected, its signal would never abort.
   readonly #pending = new Set<Request>()
 
   /** @throws TypeError for an unknown or wrong option. */
   constructor(options: FakeServiceOptions = {}) {
-    if (typeof options !== 'object' || options === null) {
-      throw new TypeError(`options: expected an object, got ${describe(options)}`)
-    }
-    assertKnownNames('options', options, knownOptions)
     const {
       baseUrl = 'https://virtual-accounts.test',
       apiKey = 'test_key',
@@ -110,7 +106,7 @@ export class FakeService {
       defaultLimit = 20,
       maxLimit = 100,
       latency = 0,
-    } = options
+    } = readOptions('options', options, knownOptions)
     if (typeof apiKey !== 'string' || !/^[!-~]([ -~]*[!-~])?$/.test(apiKey)) {
       throw new TypeError(
         `apiKey: expected a non-empty string of printable ASCII without white space around it, got ${describeText(apiKey)}`,
@@ -138,7 +134,7 @@ export class FakeService {
   /**
    * Responds like the platform's `fetch`: pass it to a client as its `fetch`. It needs no `this`.
    *
-   * Rejects with a `TypeError` if there is no connection (a network fault, or another origin than that of `baseUrl`), and
+   * Rejects with a `TypeError` if there is no connection (a network fault, or the origin is not that of `baseUrl`), and
    * with the signal's reason when the request's signal aborts or is already aborted.
    */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -156,7 +152,7 @@ export class FakeService {
   /**
    * Responds to one request: for MSW, a server, or anything else that provides a `Request`.
    *
-   * A network fault is `Response.error()`, and so is a request whose signal aborts. A request that is not below `baseUrl`
+   * A network fault is `Response.error()`, and so is a request whose signal aborts. A request that is not under `baseUrl`
    * gets a 404.
    */
   async handle(request: Request): Promise<Response> {
@@ -182,7 +178,7 @@ export class FakeService {
   /**
    * Makes the next matching request fail, or the next `times`. Later ones get their responses again.
    *
-   * Faults queue: a request gets the first one added that matches it. They take precedence over every other rule, the check
+   * Each request uses the earliest added fault that matches it. Faults take precedence over every other rule, the check
    * of the API key included.
    *
    * @throws TypeError for an unknown or wrong option of the fault.
@@ -199,7 +195,7 @@ export class FakeService {
   /**
    * Serves another list at a path, paged in the same way as `/transactions`.
    *
-   * Live: changes of the array are visible. A second list for the same path replaces the first.
+   * Live: later changes to the array are served. A second list for the same path replaces the first.
    *
    * @throws TypeError for a wrong path, or items that are not an array.
    * @example
@@ -275,9 +271,6 @@ export class FakeService {
 
 const transactionsPath = '/transactions'
 
-// setTimeout holds no longer delay: given one, it fires at once.
-const maxTimerMs = 2 ** 31 - 1
-
 function assertArray(name: string, value: unknown): void {
   if (!Array.isArray(value)) throw new TypeError(`${name}: expected an array, got ${describe(value)}`)
 }
@@ -286,7 +279,7 @@ function parseBaseUrl(baseUrl: string): URL {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || /[?#]/.test(baseUrl)) {
     throw new TypeError(
-      `baseUrl: expected an absolute http or https URL without user info, query and fragment, got ${describeText(baseUrl)}`,
+      `baseUrl: expected an absolute http or https URL without user info, query or fragment, got ${describeText(baseUrl)}`,
     )
   }
   return url
@@ -294,7 +287,7 @@ function parseBaseUrl(baseUrl: string): URL {
 
 /** For an option that has to be a string, but not any string. */
 function describeText(value: unknown): string {
-  return typeof value === 'string' && value !== '' ? 'another string' : describe(value)
+  return typeof value === 'string' && value !== '' ? 'a string that is not' : describe(value)
 }
 
 function describeAccount(account: unknown): string {

@@ -1,9 +1,9 @@
 import { describe } from '../internal/describe.js'
-import { assertKnownNames } from '../internal/validate.js'
+import { readOptions } from '../internal/validate.js'
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
- * What goes wrong, for which requests and how often: see {@link FakeService.fail}.
+ * A fault to inject: which requests fail, how, and how often. See {@link FakeService.fail}.
  *
  * @example
  * ```ts
@@ -54,13 +54,12 @@ export class FaultQueue {
         `fault: expected an object such as { with: 'network-error' }, got ${describe(fault)}`,
       )
     }
-    assertKnownNames('fault', fault, knownNames)
-    const { times = 1 } = fault
+    const { times = 1, method, path, with: outcome } = readOptions('fault', fault, knownNames)
     if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times >= 1)) {
       throw new TypeError(`times: expected a whole number of at least 1, or Infinity, got ${describe(times)}`)
     }
-    assertOutcome(fault.with)
-    this.#faults.push({ left: times, matches: createMatcher(fault), with: fault.with })
+    assertOutcome(outcome)
+    this.#faults.push({ left: times, matches: createMatcher(method, path), with: outcome })
   }
 
   /** What this request gets instead of its response; `undefined` when nothing goes wrong. */
@@ -77,11 +76,12 @@ export class FaultQueue {
   }
 }
 
-function assertOutcome(outcome: unknown): void {
+function assertOutcome(outcome: unknown): asserts outcome is Fault['with'] {
   if (outcome === 'network-error' || outcome === 'hang' || outcome === 'truncate') return
   if (typeof outcome === 'function') return
   if (!isResponse(outcome)) {
-    const got = typeof outcome === 'string' ? `'${outcome}'` : describe(outcome)
+    const hint = typeof outcome === 'number' ? ` (pass new Response(null, { status: ${outcome} }))` : ''
+    const got = typeof outcome === 'string' ? `'${outcome}'` : `${describe(outcome)}${hint}`
     throw new TypeError(
       `with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got ${got}`,
     )
@@ -99,7 +99,7 @@ export function isResponse(value: unknown): value is Response {
   return typeof status === 'number' && typeof clone === 'function'
 }
 
-function createMatcher({ method, path }: Fault): Matcher {
+function createMatcher(method: Fault['method'], path: Fault['path']): Matcher {
   if (method !== undefined && typeof method !== 'string') {
     throw new TypeError(`method: expected a string, got ${describe(method)}`)
   }

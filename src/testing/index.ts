@@ -1,9 +1,9 @@
 /**
- * The service of the interface, in memory: for tests, demos and development, without a network or an account.
+ * An in-memory fake of the service, for tests, demos and development, and a probe of the real one.
  *
- * {@link FakeService} responds as `docs/interface.md` describes, and fails on request in the ways real services do;
- * {@link sampleTransactions} generates something to list. It uses only web standards, so it runs wherever the client does,
- * browsers included.
+ * {@link FakeService} responds as `docs/interface.md` describes, and fails on demand in the ways real services do;
+ * {@link sampleTransactions} generates something to list. {@link probe} checks how a real service conforms to the API
+ * specification. All use only web standards, so they run wherever the client does, browsers included.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ export interface ResponseData {
   readonly body: string | null
 }
 
-/** How the lists page where the interface is silent. */
+/** How lists are paginated where the API specification leaves it open. */
 export interface Paging {
   readonly defaultLimit: number
   readonly maxLimit: number

@@ -9,7 +9,7 @@ import type { Transaction } from '../resources/transactions.js'
  * with the same transactions: `sampleTransactions(20).slice(0, 10)` equals `sampleTransactions(10)`.
  *
  * @param count Number of transactions: a whole number of at least 0.
- * @param seed Selects the transactions: a whole number. Those from 0 to 4294967295 give different ones. Default: 1.
+ * @param seed A whole number, 1 by default. Different seeds from 0 to 4294967295 give different transactions.
  * @throws TypeError for a wrong count or seed.
  */
 export function sampleTransactions(count: number, seed = 1): Transaction[] {

@@ -210,7 +210,7 @@ describe('a proxy', () => {
 describe('a certificate of a private authority', () => {
   test('is refused by default', async () => {
     const { url } = await startService()
-    expect(await runCommand('node app.js', {}, url)).toContain('the TLS certificate was refused')
+    expect(await runCommand('node app.js', {}, url)).toContain('the TLS certificate was rejected')
     expect(service.requests).toEqual([])
   })
 

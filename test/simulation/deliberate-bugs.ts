@@ -20,7 +20,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     name: 'a short page ends the walk',
     find: 'if (this.#remaining <= 0 || data.length === 0) return true',
     replace:
-      'if (data.length < limit) { this.#received = totalItems; return true }\n    if (this.#remaining <= 0 || data.length === 0) return true',
+      'if (data.length < limit) { this.#position = totalItems; return true }\n    if (this.#remaining <= 0 || data.length === 0) return true',
     family: 'late totals',
   },
   {
@@ -48,7 +48,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   {
     ...paginator,
     name: 'items of a dropped page that do not appear again are not counted',
-    find: 'const missing = this.#dropped.takeMissing(this.#received, this.#largestTotal, isEnd)',
+    find: 'const missing = this.#dropped.takeMissing(this.#position, this.#largestTotal, isEnd)',
     replace: 'const missing = 0',
     family: 'many swaps',
   },

@@ -175,7 +175,7 @@ describe('a 409', () => {
     const { call } = writeWithKey([status(409)])
     const error = await apiErrorOf('http', call)
     expect(outcomeOf(error)).toEqual({ kind: 'http', status: 409, attempts: 3, outcomeUnknown: true })
-    expect(error.message).toContain('still in progress: retry with the same key')
+    expect(error.message).toContain('with this key is still in progress')
     expect(error.message).toContain('may have been applied')
   })
 

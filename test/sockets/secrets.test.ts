@@ -224,6 +224,16 @@ describe.concurrent('the key is nowhere in', () => {
     await failing('invalid-response', server, {}, async client => client.list('/x', {}, { schema }))
   })
 
+  test('an InvalidResponseError whose issue has a symbol named after it in its path', async () => {
+    await using server = await FaultServer.start(json({}))
+    const validate = () => ({ issues: [{ message: 'wrong', path: [Symbol(key), Symbol('other')] }] })
+    const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } }
+    const error = await failing('invalid-response', server, {}, client =>
+      client.request('POST', '/x', { schema }),
+    )
+    expect(error.issues[0]?.path.map(String)).toEqual(['Symbol([api key])', 'Symbol(other)'])
+  })
+
   test('an InvalidResponseError of a schema that throws its input', async () => {
     await using server = await FaultServer.start(json({ key }))
     for (const validate of [

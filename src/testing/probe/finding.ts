@@ -2,11 +2,11 @@
 export interface ProbeFinding {
   /** Identifies the finding; the same in every report. */
   readonly id: string
-  /** What was looked at. */
+  /** What was checked. */
   readonly title: string
   /**
-   * - `kept`: what was seen agrees with the interface; or the interface is silent, and the client can work with it
-   * - `broken`: what was seen contradicts the interface, or something that the client relies on
+   * - `kept`: what was seen conforms to the API specification; or that leaves it open, and the client can work with it
+   * - `broken`: what was seen contradicts the API specification, or something that the client relies on
    * - `unknown`: it could not be seen; `observed` says why
    */
   readonly status: 'kept' | 'broken' | 'unknown'

@@ -1,10 +1,10 @@
 import { describe } from '../../internal/describe.js'
 import { encodePathSegment } from '../../internal/url.js'
-import { assertFunction, assertKnownNames, assertSignal } from '../../internal/validate.js'
-import { assertClientOptions, type ClientOptions, type Fetch } from '../../options.js'
+import { assertFunction, assertSignal, readOptions } from '../../internal/validate.js'
+import type { ClientOptions, Fetch } from '../../options.js'
 import type { VirtualAccountRef } from '../../resources/virtual-accounts.js'
 
-/** How far a probe is, as `onProgress` is told. */
+/** Progress of a probe, as passed to `onProgress`. */
 export interface ProbeStep {
   /** Number of requests sent so far. */
   readonly done: number
@@ -36,11 +36,11 @@ export interface ProbeOptions {
    */
   account?: VirtualAccountRef | undefined
   /**
-   * Origin of a web page, such as `https://app.example.com`, whose rights to call the service are looked at (CORS).
-   * @defaultValue none: CORS is not looked at
+   * Origin of a web page, such as `https://app.example.com`: also checks whether it may call the service (CORS).
+   * @defaultValue none: CORS is not checked
    */
   origin?: string | undefined
-  /** Called before each request, before the first one too, and once at the end. What it throws rejects the probe. */
+  /** Called before each request, before the first one too, and once at the end. If it throws, the probe rejects with that error. */
   onProgress?: ((step: ProbeStep) => void) | undefined
 }
 
@@ -49,24 +49,24 @@ const known = {
   names: ['baseUrl', 'apiKey', 'fetch', 'signal', 'account', 'origin', 'onProgress'],
 }
 
-/** Checks what the client does not check itself. */
-export function assertProbeOptions(options: unknown): asserts options is ProbeOptions {
-  if (typeof options !== 'object' || options === null) {
+/** A copy of the options. Checks what the client does not check itself. */
+export function readProbeOptions(given: ProbeOptions): ProbeOptions {
+  if (typeof given !== 'object' || given === null) {
     throw new TypeError(
-      `options: expected an object with at least baseUrl and apiKey, got ${describe(options)}`,
+      `options: expected an object with at least baseUrl and apiKey, got ${describe(given)}`,
     )
   }
-  assertKnownNames('options', options, known)
-  const { baseUrl, apiKey, fetch, signal, account, origin, onProgress } = options as Partial<ProbeOptions>
-  assertClientOptions({ baseUrl, apiKey, fetch })
+  const options = readOptions('options', given, known) as ProbeOptions
+  const { signal, account, origin, onProgress } = options
   if (signal !== undefined) assertSignal(signal)
   if (onProgress !== undefined) assertFunction('onProgress', onProgress)
   if (account !== undefined) assertAccount(account)
   if (origin !== undefined && !isOrigin(origin)) {
     throw new TypeError(
-      `origin: expected the origin of a page, such as "https://app.example.com", got ${typeof origin === 'string' && origin ? 'another string' : describe(origin)}`,
+      `origin: expected the origin of a page, such as "https://app.example.com", got ${typeof origin === 'string' && origin ? 'a string that is not' : describe(origin)}`,
     )
   }
+  return options
 }
 
 function assertAccount(account: unknown): void {

@@ -8,9 +8,9 @@ import { checkDefaultLimit, checkLimitEcho, checkMaxLimit, maxLimitRequests } fr
 import { checkPageBeyondEnd, checkPageEcho, checkPageText, checkPageZero } from './checks/pages.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
 import { Findings, type ProbeFinding } from './finding.js'
-import { assertProbeOptions, type ProbeOptions } from './options.js'
+import { type ProbeOptions, readProbeOptions } from './options.js'
 import { type ProbeReport, Report } from './report.js'
-import { isOk, maxRetries, type PageOutcome, Session } from './session.js'
+import { isOk, maxThrottledRetries, type PageOutcome, Session } from './session.js'
 import { suggestOptions } from './suggestions.js'
 
 // Page 1 twice, page 2, both with a small limit, beyond the end, page 0, text as page, a wrong key.
@@ -21,24 +21,24 @@ const maxCorsRequests = 2
 const maxTextLength = 600
 
 /**
- * Looks at how a service keeps the interface, and which client options suit it. For the first hour with the real service.
+ * Checks how a service conforms to the API specification, and suggests client options.
  *
  * Sends few requests, one at a time and at most four a second: 21 at most, 2 more with `origin`, and 5 more with `account`.
- * Nothing is written without `account`. The report names fields and types; it never shows a value of a record, nor the API
+ * Nothing is written without `account`. The report names fields and types; it never shows the values in a record or the API
  * key.
  *
- * @throws TypeError for an unknown or wrong option: nothing is sent. What the service does never rejects, it is reported.
+ * @throws TypeError for an unknown or wrong option. Nothing the service does makes it reject: failures are reported.
  * @example
  * ```ts
  * const report = await probe({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY ?? '' })
  * console.log(String(report))
  * ```
  */
-export async function probe(options: ProbeOptions): Promise<ProbeReport> {
-  assertProbeOptions(options)
+export async function probe(given: ProbeOptions): Promise<ProbeReport> {
+  const options = readProbeOptions(given)
   const { origin, account } = options
   const maxRequests =
-    maxReads + maxRetries + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
+    maxReads + maxThrottledRetries + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
   const session = new Session(options, maxRequests)
   const findings = new Findings()
 
@@ -54,7 +54,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   if (account === undefined) {
     for (const id of writeFindings) findings.unknown(id, 'read-only: no account was named')
   }
-  const reason = findings.isBroken('reachable') ? 'not reached' : 'no page to look at'
+  const reason = findings.isBroken('reachable') ? 'not reached' : 'no page to check'
 
   const suggested = bodies ? suggestOptions(maxLimit, bodies, session.responses.some(isThrottled)) : {}
   const all = findings.all(reason).map(finding => toAscii(finding, session))

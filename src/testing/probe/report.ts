@@ -2,7 +2,7 @@ import type { Bodies } from './checks/bodies.js'
 import type { ProbeFinding } from './finding.js'
 import { questionsFor, type SuggestedOptions, toCode } from './suggestions.js'
 
-/** What a probe has found. Plain data for JSON, and a table as a string. */
+/** The result of a probe: plain data, and a printable table as `String(report)`. */
 export interface ProbeReport {
   /** Every finding, always the same ones in the same order. */
   readonly findings: readonly ProbeFinding[]
@@ -44,14 +44,14 @@ export class Report implements ProbeReport {
     const rows = [
       ...this.findings.flatMap(toRows),
       '',
-      `${count('broken')} broken, ${count('kept')} kept, ${count('unknown')} unknown, by ${this.requests} requests.`,
+      `${count('broken')} broken, ${count('kept')} kept, ${count('unknown')} unknown, in ${this.requests} requests.`,
       '',
     ]
     const bodies = this.#bodies
     if (bodies === undefined) {
       return [
         ...rows,
-        'Without a page of transactions little can be seen. Probe again when there is one.',
+        'No page of transactions could be read, so little could be checked. Fix what is broken above, and probe again.',
       ].join('\n')
     }
     return [
@@ -75,7 +75,7 @@ function toRows({ status, title, observed, consequence }: ProbeFinding): string[
   return [...rows, ...wrap(consequence, observedWidth - 3, `${indent}-> `, `${indent}   `)]
 }
 
-/** Breaks text into lines of at most so many characters, words that are longer too. */
+/** Breaks text into lines of at most this many characters; longer words, too. */
 function wrap(text: string, columns: number, start: string, indent: string): string[] {
   const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?= |$)|\\S{${columns}}`, 'g')) ?? ['']
   return lines.map((line, index) => (index === 0 ? start : indent) + line.trimEnd())

@@ -17,7 +17,7 @@ export interface RecordedResponse {
   readonly text: string | undefined
 }
 
-/** What came of one call. */
+/** Outcome of one call. */
 export interface Outcome {
   /** The last response; `undefined` if there was none. */
   readonly response: RecordedResponse | undefined
@@ -25,15 +25,15 @@ export interface Outcome {
   readonly error: AnyApiError | undefined
 }
 
-/** What came of a request for a page of transactions. */
+/** Outcome of a request for a page of transactions. */
 export interface PageOutcome extends Outcome {
   readonly requested: { readonly page: number; readonly limit: number | undefined }
-  /** The page, also if the client refuses its items; `undefined` unless it has the form of one. */
+  /** The page, even if the client rejects its items; `undefined` unless it has the form of one. */
   readonly page: ListedPage | undefined
 }
 
 /** Requests that are sent again when the service throttles them. */
-export const maxRetries = 3
+export const maxThrottledRetries = 3
 
 const pauseMs = 250
 const throttledPauseMs = 2_000
@@ -52,7 +52,7 @@ export class Session {
 
   readonly #options: ProbeOptions
   readonly #maxRequests: number
-  #retriesLeft = maxRetries
+  #retriesLeft = maxThrottledRetries
 
   constructor(options: ProbeOptions, maxRequests: number) {
     const { baseUrl, apiKey } = options
@@ -92,7 +92,7 @@ export class Session {
     return { ...outcome, requested: { page, limit }, page: isPage ? listed : undefined }
   }
 
-  /** Requests transactions with a query that a list of the client would refuse. */
+  /** Requests transactions with a query that a list of the client would not accept. */
   get(query: Record<string, string>, client: Client = this.client): Promise<Outcome> {
     const name = `GET /transactions?${new URLSearchParams(query)}`
     return this.call(name, signal => client.request('GET', '/transactions', { query, signal }))
@@ -116,7 +116,7 @@ export class Session {
     this.#options.onProgress?.({ done: this.requests, total: this.requests, name: 'done' })
   }
 
-  /** Pauses, sends and records. A throttled request is sent again, as one of few would distort all findings. */
+  /** Pauses, sends and records. A throttled request is sent again, as with so few requests one 429 would distort the findings. */
   readonly fetch: Fetch = async (url, init) => {
     const key = init.headers['api-key']
     if (key !== undefined) this.redactor.addKey(new ApiKey(key))
@@ -183,7 +183,7 @@ export function isServerError({ response }: Outcome): boolean {
   return response !== undefined && response.status >= 500 && response.status !== 503
 }
 
-/** What came instead of a usable response, in a few words. */
+/** The status or error of an outcome, in a few words. */
 export function describeOutcome({ response, error }: Outcome): string {
   if (response !== undefined && response.status !== 0) {
     const isValid = response.status < 200 || response.status >= 300 || error === undefined

@@ -1,3 +1,4 @@
+import { isRedirect } from '../../../errors.js'
 import type { Findings } from '../finding.js'
 import type { ProbeOptions } from '../options.js'
 import { describeOutcome, isOk, isRefused, isServerError, type Outcome, type Session } from '../session.js'
@@ -11,16 +12,19 @@ export function checkConnection(findings: Findings, { baseUrl, apiKey }: ProbeOp
   }
   const scheme = /^\w+:/.exec(String(baseUrl))?.[0]
   if (scheme === 'https:') findings.kept('reachable', `https, HTTP ${response.status || 'redirect'}`)
-  else findings.unknown('reachable', scheme === 'http:' ? 'reached over plain http' : 'reached, by a path')
+  else
+    findings.unknown(
+      'reachable',
+      scheme === 'http:' ? 'reached over plain http' : 'reached through a relative baseUrl',
+    )
 
   const { status, headers } = response
-  const isRedirect = status === 0 || [301, 302, 303, 307, 308].includes(status)
-  if (isRedirect) {
+  if (isRedirect(status)) {
     const target = originOf(headers.get('location'), String(baseUrl))
     findings.broken(
       'redirect',
       `${describeOutcome(first)}${target ? ` to ${target}` : ''}`,
-      'Redirects are not followed, as they would take the key along: every call fails with HttpError. Set baseUrl to the address that responds itself.',
+      'Redirects are not followed, as they would take the key along: every call fails with HttpError. Set baseUrl to the address that the redirect points to.',
     )
     return
   }
@@ -58,7 +62,7 @@ export async function checkWrongKey(
   } else if (status === 401 || status === 403) {
     findings.kept('wrong-key', observed)
   } else if (isRefused(outcome)) {
-    findings.kept('wrong-key', observed, 'HttpError; it suggests to check the key for 401 and 403 only.')
+    findings.kept('wrong-key', observed, 'HttpError. Its message mentions the key only for 401 and 403.')
   } else findings.unknown('wrong-key', observed)
 }
 

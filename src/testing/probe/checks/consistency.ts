@@ -60,7 +60,7 @@ export function checkOrder(findings: Findings, { first, firstAgain }: ListedPage
   } else {
     findings.broken(
       'order',
-      `page 1 was not the same twice, and totalItems was: ${describeChange(ids, idsAgain)}`,
+      `page 1 differed between two requests, with the same totalItems: ${describeChange(ids, idsAgain)}`,
       'Iterating can miss items without noticing. `verified` needs a stable order, too.',
     )
   }
@@ -71,7 +71,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
   if (findings.isBroken('page-echo') || findings.isBroken('order')) {
     const reason = findings.isBroken('order')
       ? 'the order changes'
-      : 'other pages than requested are returned'
+      : 'the service does not return the requested pages'
     findings.unknown('neighbours', reason)
     return
   }
@@ -91,7 +91,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     'Iterating yields repeated items once, with a `drift` event, and can miss others without an error.'
   const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.includes(id)))
   if (new Set(ids).size < ids.length) {
-    findings.broken('neighbours', 'an id is on page 1 twice', 'Both are taken for one item.')
+    findings.broken('neighbours', 'an id is on page 1 twice', 'The client treats both as one item.')
   } else if (overlap) {
     const { ids, nextIds } = overlap
     const count = nextIds.filter(id => ids.includes(id)).length

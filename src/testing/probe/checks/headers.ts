@@ -75,7 +75,7 @@ function checkCompression(findings: Findings, { headers, text }: RecordedRespons
   const bytes = new TextEncoder().encode(text).length
   if (encoding !== null) findings.kept('compression', encoding)
   else if (headers.get('content-length') === String(bytes)) findings.kept('compression', 'none')
-  else findings.unknown('compression', 'no header of it; some runtimes hide it')
+  else findings.unknown('compression', 'no Content-Encoding header; some runtimes hide it')
 }
 
 function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {

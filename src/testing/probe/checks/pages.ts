@@ -33,7 +33,7 @@ export function checkPageEcho(findings: Findings, outcomes: readonly PageOutcome
   else findings.kept('page-echo', 'pages 1 and 2')
 }
 
-/** A page after the last: by the interface it is a page, too, so it must be an empty one. */
+/** A page after the last: by the API specification it is a page, too, so it must be an empty one. */
 export async function checkPageBeyondEnd(
   findings: Findings,
   session: Session,
@@ -56,11 +56,11 @@ export async function checkPageBeyondEnd(
   } else if (page.data.length > 0) {
     findings.broken('page-beyond-end', 'a page with items', consequence)
   } else if (page.page !== number) {
-    findings.broken('page-beyond-end', 'empty, and says another page number', consequence)
+    findings.broken('page-beyond-end', 'empty, with the wrong page number', consequence)
   } else findings.kept('page-beyond-end', 'an empty page')
 }
 
-const neverSent = 'None: the client never sends this. It is a bug of the service, so report it.'
+const neverSent = 'No effect, as the client never sends this. It is a bug in the service: tell its owner.'
 
 /** Page 0 tells services apart that count from 0. */
 export async function checkPageZero(findings: Findings, session: Session, first: ListedPage): Promise<void> {

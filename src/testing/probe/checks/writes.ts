@@ -79,7 +79,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       `${response}, and so does another key: replayed and applied again look the same`,
     )
   } else if (isOk(again)) {
-    findings.broken('same-key', `${response}, another than at first`, appliedAgain)
+    findings.broken('same-key', `${response}, different from the first response`, appliedAgain)
   } else if (isRefused(again) && response === describeWrite(twice)) {
     findings.broken('same-key', `${response}, as for another key: it was applied again`, appliedAgain)
   } else if (isRefused(again)) {
@@ -107,7 +107,7 @@ function reportOtherRequest(findings: Findings, first: Outcome, other: Outcome):
     const isReplay = [...(other.response?.headers.keys() ?? [])].some(name => replayHeader.test(name))
     findings.broken(
       'same-key-other-request',
-      `${describeWrite(other)}${isReplay || describeWrite(first) === describeWrite(other) ? '' : ', another than at first'}`,
+      `${describeWrite(other)}${isReplay || describeWrite(first) === describeWrite(other) ? '' : ', different from the first response'}`,
       'A key that is used twice by mistake goes unnoticed: the second write may not be applied.',
     )
   } else if (isRefused(other) && status < 500) {
