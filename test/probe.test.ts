@@ -32,7 +32,7 @@ function nth(matches: (request: Request) => boolean): (request: Request) => numb
   return request => (matches(request) ? ++count : 0)
 }
 
-test('finds nothing broken in a service that keeps the interface', async () => {
+test('finds nothing broken in a service that conforms to the API specification', async () => {
   const { report, broken, unknown } = await probeService()
   expect(broken).toEqual([])
   expect(unknown).toEqual(['retry-after', 'cors'])

@@ -83,7 +83,7 @@ export function readWriteOptions<S>(
 ): WriteOptions<S> {
   return readOptions('options', given, {
     title: 'Options of a write',
-    names: writeOptionNames,
+    names: writeOptionNames.filter(name => !argumentNames.includes(name)),
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   })

@@ -1,5 +1,12 @@
 import { inspect } from 'node:util'
-import { type AnyApiError, Client, type ClientEvent, type ClientOptions, isApiError } from 'virtual-accounts'
+import {
+  type AnyApiError,
+  Client,
+  type ClientEvent,
+  type ClientOptions,
+  type InvalidResponseError,
+  isApiError,
+} from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { closeAfter, FaultServer, head, json, reset, respond, silence, stallAfter } from './fault-server.ts'
 import { account, apiErrorOf, clientOf, rejectionOf, status, stubbed } from './support.ts'
@@ -231,7 +238,8 @@ describe.concurrent('the key is nowhere in', () => {
     const error = await failing('invalid-response', server, {}, client =>
       client.request('POST', '/x', { schema }),
     )
-    expect(error.issues[0]?.path.map(String)).toEqual(['Symbol([api key])', 'Symbol(other)'])
+    const [issue] = (error as InvalidResponseError).issues
+    expect(issue?.path.map(String)).toEqual(['Symbol([api key])', 'Symbol(other)'])
   })
 
   test('an InvalidResponseError of a schema that throws its input', async () => {
