@@ -341,14 +341,6 @@ describe('the slow start', () => {
 })
 
 describe('prefetching', () => {
-  test('keeps at most 4 pages in flight by default', async () => {
-    const stage = createStage(200)
-    const iteration = collect(createClient({ fetch: stage.fetch }).transactions.list())
-    await stage.respondToAll()
-    expect(await iteration).toEqual(stage.items)
-    expect(stage.mostInFlight).toBe(4)
-  })
-
   test.each([1, 2, 3, 5, 8])(
     'keeps no more pages in flight than its concurrency of %i',
     async concurrency => {
@@ -590,20 +582,6 @@ describe('leaving an iteration', () => {
     controller.abort()
     expect(await items.next()).toEqual({ done: true, value: undefined })
   })
-
-  test('leaves no listener on the signal', async () => {
-    fill(100)
-    const { signal } = new AbortController()
-    const added = vi.spyOn(signal, 'addEventListener')
-    const removed = vi.spyOn(signal, 'removeEventListener')
-    const list = createClient().transactions.list({ limit: 10 }, { signal })
-    await collect(list)
-    for await (const page of list.pages()) if (page.page === 3) break
-    await list
-    await idle()
-    expect(added.mock.calls.length).toBeGreaterThan(0)
-    expect(removed.mock.calls.length).toBe(added.mock.calls.length)
-  })
 })
 
 describe('the limit', () => {
@@ -665,8 +643,8 @@ describe('the limit', () => {
   })
 })
 
-describe('a page that', () => {
-  test('says it is another one is a PaginationError, and nothing of it is yielded', async () => {
+describe('an unusual page', () => {
+  test('with a number that was not requested is a PaginationError, and yields nothing', async () => {
     const all = sampleTransactions(100)
     respondTo(page => ({ ...envelopeOf(all, page), page: page === 3 ? 2 : page }))
     const { before, error } = await iterateToPaginationError(createClient().transactions.list())
@@ -675,7 +653,7 @@ describe('a page that', () => {
     expect(error.message).toMatch(/page 3 was requested, but page 2 was returned/)
   })
 
-  test('says it is another one is a PaginationError when awaited, too', async () => {
+  test('with a number that was not requested is a PaginationError when awaited, too', async () => {
     respondTo(() => envelopeOf(sampleTransactions(100), 1))
     await expect(createClient().transactions.list({ page: 7 })).rejects.toMatchObject({
       kind: 'pagination',
@@ -683,7 +661,7 @@ describe('a page that', () => {
     })
   })
 
-  test('is empty although the total says more is a PaginationError, never a silent end', async () => {
+  test('that is empty before the total is reached is a PaginationError, never a silent end', async () => {
     const all = sampleTransactions(100)
     respondTo(page => (page === 4 ? { ...envelopeOf(all, page), data: [] } : envelopeOf(all, page)))
     for (const onMissedItems of ['throw', 'continue'] as const) {
@@ -697,7 +675,7 @@ describe('a page that', () => {
     await expect(createClient().transactions.list({ page: 4 })).rejects.toBeInstanceOf(PaginationError)
   })
 
-  test('is short in the middle is not the end', async () => {
+  test('that is short in the middle does not end the iteration', async () => {
     const all = sampleTransactions(28)
     const data = [all.slice(0, 10), all.slice(10, 18), all.slice(18, 28)]
     const requested = respondTo(page => ({ data: data[page - 1] ?? [], page, totalItems: 28, limit: 10 }))
@@ -705,7 +683,7 @@ describe('a page that', () => {
     expect(requested).toEqual([1, 2, 3])
   })
 
-  test('repeats an earlier one once does not end the iteration', async () => {
+  test('that repeats an earlier one does not end the iteration', async () => {
     const all = fill(50)
     const { client, events } = createObservedClient()
     const seen: Transaction[] = []
@@ -723,7 +701,7 @@ describe('a page that', () => {
     ).toEqual(Array(10).fill('duplicate'))
   })
 
-  test('repeats an earlier one, as did the one before it, is a PaginationError', async () => {
+  test('is a PaginationError when it and the one before it repeat earlier pages', async () => {
     const all = sampleTransactions(100)
     const requested = respondTo(page => ({ ...envelopeOf(all, 1), page }))
     const { before, error } = await iterateToPaginationError(createClient().transactions.list())
@@ -733,7 +711,7 @@ describe('a page that', () => {
     expect(new Set(requested).size).toBeLessThanOrEqual(6)
   })
 
-  test('repeats an earlier one as the last page does not end the iteration silently', async () => {
+  test('that is the last and repeats an earlier one does not end the iteration silently', async () => {
     // The service ignores `page`, and the total fits twice the first one.
     const all = sampleTransactions(20)
     respondTo(page => ({ ...envelopeOf(all, 1), page }))
@@ -742,7 +720,7 @@ describe('a page that', () => {
     expect(error.message).toMatch(/repeats/)
   })
 
-  test('repeats an earlier one is recognised by a custom dedupeBy', async () => {
+  test('that repeats an earlier one is recognised by a custom dedupeBy', async () => {
     const refunds = Array.from({ length: 100 }, (_, number) => ({ number }))
     respondTo(page => ({ ...envelopeOf(refunds, 1), page }))
     const options = { schema: z.looseObject({ number: z.number() }), dedupeBy: refundNumber }
@@ -751,7 +729,7 @@ describe('a page that', () => {
     expect(error.page).toBe(3)
   })
 
-  test('repeats an earlier one is accepted where nothing identifies an item', async () => {
+  test('that repeats an earlier one is accepted where nothing identifies an item', async () => {
     const refunds = [{ number: 1 }, { number: 1 }, { number: 1 }, { number: 1 }]
     const requested = respondTo(page => envelopeOf(refunds, page, 2))
     const schema = z.looseObject({ number: z.number() })
@@ -759,7 +737,7 @@ describe('a page that', () => {
     expect(requested).toEqual([1, 2])
   })
 
-  test('repeats an earlier one twice past every total is a PaginationError even without identity', async () => {
+  test('is a PaginationError even without identity, when two beyond every total repeat an earlier one', async () => {
     const refunds = Array.from({ length: 25 }, (_, number) => ({ number }))
     const requested = respondTo(page => ({ ...envelopeOf(refunds, 1), page }))
     const schema = z.looseObject({ number: z.number() })
@@ -769,7 +747,7 @@ describe('a page that', () => {
     expect(requested).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('repeats an earlier one is right when a page of items was inserted before it', async () => {
+  test('may repeat an earlier one after a page of items was inserted', async () => {
     const all = fill(40)
     const { client, events } = createObservedClient()
     const seen: Transaction[] = []
@@ -784,7 +762,7 @@ describe('a page that', () => {
     expect(events.filter(({ type }) => type === 'drift')).toHaveLength(1 + 10)
   })
 
-  test('fails ends the iteration where a new one can resume', async () => {
+  test('that fails ends the iteration, and a new one can resume there', async () => {
     const all = sampleTransactions(95)
     let isBroken = true
     respondTo(page => (page === 4 && isBroken ? new Response(null, { status: 404 }) : envelopeOf(all, page)))
@@ -806,7 +784,7 @@ describe('a page that', () => {
     expect([...before, ...rest]).toEqual(all)
   })
 
-  test('fails comes after those before it, even if they arrive later', async () => {
+  test('that fails is reported after the pages before it, even if they arrive later', async () => {
     const stage = createStage(100)
     const iteration = iterateToError(createClient({ fetch: stage.fetch, maxRetries: 0 }).transactions.list())
     await stage.respond(1, 2, 3)
@@ -823,7 +801,7 @@ describe('a page that', () => {
     expect(stage.pages).toHaveLength(7)
   })
 
-  test('fails but is never needed has no effect', async () => {
+  test('that fails and is never needed has no effect', async () => {
     const stage = createStage(100)
     const list = createClient({ fetch: stage.fetch, maxRetries: 0 }).transactions.list()
     const iteration = (async () => {
@@ -837,7 +815,7 @@ describe('a page that', () => {
     expect(stage.pages).toEqual([1, 2, 3])
   })
 
-  test('breaks the interface is an InvalidResponseError with its page number', async () => {
+  test('that breaks the interface is an InvalidResponseError with its page number', async () => {
     const all = sampleTransactions(30)
     respondTo(page => (page === 2 ? { ...envelopeOf(all, 2), data: [{ id: 7 }] } : envelopeOf(all, page)))
     const { before, error } = await iterateToError(createClient().transactions.list())
@@ -850,15 +828,15 @@ function refundNumber(refund: unknown): unknown {
   return (refund as { number: unknown }).number
 }
 
-describe('a total that', () => {
-  test('is too small does not end the iteration before an empty page', async () => {
+describe('a wrong total', () => {
+  test('that is too small does not end the iteration before an empty page', async () => {
     const all = sampleTransactions(25)
     const requested = respondTo(page => ({ ...envelopeOf(all, page), totalItems: 12 }))
     expect(await collect(createClient().transactions.list())).toEqual(all)
     expect(requested).toEqual([1, 2, 3, 4])
   })
 
-  test('is too small by less than a page does not end the iteration either', async () => {
+  test('that is too small by less than a page does not end the iteration either', async () => {
     const all = sampleTransactions(25)
     const requested = respondTo(page => ({ ...envelopeOf(all, page), totalItems: 22 }))
     const { client, events } = createObservedClient()
@@ -867,7 +845,7 @@ describe('a total that', () => {
     expect(events.filter(({ type }) => type === 'drift')).toEqual([])
   })
 
-  test('is too large is a PaginationError when an empty page shows it', async () => {
+  test('that is too large is a PaginationError when an empty page shows it', async () => {
     const all = sampleTransactions(25)
     const requested = respondTo(page => ({ ...envelopeOf(all, page), totalItems: 29 }))
     const { client, events } = createObservedClient()
@@ -882,7 +860,7 @@ describe('a total that', () => {
     ])
   })
 
-  test("is too large is accepted with onMissedItems: 'continue', with a drift event", async () => {
+  test("that is too large is accepted with onMissedItems: 'continue', with a drift event", async () => {
     const all = sampleTransactions(25)
     respondTo(page => ({ ...envelopeOf(all, page), totalItems: 29 }))
     const { client, events } = createObservedClient()
@@ -891,7 +869,7 @@ describe('a total that', () => {
     expect(events.filter(({ type }) => type === 'drift')).toMatchObject([{ change: 'missing' }])
   })
 
-  test('was not reached because of a short page lets a new iteration resume before the first possible gap', async () => {
+  test('that is not reached because of a short page lets a new iteration resume before the first possible gap', async () => {
     const all = sampleTransactions(27)
     const data = [all.slice(0, 10), all.slice(10, 18), all.slice(18, 27)]
     const requested = respondTo(page => ({ data: data[page - 1] ?? [], page, totalItems: 29, limit: 10 }))
@@ -907,7 +885,7 @@ describe('a total that', () => {
     [3, 90, 41, 1],
     [1, 45, 41, 1],
   ])(
-    'from page %i is %i but came late lets a new iteration resume early enough',
+    'that is out of date, iterating from page %i (total %i), gives an error with a page early enough to resume from',
     async (page, total, count, resumeAt) => {
       const all = sampleTransactions(count)
       respondTo(page => ({ ...envelopeOf(all, page), totalItems: total }))
@@ -917,14 +895,14 @@ describe('a total that', () => {
       expect(error.page).toBe(resumeAt)
     },
   )
+})
 
-  test('announces further pages is believed although a page is shorter than the limit that was requested', async () => {
-    // The service lowers the limit: "shorter than the limit" would stop after the first page.
-    const all = sampleTransactions(25)
-    const requested = respondTo(page => envelopeOf(all, page, 4))
-    expect(await collect(createClient().transactions.list({ limit: 100 }))).toEqual(all)
-    expect(requested).toHaveLength(7)
-  })
+test('a larger total is believed although a page is shorter than the requested limit', async () => {
+  // The service lowers the limit: "shorter than the limit" would stop after the first page.
+  const all = sampleTransactions(25)
+  const requested = respondTo(page => envelopeOf(all, page, 4))
+  expect(await collect(createClient().transactions.list({ limit: 100 }))).toEqual(all)
+  expect(requested).toHaveLength(7)
 })
 
 describe('items inserted during an iteration', () => {
@@ -971,7 +949,7 @@ describe('items inserted during an iteration', () => {
     expect(ids(seen)).toEqual(ids(all))
   })
 
-  test('further back than that may let items be yielded twice, as memory is bounded', async () => {
+  test('that move items further than is remembered may cause duplicates', async () => {
     const large = new FakeService({ transactions: sampleTransactions(5_000) })
     const all = [...large.transactions]
     const client = createClient({ fetch: large.fetch })
@@ -997,7 +975,7 @@ describe('items inserted during an iteration', () => {
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
   })
 
-  test('do not make a page of an older state lose the item that moved', async () => {
+  test('do not lose an item that moved, when a later page shows an older state', async () => {
     const stage = createStage(60)
     const { client, events } = createObservedClient({ fetch: stage.fetch })
     const iteration = collect(client.transactions.list())
@@ -1020,7 +998,7 @@ describe('items inserted during an iteration', () => {
     ])
   })
 
-  test('make all pages of an older state be fetched again, once each', async () => {
+  test('cause each page of an older state to be fetched again, once', async () => {
     const stage = createStage(100)
     const iteration = collect(createClient({ fetch: stage.fetch }).transactions.list())
     await stage.respond(1, 2, 3)
@@ -1035,7 +1013,7 @@ describe('items inserted during an iteration', () => {
     for (const page of [5, 6, 7]) expect(stage.pages.filter(requested => requested === page)).toHaveLength(2)
   })
 
-  test('make pages be fetched again within the concurrency', async () => {
+  test('cause pages to be fetched again within the concurrency', async () => {
     for (const concurrency of [2, 3, 4]) {
       const stage = createStage(200)
       const iteration = collect(createClient({ fetch: stage.fetch, concurrency }).transactions.list())
@@ -1102,7 +1080,7 @@ describe('items removed during an iteration', () => {
     },
   )
 
-  test('further on are known from pages that have arrived, so that a resumed iteration has no gap', async () => {
+  test('further on are detected by prefetched pages, so that a resumed iteration has no gap', async () => {
     const stage = createStage(100)
     const yielded: Transaction[] = []
     const error = iterateToPaginationError(createClient({ fetch: stage.fetch }).transactions.list()).then(
@@ -1159,7 +1137,7 @@ describe('items removed during an iteration', () => {
     expect(requestedPages()).toEqual([1, 2, 3, 4])
   })
 
-  test('are certain when a response before the request showed a larger total: nothing is fetched again', async () => {
+  test('are reported at once when an earlier response had a larger total', async () => {
     const stage = createStage(60)
     const iteration = iterateToPaginationError(createClient({ fetch: stage.fetch }).transactions.list())
     await stage.respond(1)
@@ -1177,7 +1155,7 @@ describe('items removed during an iteration', () => {
     expect(stage.pages.filter(page => page === 3)).toHaveLength(1)
   })
 
-  test('are certain even if the total has recovered when it is read: no item is lost silently', async () => {
+  test('are reported even if the total has recovered', async () => {
     const stage = createStage(5, 2)
     const client = createClient({ fetch: stage.fetch, concurrency: 2 })
     const all = [...stage.items]
@@ -1199,7 +1177,7 @@ describe('items removed during an iteration', () => {
     expect(new Set(ids([...before, ...(await rest)]))).toEqual(new Set([...ids(all), 't6']))
   })
 
-  test('while others are inserted are shown by an item that repeats without growth', async () => {
+  test('are detected when an item repeats although the total did not grow', async () => {
     const stage = createStage(5, 2)
     const client = createClient({ fetch: stage.fetch, concurrency: 2 })
     const all = [...stage.items]
@@ -1223,7 +1201,7 @@ describe('items removed during an iteration', () => {
     expect(ids(await rest)).toEqual(expect.arrayContaining(ids(all.slice(3, 4))))
   })
 
-  test('move the page of an error back when a later page has shown them', async () => {
+  test('move error.page back when a later page reveals them', async () => {
     const stage = createStage(6, 2)
     const client = createClient({ fetch: stage.fetch, concurrency: 2, maxRetries: 0 })
     const all = [...stage.items]
@@ -1239,7 +1217,7 @@ describe('items removed during an iteration', () => {
     expect((error as Error).message).toContain('Resume with list({ page: 1, limit: 2 }).')
   })
 
-  test('are certain, without another request, when the page was requested after its predecessor arrived', async () => {
+  test('are reported without another request when pages are fetched one by one', async () => {
     fill(60)
     const iteration = (async () => {
       let read = 0
@@ -1307,7 +1285,7 @@ describe('dedupeBy', () => {
     expect(seen.map(({ reference }) => reference)).toEqual(wanted)
   })
 
-  test('identifies nothing by undefined', async () => {
+  test('may return undefined: such items are never dropped', async () => {
     const all = Array.from({ length: 20 }, () => newest('same'))
     respondTo(page => envelopeOf(all, page))
     const { client, events } = createObservedClient()
@@ -1513,23 +1491,6 @@ describe('awaiting a list', () => {
     expect(requestedPages()).toEqual([9])
   })
 
-  test('gives pages with a nextPage() until the last', async () => {
-    const all = fill(25)
-    const seen: Transaction[] = []
-    let page: Page<Transaction> | undefined = await createClient().transactions.list({
-      limit: 10,
-      query: { status: 'settled' },
-    })
-    while (page) {
-      seen.push(...page.data)
-      page = await page.nextPage()
-    }
-    expect(seen).toEqual(all)
-    expect(requestedQueries()).toEqual(
-      ['1', '2', '3'].map(page => ({ page, limit: '10', status: 'settled' })),
-    )
-  })
-
   test('gives pages whose nextPage() has the same signal', async () => {
     fill(25)
     const controller = new AbortController()
@@ -1692,7 +1653,7 @@ describe('a list', () => {
 })
 
 describe('events of an iteration', () => {
-  test('form one call for each page, with a callId of its own', async () => {
+  test('give each page a callId of its own', async () => {
     fill(25)
     const { client, events } = createObservedClient()
     await collect(client.transactions.list({ limit: 10 }))
@@ -1718,15 +1679,6 @@ describe('iterating a page', () => {
     expect(requestedPages()).toEqual([1, 2, 3, 4, 5])
     expect(await collect(page)).toEqual(all)
     expect(requestedPages()).toEqual([1, 2, 2, 3, 3, 4, 4, 5, 5])
-  })
-
-  test('begins at that page', async () => {
-    const all = fill(45)
-    const page = await createClient().transactions.list({ page: 3, limit: 10 })
-    expect(await collect(page)).toEqual(all.slice(20))
-    const next = (await page.nextPage()) as Page<Transaction>
-    expect(await collect(next)).toEqual(all.slice(30))
-    expect(requestedPages()).toEqual([3, 4, 4, 5, 5])
   })
 
   test('works for pages of pages()', async () => {
@@ -1797,21 +1749,11 @@ describe('iterating a page', () => {
     expect(service.requests.filter(({ query }) => query.page === '1' && query.limit === '20')).toHaveLength(1)
   })
 
-  test('leaves page 1 of a list beyond its end empty', async () => {
+  test('yields nothing for a page beyond the end', async () => {
     fill(5)
     const page = await createClient().transactions.list({ page: 9, limit: 10 })
     expect(await collect(page)).toEqual([])
     expect(requestedPages()).toEqual([9])
-  })
-
-  test('works behind a proxy, and its data survives structuredClone', async () => {
-    const all = fill(25)
-    const page = await createClient().transactions.list({ limit: 10 })
-    const proxied = new Proxy(page, {})
-    expect(await collect(proxied)).toEqual(all)
-    expect((await proxied.nextPage())?.page).toBe(2)
-    expect(structuredClone(page)).toEqual(pageOf(all, 1))
-    expect(Object.keys(page)).toEqual(['data', 'page', 'totalItems', 'limit', 'pageCount', 'hasNextPage'])
   })
 })
 
@@ -1910,7 +1852,7 @@ describe('a verified list', () => {
     [100, 1.15],
     [50, 1.23],
     [20, 1.4],
-  ])('with a limit of %i takes about %d times the requests', async (limit, factor) => {
+  ])('with a limit of %i takes at most about %d times the requests', async (limit, factor) => {
     const { client, all, windows } = createService(10_000)
     expect(await collect(client.transactions.list({ limit }, { verified: true }))).toEqual(all)
     expect(windows().length / (10_000 / limit)).toBeLessThan(factor + 0.05)

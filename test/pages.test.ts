@@ -60,10 +60,12 @@ describe('a page', () => {
     expect(await collect(page)).toEqual(service.transactions)
   })
 
-  test('yields the items after it when it is iterated, and is not fetched again', async () => {
+  test('yields its items and those after it when it is iterated, and is not fetched again', async () => {
     const page = await createClient().transactions.list({ page: 2, limit: 10 })
     expect(await collect(page)).toEqual(service.transactions.slice(10))
-    expect(service.requests.map(({ query }) => query.page)).toEqual(['2', '3'])
+    const next = (await page.nextPage()) as Page<Transaction>
+    expect(await collect(next)).toEqual(service.transactions.slice(20))
+    expect(service.requests.map(({ query }) => query.page)).toEqual(['2', '3', '3'])
   })
 })
 

@@ -342,7 +342,7 @@ describe('any other endpoint', () => {
     expect(service.requests).toEqual([])
   })
 
-  test('is called by `client.request` taken off its client', async () => {
+  test('works when `request` is destructured', async () => {
     respondWith('{"done":true}')
     const { request } = createClient()
     expect(await request('POST', '/a')).toMatchObject({ data: { done: true } })
@@ -581,17 +581,6 @@ describe('options', () => {
 })
 
 describe('fetch', () => {
-  test('is called with a URL string and a plain init that follows no redirect and caches nothing', async () => {
-    const fetch = vi.fn((url: string, init: RequestInit) => service.fetch(url, init))
-    await createClient({ fetch }).virtualAccounts.deactivate(account)
-    const [url, init] = fetch.mock.calls[0] as [string, RequestInit]
-    expect(typeof url).toBe('string')
-    expect(Object.getPrototypeOf(init)).toBe(Object.prototype)
-    expect(Object.getPrototypeOf(init.headers)).toBe(Object.prototype)
-    expect(init).toMatchObject({ method: 'POST', redirect: 'manual', cache: 'no-store' })
-    expect('body' in init).toBe(false)
-  })
-
   test('is looked up at each call, so that later patches take effect', async () => {
     const client = createClient()
     const patched = vi.spyOn(globalThis, 'fetch')
@@ -645,42 +634,6 @@ describe('apiKey', () => {
     await Promise.all(calls)
     expect(apiKey).toHaveBeenCalledOnce()
     expect(service.requests).toHaveLength(2)
-  })
-
-  test('as a function may throw: its error propagates unchanged, and is not retried', async () => {
-    const vaultIsSealed = new TypeError('fetch failed')
-    const apiKey = vi.fn(() => {
-      throw vaultIsSealed
-    })
-    expect(await rejectionOf(createClient({ apiKey }).transactions.list())).toBe(vaultIsSealed)
-    expect(apiKey).toHaveBeenCalledOnce()
-    expect(service.requests).toEqual([])
-  })
-
-  test('as a function may throw after a write may have been applied: its error is the cause', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const vaultIsSealed = new Error('the vault is sealed')
-    const apiKey = vi
-      .fn<() => Promise<string>>()
-      .mockResolvedValueOnce(service.apiKey)
-      .mockRejectedValue(vaultIsSealed)
-    const client = createClient({ apiKey })
-    service.fail({ with: () => new Response(null, { status: 503 }) })
-    const write = client.virtualAccounts.deactivate(account, { idempotencyKey: 'job-17' })
-    const error = await rejectionOf(write)
-    expect(error).toMatchObject({ status: 503, outcomeUnknown: true, idempotencyKey: 'job-17' })
-    expect((error as Error).cause).toBe(vaultIsSealed)
-  })
-
-  test('as a function may throw on a retry of a list: its error propagates unchanged', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const vaultIsSealed = new Error('the vault is sealed')
-    const apiKey = vi
-      .fn<() => Promise<string>>()
-      .mockResolvedValueOnce(service.apiKey)
-      .mockRejectedValue(vaultIsSealed)
-    service.fail({ with: () => new Response(null, { status: 503 }) })
-    expect(await rejectionOf(createClient({ apiKey }).transactions.list())).toBe(vaultIsSealed)
   })
 
   const expected = 'expected the function to return a non-empty string'

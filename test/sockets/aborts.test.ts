@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { FaultServer, head, json, type Responder, reset, silence, soon, stallAfter } from './fault-server.ts'
 import {
   account,
+  apiErrorOf,
   apiKey,
   clientOf,
   passing,
@@ -406,13 +407,22 @@ describe('a signal shared by calls', () => {
   test('has no listener left after iterations that ended, failed or were left early', async () => {
     const { signal } = new AbortController()
     const pageOf = (url: string) => Number(new URL(url).searchParams.get('page'))
+    let isFailing = false
     const fetch = async (url: string) =>
-      Response.json({ data: [item(pageOf(url))], page: pageOf(url), totalItems: 9, limit: 1 })
+      isFailing && pageOf(url) === 3
+        ? new Response(null, { status: 404 })
+        : Response.json({ data: [item(pageOf(url))], page: pageOf(url), totalItems: 9, limit: 1 })
     const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
     const list = client.transactions.list({}, { signal })
-    for await (const _ of list);
+    const iterate = async () => {
+      for await (const _ of list);
+    }
+    await iterate()
     for await (const _ of list) break
     for await (const _ of list.pages()) break
+    isFailing = true
+    await apiErrorOf('http', iterate())
+    await list
     await soon()
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })

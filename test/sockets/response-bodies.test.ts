@@ -20,7 +20,7 @@ async function given(body: string | Uint8Array, headers: Record<string, string> 
   }
 }
 
-describe.concurrent('a non-JSON 2xx response', () => {
+describe.concurrent('the body of a 2xx response', () => {
   test.each([
     ['an HTML page', html, 'text/html; charset=utf-8', html, 'login page'],
     ['an empty body', '', 'application/json', undefined, 'client.request'],
@@ -103,7 +103,7 @@ describe.concurrent('a non-JSON 2xx response', () => {
     },
   )
 
-  test('is an empty body even when its type is text/html', async () => {
+  test('counts as empty even if its type is text/html', async () => {
     await using service = await given('', { 'content-type': 'text/html' })
     expect((await service.write()).data).toBeUndefined()
   })

@@ -48,7 +48,7 @@ describe('the retry policy', () => {
   })
 
   test.each([
-    400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 415, 418, 421, 422, 423, 424, 426, 428, 431, 451,
+    400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 415, 418, 421, 422, 423, 424, 426, 428, 431, 451,
   ])('does not retry a %i', async code => {
     const { call, requests } = write([status(code), ok])
     expect(outcomeOf(await apiErrorOf('http', call))).toEqual({
@@ -62,12 +62,6 @@ describe('the retry policy', () => {
 
   test.each([501, 505])('does not retry a %i, as the service does not support the request', async code => {
     const { call, requests } = write([status(code), ok])
-    expect(await apiErrorOf('http', call)).toMatchObject({ status: code, attempts: 1 })
-    expect(requests).toHaveLength(1)
-  })
-
-  test.each([300, 301, 302, 303, 304, 305, 307, 308])('does not retry or follow a %i', async code => {
-    const { call, requests } = write([status(code, { location: 'https://elsewhere.example/' }), ok])
     expect(await apiErrorOf('http', call)).toMatchObject({ status: code, attempts: 1 })
     expect(requests).toHaveLength(1)
   })
@@ -455,6 +449,9 @@ describe('totalTimeout', () => {
     const { client, requests } = stubbed([status(200, {}, '{}')], { totalTimeout: 2000 })
     const error = await apiErrorOf('timeout', passing(client.request('POST', '/x', { schema })))
     expect(error).toMatchObject({ attempts: 1, timeoutMs: 2000, outcomeUnknown: true })
+    expect(error.message).toContain(
+      ': the schema did not finish within the totalTimeout of 2000 ms (1 attempt).',
+    )
     expect(requests).toHaveLength(1)
   })
 
@@ -554,7 +551,7 @@ describe('the retry budget', () => {
     expect(await requestsOfCalls(2, service)).toEqual([1, 1])
   })
 
-  test('gets back what a retry cost that was aborted during its backoff', async () => {
+  test('gets back the cost of a retry that is aborted during its backoff', async () => {
     const service = stubbed([status(503)], { maxRetries: 1 })
     for (let call = 0; call < 40; call++) {
       const controller = new AbortController()

@@ -99,29 +99,6 @@ describe('a response that breaks off', () => {
     expect(errorMeanwhile.message).toContain('connection lost before the response was complete')
   })
 
-  test.concurrent('is retried when the connection is reset before the request is read', async () => {
-    await using service = await serve(json({}))
-    const { server, client } = service
-    server.onNextConnection(reset)
-
-    const result = await client.virtualAccounts.deactivate(account)
-
-    expect(result.attempts).toBe(2)
-    expect(server.connections).toBe(2)
-    expect(server.idempotencyKeys).toEqual([result.idempotencyKey])
-  })
-
-  test.concurrent('is a ConnectionError after three attempts that were reset before the request was read', async () => {
-    await using service = await serve(json({}))
-    const { server, client } = service
-    // Reset at once, connecting itself fails, and nothing was sent.
-    server.onNextConnection(...Array<Responder>(3).fill(resetAfter()))
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
-    expect(server.connections).toBe(3)
-    expect(server.requests).toEqual([])
-  })
-
   test.concurrent('leaves the outcome of a write unknown, even if the retry gets a 404', async () => {
     await using service = await serve([resetAfter(jsonHead, '{'), respond(404)])
     const { server, client } = service
@@ -137,6 +114,31 @@ describe('a response that breaks off', () => {
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ status: 400, body: undefined, attempts: 1, outcomeUnknown: false })
     expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe('a connection that is reset before the request is read', () => {
+  test.concurrent('is retried', async () => {
+    await using service = await serve(json({}))
+    const { server, client } = service
+    server.onNextConnection(reset)
+
+    const result = await client.virtualAccounts.deactivate(account)
+
+    expect(result.attempts).toBe(2)
+    expect(server.connections).toBe(2)
+    expect(server.idempotencyKeys).toEqual([result.idempotencyKey])
+  })
+
+  test.concurrent('is a ConnectionError after three attempts', async () => {
+    await using service = await serve(json({}))
+    const { server, client } = service
+    // Reset at once, connecting itself fails, and nothing was sent.
+    server.onNextConnection(...Array<Responder>(3).fill(resetAfter()))
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
+    expect(server.connections).toBe(3)
+    expect(server.requests).toEqual([])
   })
 })
 
@@ -175,7 +177,7 @@ describe('a fetch that reports a truncated response as complete', () => {
 })
 
 describe('an odd response', () => {
-  test.concurrent('is read after 102 and 103 responses', async () => {
+  test.concurrent('that follows informational responses (102, 103) is read', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'
     await using service = await serve(stallAfter(early, head(200, { 'content-length': 2 }), '{}'))
     const result = await service.client.virtualAccounts.deactivate(account)
@@ -329,19 +331,23 @@ describe('the timeout', () => {
 
 describe('a redirect', () => {
   const statuses = [301, 302, 303, 307, 308]
+  // A 304 never has a body.
+  const bodyOf = (status: number) => (status === 304 ? undefined : 'moved')
 
-  test.concurrent.each(statuses)(
+  test.concurrent.each([...statuses, 300, 304, 305])(
     'with status %i to another origin is not followed, so the API key does not go there',
     async status => {
       await using elsewhere = await FaultServer.start(json({}))
-      await using service = await serve(respond(status, 'moved', { location: `${elsewhere.url}/stolen` }))
+      await using service = await serve(
+        respond(status, bodyOf(status), { location: `${elsewhere.url}/stolen` }),
+      )
       const { server, client } = service
 
       const ofWrite = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
       const ofList = await apiErrorOf('http', Promise.resolve(client.transactions.list()))
 
       for (const error of [ofWrite, ofList]) {
-        expect(error).toMatchObject({ status, attempts: 1, body: 'moved' })
+        expect(error).toMatchObject({ status, attempts: 1, body: bodyOf(status) })
         expect(error.headers.get('location')).toBe(`${elsewhere.url}/stolen`)
       }
       expect(server.requests).toHaveLength(2)
@@ -473,7 +479,7 @@ describe('a stalled error body', () => {
 })
 
 describe('a keep-alive connection that closes as it is reused', () => {
-  test.concurrent('costs a write one attempt, not its outcome', async () => {
+  test.concurrent('makes a write take one retry, and then succeed', async () => {
     await using service = await serve([json({ n: 1 }), reset, json({ n: 2 })])
     const { server, client } = service
 
@@ -486,7 +492,7 @@ describe('a keep-alive connection that closes as it is reused', () => {
     expect(server.idempotencyKeys.slice(1)).toEqual(Array(2).fill(result.idempotencyKey))
   })
 
-  test.concurrent('costs a write one attempt when it is closed in an orderly way, too', async () => {
+  test.concurrent('makes a write take one retry when it closes in an orderly way, too', async () => {
     await using service = await serve([json({ n: 1 }), close, json({ n: 2 })])
     const { server, client } = service
     await client.virtualAccounts.deactivate(account)
