@@ -128,7 +128,7 @@ describe('demo', () => {
     for (const [file] of files) expect(existsSync(join(root, file)), file).toBe(true)
   })
 
-  test('reads only from a real service, unless writes are allowed', async () => {
+  test('only reads, with a real service, unless writes are allowed', async () => {
     const { service, env } = await serve({ transactions: sampleTransactions(250) })
     const { code, stdout, stderr } = await run('demo.js', env)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -161,12 +161,12 @@ describe.each(['demo.js', 'list-transactions.js', 'export-csv.js', 'resume-after
   example => {
     test.each([
       [
-        'half of the variables',
+        'BASE_URL without API_KEY',
         { BASE_URL: 'https://api.example.com', API_KEY: '' },
         /^BASE_URL is set, but API_KEY is not/,
       ],
-      ['the other half', { BASE_URL: '', API_KEY: 'k' }, /^API_KEY is set, but BASE_URL is not/],
-      ['a URL that is none', { BASE_URL: 'nonsense', API_KEY: 'k' }, /^BASE_URL: expected an absolute URL/],
+      ['API_KEY without BASE_URL', { BASE_URL: '', API_KEY: 'k' }, /^API_KEY is set, but BASE_URL is not/],
+      ['a malformed URL', { BASE_URL: 'nonsense', API_KEY: 'k' }, /^BASE_URL: expected an absolute URL/],
       ['a URL without TLS', { BASE_URL: 'http://api.example.com', API_KEY: 'k' }, /^BASE_URL: .*https/],
       [
         'a service that is down',
@@ -331,7 +331,7 @@ describe('resume-after-crash', () => {
     await kill(child)
   }
 
-  test('killed again and again, it has nothing twice in the end, and nothing missing', async () => {
+  test('writes every transaction once, however often it is killed', async () => {
     const { service, env } = await serve({ transactions: sampleTransactions(1000), latency: 100 })
     for (let time = 1; time <= 3; time++) await killInTheMiddle(env)
     expect(idsWritten().length).toBeLessThan(1000)
@@ -341,7 +341,7 @@ describe('resume-after-crash', () => {
     expect(idsWritten()).toEqual(service.transactions.map(({ id }) => id))
   })
 
-  test('what was half written when it was killed is written again', async () => {
+  test('writes again what was half written when it was killed', async () => {
     const { service, env } = await serve({ transactions: sampleTransactions(100), latency: 100 })
     await killInTheMiddle(env)
     const id = service.transactions.at(-1)?.id
@@ -352,10 +352,10 @@ describe('resume-after-crash', () => {
   })
 
   test.each([
-    ['another total', 21, 1],
-    ['the same total, so that no page shows it', 30, 30],
+    ['a different total', 21, 1],
+    ['the same total, so no page shows it', 30, 30],
   ])(
-    'transactions that came and went while it was down are no trouble, with %s',
+    'resumes correctly after transactions were added and removed while it was down: %s',
     async (_what, gone, come) => {
       const { service, env } = await serve({ transactions: sampleTransactions(200), latency: 30 })
       await killInTheMiddle(env, /^100 of 200 written$/)
@@ -384,7 +384,7 @@ describe('proxy', () => {
     return { service, baseUrl, client: new Client({ baseUrl, apiKey: null }) }
   }
 
-  test('lets a client without a key walk the list', async () => {
+  test('lets a client without a key iterate the list', async () => {
     const { service, client } = await start()
     const ids = []
     for await (const { id } of client.transactions.list({ limit: 100 })) ids.push(id)
@@ -394,7 +394,7 @@ describe('proxy', () => {
     )
   })
 
-  test('hands on the idempotency key, so that a write whose answer is lost is applied once', async () => {
+  test('forwards the idempotency key, so that a write whose response is lost is applied once', async () => {
     const { service, client } = await start()
     service.fail({ method: 'POST', with: 'network-error' })
     const { attempts, idempotencyKey } = await client.virtualAccounts.deactivate(account)
@@ -406,7 +406,7 @@ describe('proxy', () => {
     ])
   })
 
-  test('keeps every other header to itself, on the way there and back', async () => {
+  test('forwards only listed headers, in both directions', async () => {
     const { service, baseUrl } = await start()
     service.fail({
       with: () =>
@@ -433,7 +433,7 @@ describe('proxy', () => {
     expect(received?.body).toEqual({})
   })
 
-  test('sends on nothing but what a browser may do', async () => {
+  test('rejects every request that is not on its list', async () => {
     const { service, baseUrl } = await start()
     for (const [method, path] of [
       ['GET', '/customers'],
@@ -450,7 +450,7 @@ describe('proxy', () => {
     expect(service.requests).toHaveLength(0)
   })
 
-  test('says so when a write may have been applied', async () => {
+  test('responds with 502 to a lost response, so that the outcome is unknown', async () => {
     const { service, client } = await start()
     service.fail({ method: 'POST', with: 'network-error' })
     const error = await client.virtualAccounts.deactivate(account, { maxRetries: 0 }).catch(error => error)

@@ -424,7 +424,7 @@ describe('the base URL', () => {
     },
   )
 
-  test('bounds the service: another origin cannot be reached by fetch, and gets 404 from handle', async () => {
+  test('is the only one that can be reached: at another origin, fetch rejects and handle gives a 404', async () => {
     const service = new FakeService()
     const elsewhere = 'https://elsewhere.test/transactions'
 
@@ -439,7 +439,7 @@ describe('the base URL', () => {
 })
 
 describe('fetch', () => {
-  test('works taken off its service', async () => {
+  test('works when destructured', async () => {
     const service = new FakeService({ transactions: sampleTransactions(1) })
     const { fetch, baseUrl } = service
 
@@ -648,7 +648,7 @@ describe('a fault', () => {
     expect(await rejectionOf(rest)).toBe(reason)
   })
 
-  test('of the network is recorded as a request, and nothing is applied', async () => {
+  test('network-error: the request is recorded, and nothing is applied', async () => {
     const service = new FakeService()
     service.fail({ times: 2, with: 'network-error' })
 
@@ -660,24 +660,21 @@ describe('a fault', () => {
     expect((await post(service, deactivate, 'k1')).status).toBe(200)
   })
 
-  test.each(['deactivated', 'listed'])(
-    'that truncates the response comes after the request was applied: %s',
-    async what => {
-      const service = new FakeService({ transactions: sampleTransactions(5) })
-      service.fail({ with: 'truncate' })
+  test.each(['deactivated', 'listed'])('truncate: the request is applied first (%s)', async what => {
+    const service = new FakeService({ transactions: sampleTransactions(5) })
+    service.fail({ with: 'truncate' })
 
-      const response = await (what === 'listed'
-        ? get(service, '/transactions')
-        : post(service, deactivate, 'k1'))
+    const response = await (what === 'listed'
+      ? get(service, '/transactions')
+      : post(service, deactivate, 'k1'))
 
-      expect(response.status).toBe(200)
-      expect(await rejectionOf(response.text())).toBeInstanceOf(TypeError)
-      expect(service.requests).toHaveLength(1)
-      expect(service.isActive(account)).toBe(what === 'listed')
-    },
-  )
+    expect(response.status).toBe(200)
+    expect(await rejectionOf(response.text())).toBeInstanceOf(TypeError)
+    expect(service.requests).toHaveLength(1)
+    expect(service.isActive(account)).toBe(what === 'listed')
+  })
 
-  test('that truncates the response lets half of it through', async () => {
+  test('truncate: half of the response gets through', async () => {
     const service = new FakeService({ transactions: sampleTransactions(5) })
     const whole = await (await get(service, '/transactions')).text()
     service.fail({ with: 'truncate' })
@@ -693,7 +690,7 @@ describe('a fault', () => {
     expect(await rejectionOf(reader.read())).toBeInstanceOf(TypeError)
   })
 
-  test('that truncates the response of a write: its key gets the whole response when it is retried', async () => {
+  test('truncate: a retry with the same key gets the whole response', async () => {
     const service = new FakeService()
     service.fail({ with: 'truncate' })
     await rejectionOf((await post(service, deactivate, 'k1')).text())
@@ -706,7 +703,7 @@ describe('a fault', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  test('that hangs never responds, and ends when the signal aborts', async () => {
+  test('hang: there is no response until the signal aborts', async () => {
     const service = new FakeService()
     service.fail({ times: 2, with: 'hang' })
     const controller = new AbortController()

@@ -186,7 +186,7 @@ function clientWith(fetch: ClientOptions['fetch'], options: Partial<ClientOption
 }
 
 describe.each(Object.entries(calls))('whatever the service responds, %s', (_what, call) => {
-  test('has a value or one of the five failures', async () => {
+  test('resolves, or rejects with one of the five ApiErrors', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(response, { minLength: 1, maxLength: 3 }), async responses => {
         let sent = 0
@@ -777,7 +777,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('many numbers do, anywhere in a response, beside strings that look like numbers', async () => {
+  test('many numbers in one response arrive with every digit, beside strings that look like numbers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(number, text, space, space), { minLength: 1, maxLength: 8 }),
@@ -804,7 +804,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('a number does after a row of short ones, wherever it begins', async () => {
+  test('a number after a run of short ones arrives with every digit', async () => {
     const short = fc
       .tuple(fc.integer({ min: 0, max: 999 }).map(String), fc.constantFrom(',', ', ', ',\n'))
       .map(([n, s]) => n + s)

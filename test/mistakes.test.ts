@@ -134,7 +134,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'baseUrl: expected no "." or ".." segments',
     },
     {
-      mistake: 'loses the slashes',
+      mistake: 'leaves out the slashes after the scheme',
       wrote: () => new Client({ baseUrl: 'https:api.example.com', apiKey }),
       gets: 'baseUrl: expected "//" after the scheme',
     },
@@ -162,7 +162,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'totalTimeout: expected milliseconds, more than 0 and at most 2147483647, got 0',
     },
     {
-      mistake: 'counts retries from an environment variable',
+      mistake: 'passes maxRetries as a string',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, maxRetries: '3' }),
       gets: 'maxRetries: expected a whole number of at least 0, got a string',
@@ -202,7 +202,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'headers: "Api-Key" is set by the client option apiKey',
     },
     {
-      mistake: 'passes a line of a header',
+      mistake: 'passes headers as one line of text',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, headers: 'X-Team: payments' }),
       gets: 'headers: expected Headers, an array of [name, value] pairs or an object, got a string',
@@ -289,13 +289,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'maxItem: unknown option. List options are: concurrency, dedupeBy, headers, maxItems, maxRetries, onMissedItems, schema, signal, timeout, totalTimeout, verified',
     },
     {
-      mistake: 'passes null for nothing',
+      mistake: 'passes null instead of leaving it out',
       // @ts-expect-error
       wrote: () => client.transactions.list(null),
       gets: 'params: expected a plain object, got null',
     },
     {
-      mistake: 'means all items by -1',
+      mistake: 'passes -1 for all items',
       wrote: () => client.transactions.list({}, { maxItems: -1 }),
       gets: 'maxItems: expected a whole number of at least 0, got -1',
     },
@@ -447,7 +447,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'virtualAccountId: expected a non-empty string, got 17',
     },
     {
-      mistake: 'passes an id that would climb in the path',
+      mistake: 'passes ".." as an id',
       wrote: () => client.virtualAccounts.deactivate({ ...account, virtualAccountId: '..' }),
       gets: 'virtualAccountId: expected an id, got ".."',
     },
@@ -559,7 +559,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'path: expected a path without query or fragment (pass `query` instead)',
     },
     {
-      mistake: 'puts an id that would climb into the path',
+      mistake: 'puts ".." into the path',
       wrote: () => client.request('GET', '/refunds/../customers'),
       gets: 'path: expected a path without "." or ".." segments',
     },
@@ -592,7 +592,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       gets: 'query: expected a plain object, got a string',
     },
     {
-      mistake: 'takes `request` off its client: that works',
+      mistake: 'destructures `request`: that works',
       wrote: async () => {
         service.fail({ with: Response.json({ balance: 5 }) })
         const { request } = client
@@ -648,7 +648,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
         'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.',
     },
     {
-      mistake: 'means seconds by `timeout: 5`',
+      mistake: 'takes `timeout` for seconds',
       wrote: () => {
         service.fail({ with: 'hang' })
         return client.withOptions({ timeout: 5 }).transactions.list()
@@ -751,7 +751,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
   ],
 }
 
-describe.each(Object.entries(mistakes))('%s: somebody', (_section, rows) => {
+describe.each(Object.entries(mistakes))('%s: a user', (_section, rows) => {
   test.each(rows.map(row => [titleOf(row), row] as const))('%s', async (_title, row) => {
     const { wrote, gets, getsFromCall, works } = row
     const outcome = await settle(wrote)

@@ -52,7 +52,7 @@ function run(args: string[], env: NodeJS.ProcessEnv = { API_KEY: apiKey }) {
   })
 }
 
-test('tells three deviations as exactly those three', async () => {
+test('reports three deviations, and no others', async () => {
   const { url } = await serve(
     changePages(page => ({
       ...page,

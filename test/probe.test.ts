@@ -40,7 +40,7 @@ test('finds nothing broken in a service that conforms to the API specification',
   expect(report.requests).toBe(15)
 })
 
-describe('tells a single deviation as that one finding:', () => {
+describe('reports each deviation as exactly one finding:', () => {
   const cases: [name: string, id: string, deviation: () => Deviation, observed: string | RegExp][] = [
     ['a wrong key that is accepted', 'wrong-key', () => changeKey(() => service.apiKey), 'HTTP 200'],
     [
@@ -378,7 +378,7 @@ describe('tells a single deviation as that one finding:', () => {
   })
 })
 
-test('tells several deviations as just those', async () => {
+test('reports several deviations, and no others', async () => {
   const { broken } = await probeService([
     changePages(page => ({ ...page, page: 1 })),
     changeHeaders(headers => headers.set('Age', '30')),
@@ -387,8 +387,8 @@ test('tells several deviations as just those', async () => {
   expect(broken).toEqual(['page-echo', 'page-text', 'cache'])
 })
 
-describe('of a service that does not list transactions', () => {
-  test('it tells that it is not reachable', async () => {
+describe('the probe of a service that does not list transactions', () => {
+  test('reports that it is not reachable', async () => {
     service.fail({ with: 'network-error', times: Number.POSITIVE_INFINITY })
     const { report, broken, find } = await probeService()
     expect(broken).toEqual(['reachable'])
@@ -402,7 +402,7 @@ describe('of a service that does not list transactions', () => {
     expect(String(report)).toMatch(/and probe again\.$/)
   })
 
-  test('it tells a redirect and where it leads, without its path', async () => {
+  test('reports a redirect and where it leads, without its path', async () => {
     const headers = { Location: 'https://login.example.com/sign-in?from=somewhere' }
     const { report, broken, find } = await probeService([
       respond(() => new Response(null, { status: 302, headers })),
@@ -412,18 +412,18 @@ describe('of a service that does not list transactions', () => {
     expect(report.requests).toBe(1)
   })
 
-  test.each([401, 403])('it tells that the key is refused with %i', async status => {
+  test.each([401, 403])('reports that the key is refused with %i', async status => {
     const { broken } = await probeService([respond(() => json({}, status))])
     expect(broken).toEqual(['api-key'])
   })
 
-  test('it tells that there is no such path', async () => {
+  test('reports that there is no such path', async () => {
     const { broken, find } = await probeService([respond(() => json({}, 404))])
     expect(broken).toEqual(['envelope'])
     expect(find('envelope').observed).toBe('GET /transactions: HTTP 404')
   })
 
-  test('it tells what is wrong with the envelope', async () => {
+  test('reports what is wrong with the envelope', async () => {
     const { broken, find } = await probeService([
       changePages(({ totalItems, ...page }) => ({ ...page, total_items: totalItems })),
     ])
@@ -431,14 +431,14 @@ describe('of a service that does not list transactions', () => {
     expect(find('envelope').observed).toBe('totalItems: expected a whole number of at least 0, got undefined')
   })
 
-  test('it tells that pages are counted from 0', async () => {
+  test('reports that pages are counted from 0', async () => {
     const { broken, find } = await probeService([changePages(page => ({ ...page, page: page.page - 1 }))])
     expect(broken).toEqual(['envelope'])
     expect(find('envelope').observed).toBe('page: expected a whole number of at least 1, got another number')
     expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to check' })
   })
 
-  test('it tells that an HTML page responded', async () => {
+  test('reports that an HTML page responded', async () => {
     const html = () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } })
     const { broken, find } = await probeService([respond(request => (isList(request) ? html() : undefined))])
     expect(broken).toContain('envelope')

@@ -195,7 +195,7 @@ describe('a proxy', () => {
     },
   )
 
-  test.for(failures)('of the environment that %s ends the call with "%s", too', async ([how, problem]) => {
+  test.for(failures)('from the environment that %s ends the call with "%s", too', async ([how, problem]) => {
     const command = proxyCommand.replace('proxy.example.com:3128', await startFailing(how))
     expect(await runCommand(command)).toContain(problem)
     expect(service.requests).toEqual([])
@@ -224,7 +224,7 @@ describe('a service that requires a client certificate', () => {
   const start = () =>
     startService({ requestCert: true, rejectUnauthorized: true, ca: readFileSync(file('ca.pem')) })
 
-  test('gets it', async () => {
+  test('receives the client certificate', async () => {
     const { url } = await start()
     await runBlock(withClientCertificate.replace('https://api.example.com', url))
     expect(service.requests).toHaveLength(1)
@@ -292,7 +292,7 @@ describe('the limits of undici', () => {
     expect(error.message).toContain('UND_ERR_HEADERS_TIMEOUT')
   })
 
-  test('are less than `timeout`, which still applies', async () => {
+  test('when off, leave `timeout` in force', async () => {
     const { url } = await slowService()
     const client = await runBlock(onThisMachine(withoutLimits, url))
     const error = await client.transactions.list({}, { timeout: 100, maxRetries: 0 }).catch(error => error)

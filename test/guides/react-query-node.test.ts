@@ -204,14 +204,14 @@ describe('a write', () => {
     await mutation.mutate(variables as Variables)
     expect(keysSent()).toEqual(Array(5).fill('k1'))
   })
+})
 
-  test('has a button', () => {
-    const element = React.createElement(components.DeactivateButton, { client: createClient(), account })
-    const html = renderToString(
-      React.createElement(QueryClientProvider, { client: createQueryClient() }, element),
-    )
-    expect(html).toBe('<button type="button">Deactivate</button>')
-  })
+test('DeactivateButton renders a button', () => {
+  const element = React.createElement(components.DeactivateButton, { client: createClient(), account })
+  const html = renderToString(
+    React.createElement(QueryClientProvider, { client: createQueryClient() }, element),
+  )
+  expect(html).toBe('<button type="button">Deactivate</button>')
 })
 
 test('every block is run', () => {

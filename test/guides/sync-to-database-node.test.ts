@@ -162,7 +162,7 @@ describe('reconcile.js', () => {
     expect(stored()).toEqual(expected())
   })
 
-  test('changes nothing when the walk fails', async () => {
+  test('changes nothing when the iteration fails', async () => {
     await run('sync.js')
     const before = stored()
     fake.service.transactions.splice(0, 10)
