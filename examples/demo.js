@@ -37,7 +37,7 @@ async function main() {
   const account = accountOf(process.env, real)
   if (real) await againstReal(real, account)
   else await againstFake()
-  console.log(heading('Open next'))
+  console.log(heading('Next'))
   console.log(`  npm run example:react                      a page with tables and charts
   npm run example examples/handle-errors.js  each failure and how to handle it
   docs/getting-started.md                    from npm install to your first loop
@@ -145,8 +145,8 @@ async function showLostResponse(fake, service) {
     onEvent(event) {
       if (event.type === 'response') console.log(`  attempt ${event.attempt}: HTTP ${event.status}`)
       if (event.type !== 'retry') return
-      const retry = `retrying in ${Math.round(event.delayMs)} ms`
-      console.log(`  attempt ${event.attempt}: connection lost before the response; ${retry}`)
+      const retry = `retry in ${Math.round(event.delayMs)} ms`
+      console.log(`  attempt ${event.attempt}: connection lost before the response was complete; ${retry}`)
     },
   })
 

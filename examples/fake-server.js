@@ -142,7 +142,7 @@ async function main() {
   const curl = `curl -H 'Api-Key: ${service.apiKey}'`
   const account = `${url}/customers/c1/virtual_accounts/v1`
   console.log(`A fake service with ${counted(service.transactions.length, 'transaction')} on ${url}
-Ctrl-C ends it. Try:
+Press Ctrl-C to stop it. Try:
 
   ${curl} \\
     '${url}/transactions?page=1&limit=3'

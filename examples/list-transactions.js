@@ -18,7 +18,7 @@ runMain(async () => {
     // Awaited, it is one page: the first.
     const { totalItems, pageCount, data } = await transactions
     console.log(
-      `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. Of the first page:`,
+      `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. From the first page:`,
     )
     for (const { id, amount, currency, description } of data.slice(0, 5)) {
       console.log(`  ${id}  ${currency} ${String(amount).padStart(10)}  ${description}`)
@@ -33,7 +33,7 @@ runMain(async () => {
       entry.count++
       entry.sum = entry.sum.plus(amount)
     }
-    console.log('\nOf all pages, by currency:')
+    console.log('\nAll pages, by currency:')
     for (const [currency, { count, sum }] of [...currencies].sort()) {
       console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sum.toFixed().padStart(14)}`)
     }

@@ -13,7 +13,9 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { realService } from './connect.js'
 import { startFakeServer } from './fake-server.js'
+import { runMain } from './terminal.js'
 
 // An encoded slash or backslash could be decoded by the service, and would then change the path.
 const id = '(?:(?!%2f|%5c)[^/])+'
@@ -79,7 +81,8 @@ export async function startProxy({ baseUrl, apiKey, port = 8788 }) {
       })
     } catch (error) {
       if (closed.signal.aborted) return
-      // 5xx: it tells the client that a write may have been applied. The client retries with its key; a proxy must not.
+      // A 5xx, because it tells the client that a write may have been applied. The client retries with its key; a proxy
+      // must not.
       const isTimeout = signal.aborted
       console.error(`${message.method} ${target}:`, isTimeout ? 'no response in time' : error)
       return refuse(reply, isTimeout ? 504 : 502, 'The service did not respond.')
@@ -173,17 +176,20 @@ function refuse(reply, status, message) {
 }
 
 async function main() {
-  const { BASE_URL, API_KEY, PORT = '8788' } = process.env
-  const fake = BASE_URL ? undefined : await startFakeServer({ port: 0 })
-  const baseUrl = BASE_URL ?? fake?.url ?? ''
-  const apiKey = API_KEY ?? fake?.service.apiKey
-  if (!apiKey) throw new Error('BASE_URL is set, but API_KEY is not.')
+  const { PORT = '8788' } = process.env
+  const real = realService()
+  const { baseUrl, apiKey } = real ?? (await startFake())
   const { url } = await startProxy({ baseUrl, apiKey, port: Number(PORT) })
-  console.log(`A proxy of ${fake ? 'a fake service' : baseUrl} on ${url}/api. Ctrl-C stops it. Try:
+  console.log(`A proxy for ${real ? baseUrl : 'a fake service'} on ${url}/api. Press Ctrl-C to stop it. Try:
 
   curl '${url}/api/transactions?page=1&limit=3'
   curl -i -X POST -H 'Idempotency-Key: try-1' ${url}/api/customers/c1/virtual_accounts/v1/deactivate
 `)
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) await main()
+async function startFake() {
+  const { url, service } = await startFakeServer({ port: 0 })
+  return { baseUrl: url, apiKey: service.apiKey }
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) runMain(main)

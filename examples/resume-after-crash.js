@@ -33,7 +33,7 @@ runMain(async () => {
     const { totalItems } = await client.transactions.list({ limit })
     // The page that the last one was on, as far as one can know now.
     const page = Math.max(1, Math.ceil(position.count / limit))
-    console.log(`${counted(written.size, 'transaction')} there already, continuing at page ${page}`)
+    console.log(`${counted(written.size, 'transaction')} already there, continuing at page ${page}`)
 
     let { bytes } = position
     for await (const fresh of chunks(unwritten(client, page, written))) {
@@ -56,9 +56,9 @@ runMain(async () => {
 })
 
 /**
- * The transactions from a page on that are not written yet. A verified walk misses none after its first. None is missing
- * before that if the first one is written already: what precedes it in the list was read before it. Otherwise something
- * was removed meanwhile, and all pages are read again.
+ * Yields the transactions from a page on that are not written yet. A verified walk misses nothing after its first item. If
+ * that item is already written, nothing before it is missing either. Otherwise something was removed meanwhile, and all
+ * pages are read again.
  *
  * @param {import('virtual-accounts').Client} client
  * @param {number} page

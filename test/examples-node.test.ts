@@ -120,7 +120,7 @@ describe('demo', () => {
 
   test('names files and commands to open next, all of which exist', async () => {
     const { stdout } = await run('demo.js', ofFake)
-    const next = stdout.slice(stdout.indexOf('Open next'))
+    const next = stdout.slice(stdout.lastIndexOf('Next'))
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     for (const [, script] of next.matchAll(/npm run (\S+)/g)) expect(scripts).toHaveProperty(script as string)
     const files = [...next.matchAll(/(?:docs|examples)\/\S+/g)]
@@ -379,7 +379,7 @@ describe('proxy', () => {
 
   async function start() {
     const { service, env } = await serve({ transactions: sampleTransactions(250) })
-    const { match } = await startUntil(/on (http:\S+)\. Ctrl-C/, 'proxy.js', { ...env, PORT: '0' })
+    const { match } = await startUntil(/on (http:\S+)\. Press Ctrl-C/, 'proxy.js', { ...env, PORT: '0' })
     const baseUrl = match[1] as string
     return { service, baseUrl, client: new Client({ baseUrl, apiKey: null }) }
   }
@@ -431,6 +431,12 @@ describe('proxy', () => {
     expect(received?.headers.get('Authorization')).toBeNull()
     expect(received?.headers.get('Api-Key')).toBe(service.apiKey)
     expect(received?.body).toEqual({})
+  })
+
+  test('does not start with an API_KEY but no BASE_URL: the key would go to a fake service', async () => {
+    const { code, stdout, stderr } = await run('proxy.js', { BASE_URL: '', API_KEY: 'k', PORT: '0' })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^API_KEY is set, but BASE_URL is not.*\n$/)
   })
 
   test('rejects every request that is not on its list', async () => {
