@@ -9,22 +9,22 @@
 import { parseArgs } from 'node:util'
 import { realService } from '../connect.js'
 import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
-import { takeoverVerdict } from '../scaling/verdict.js'
+import { takeoverSummary } from '../scaling/takeover.js'
 import { counted, grouped, openStatus, Problem, runMain, wrapped } from '../terminal.js'
 import { accountsOf } from './accounts.js'
 
 const help = `npm run example examples/bulk-deactivate -- [options]
 
-  --count 10000       accounts to make up
+  --count 10000       number of made-up accounts
   --accounts FILE     or the accounts of a file, on each line:
                       {"customerId":"…","virtualAccountId":"…"}
   --batch NAME        the same name gives the same idempotency keys; by
                       default a new one
 ${commonHelp}
-  --refuse 0          accounts that it refuses
+  --refuse 0          number of accounts that the fake service refuses
 
-BASE_URL, API_KEY and ALLOW_WRITES=1 use a real service, REDIS_URL a Redis that
-is running.
+Set BASE_URL, API_KEY and ALLOW_WRITES=1 to use a real service, and REDIS_URL
+to use a running Redis.
 Exit code: 0, every account is deactivated; 1, some are not.`
 
 const options = /** @type {const} */ ({
@@ -53,9 +53,16 @@ async function main() {
 
   const { deactivateAll } = await withQueue(() => import('./run.js'))
   const accounts = accountsOf({ file: values.accounts, count: numbers.count })
-  const result = await deactivateAll({ ...values, ...numbers, accounts, batch, status })
+  const result = await deactivateAll({
+    ...values,
+    ...numbers,
+    faulty: !values['no-faults'],
+    accounts,
+    batch,
+    status,
+  })
   printReports([...result.failed, ...result.unproven])
-  for (const line of verdicts(result, values.kill)) console.error(line)
+  for (const line of summaryLines(result, values.kill)) console.error(line)
   if (areKeysMixedUp(result.received)) return 1
   if (result.deactivated.length === result.requested) return 0
 
@@ -72,11 +79,11 @@ function checkWrites(real, { accounts }) {
   if (!accounts) throw new Problem('BASE_URL is set: give the accounts with --accounts FILE.')
 }
 
-function* verdicts({ requested, deactivated, failed, unproven, seconds, perSecond, ...result }, kill) {
+function* summaryLines({ requested, deactivated, failed, unproven, seconds, perSecond, ...result }, kill) {
   const { refusal, interrupted, takeover, received } = result
   const all = counted(requested, 'account')
   if (areKeysMixedUp(received))
-    yield `✗ The service received several keys for one account, or one key for several`
+    yield `✗ The service received several keys for one account, or one key for several accounts`
   else if (deactivated.length === requested) {
     const what = received ? 'each exactly once' : 'each with a 2xx response for its own key'
     yield `✓ ${all}, ${what}, in ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
@@ -92,7 +99,7 @@ function* verdicts({ requested, deactivated, failed, unproven, seconds, perSecon
     const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)
     yield wrapped(`Faults that it injected: ${injected.join(', ') || 'none'}`, '  ')
   }
-  if (kill) yield* takeoverVerdict(takeover)
+  if (kill) yield* takeoverSummary(takeover)
 }
 
 /** For programs JSON, for people a few lines. */
@@ -112,7 +119,7 @@ function areKeysMixedUp(received) {
   return received !== undefined && received.keysOfSeveralAccounts + received.accountsWithSeveralKeys > 0
 }
 
-/** Reasons and how often each was given. That of a failed job is its own, which names its account. */
+/** How often each reason occurs. (Reasons of failed jobs name their account, so they are grouped as "failed for good".) */
 function tally(outcomes) {
   const counts = new Map()
   for (const { why } of outcomes) counts.set(why, (counts.get(why) ?? 0) + 1)

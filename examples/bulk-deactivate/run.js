@@ -19,7 +19,7 @@ export async function deactivateAll(options) {
     { length: options.refuse },
     (_, index) => `${pathOf(madeUp(index * 7 + 1))}/deactivate`,
   )
-  const service = await startService({ latency: options.latency, faulty: !options.smooth, refused })
+  const service = await startService({ latency: options.latency, faulty: options.faulty, refused })
   // The limiter is the queue's: two batches in parallel would each have the whole rate.
   const name = `deactivate-${batch}`
   const queue = openQueue(name, state.url)
@@ -28,7 +28,8 @@ export async function deactivateAll(options) {
   try {
     const before = await redisUsage(state.url)
     const retried = await resume(queue)
-    if (retried > 0) status.note(`${grouped(retried)} that failed before are retried, with the same keys`)
+    if (retried > 0)
+      status.note(`${counted(retried, 'failed job')} of an earlier run retried, with the same keys`)
     const began = Date.now()
     for (const jobs of chunks(requested, 1000)) {
       // A job whose id is there already is not added again, whatever became of it.
@@ -101,8 +102,8 @@ function jobOf(jobId, account) {
 }
 
 /**
- * What became of each account. An empty queue proves nothing: it may have lost its jobs. Nor does a job that is done: only
- * the 2xx response that it holds does.
+ * What became of each account. An empty queue proves nothing: it may have lost its jobs. Neither does a finished job. Only
+ * the 2xx response stored in it does.
  *
  * @returns {Promise<{ deactivated: Outcome[], failed: Outcome[], unproven: Outcome[] }>}
  *

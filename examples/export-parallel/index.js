@@ -8,21 +8,23 @@ import { parseArgs } from 'node:util'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { realService } from '../connect.js'
 import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
-import { takeoverVerdict } from '../scaling/verdict.js'
+import { takeoverSummary } from '../scaling/takeover.js'
 import { counted, grouped, openStatus, runMain, wrapped } from '../terminal.js'
 import { itemsIn } from './parts.js'
 
 const help = `npm run example examples/export-parallel -- [options]
 
   --output transactions.ndjson
-  --name NAME         of this export: the same name continues it; by default a
-                      new one
+  --name NAME         name of the export; the same name continues it, by
+                      default a new one
   --limit 100         transactions on a page
   --pages 20          pages that a job reads
 ${commonHelp}
   --transactions 100000
+                      number of transactions of the fake service
 
-BASE_URL and API_KEY use a real service, REDIS_URL a Redis that is running.
+Set BASE_URL and API_KEY to use a real service, and REDIS_URL to use a running
+Redis.
 Exit code: 0, the file is complete; 1, it is not, or there is none.`
 
 const options = /** @type {const} */ ({
@@ -62,11 +64,11 @@ async function main() {
   )
 
   const { exportAll } = await withQueue(() => import('./run.js'))
-  const result = await exportAll({ ...values, ...numbers, name, status })
+  const result = await exportAll({ ...values, ...numbers, faulty: !values['no-faults'], name, status })
   const { joined, output } = result
   const expected = real ? [] : sampleTransactions(numbers.transactions)
   const file = joined && (await examined(output, joined.items, expected))
-  for (const line of verdicts(result, values.kill, file)) console.error(line)
+  for (const line of summaryLines(result, values.kill, file)) console.error(line)
   if (file?.isRight) return 0
 
   const again = joined ? { name: undefined, state: undefined } : { name, state: result.stateFolder }
@@ -93,7 +95,7 @@ async function examined(file, items, expected) {
   return { lines, ids: ids.size, missing, isRight: lines === items && ids.size === items && missing === 0 }
 }
 
-function* verdicts({ joined, output, before, seconds, failures, received, ...result }, kill, file) {
+function* summaryLines({ joined, output, before, seconds, failures, received, ...result }, kill, file) {
   if (!joined) {
     yield '✗ Not all parts could be read: there is no file yet'
     if (result.refusal) yield wrapped(`Stopped at the first refusal: ${result.refusal}`, '  ')
@@ -101,16 +103,18 @@ function* verdicts({ joined, output, before, seconds, failures, received, ...res
     if (result.isLost) yield '  The queue lost its jobs.'
     for (const failure of failures) yield wrapped(failure, '  ')
   } else {
-    const { items, seams, readAgain, totalItems } = joined
+    const { items, overlaps, readAgain, totalItems } = joined
     const perSecond = grouped(Math.round(items / seconds))
     if (file.isRight) {
       yield `✓ ${counted(items, 'transaction')} in ${output}, each exactly once`
     } else {
-      yield `✗ ${output} is not what was exported: ${counted(file.lines, 'line')} for ${counted(items, 'transaction')}`
+      yield `✗ ${output} is incomplete or wrong: ${counted(file.lines, 'line')} for ${counted(items, 'transaction')}`
       yield `  ${grouped(file.lines - file.ids)} duplicates, ${grouped(file.missing)} missing`
     }
     yield `  in ${seconds.toFixed(1)} s: ${perSecond} a second`
-    if (seams > 0) yield `✓ ${counted(seams, 'seam')} between parts proven, ${readAgain} of them read again`
+    if (overlaps > 0) {
+      yield `✓ ${counted(overlaps, 'overlap')} between parts verified, ${grouped(readAgain)} of them after reading again`
+    }
     if (totalItems !== before || totalItems !== items) {
       yield wrapped(
         `The list changed meanwhile, from ${grouped(before)} to ${grouped(totalItems)} transactions.`,
@@ -119,7 +123,7 @@ function* verdicts({ joined, output, before, seconds, failures, received, ...res
     }
   }
   if (received) yield `  The service received ${counted(received.requests, 'request')}.`
-  if (kill) yield* takeoverVerdict(result.takeover)
+  if (kill) yield* takeoverSummary(result.takeover)
 }
 
 runMain(main)

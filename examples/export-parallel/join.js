@@ -20,7 +20,7 @@ import { fileOf, itemsIn, partsOf, writeWhole } from './parts.js'
  * @param {number} plan.pageCount
  * @param {number} plan.limit
  * @param {number} plan.pagesInPart
- * @returns {Promise<{ items: number, seams: number, readAgain: number }>}
+ * @returns {Promise<{ items: number, overlaps: number, readAgain: number }>}
  */
 export async function joinParts({ walk, folder, output, pageCount, limit, pagesInPart }) {
   const [first, ...others] = partsOf(pageCount, pagesInPart, limit)
@@ -46,7 +46,7 @@ export async function joinParts({ walk, folder, output, pageCount, limit, pagesI
       for await (const item of itemsIn(fileOf(folder, part))) items.push(item)
       if (!items.some(({ id }) => ids.has(id))) {
         readAgain++
-        yield* fresh(await seamBefore(part.page, new Set(items.map(({ id }) => id))))
+        yield* fresh(await gapBefore(part.page, new Set(items.map(({ id }) => id))))
       }
       yield* fresh(items)
     }
@@ -58,18 +58,18 @@ export async function joinParts({ walk, folder, output, pageCount, limit, pagesI
    * @param {number} page
    * @param {ReadonlySet<string>} idsOfPart
    */
-  async function seamBefore(page, idsOfPart) {
+  async function gapBefore(page, idsOfPart) {
     for (let back = 1; ; back *= 2) {
       const from = Math.max(1, page - back)
-      const seam = []
+      const gap = []
       for await (const item of walk(from)) {
-        seam.push(item)
+        gap.push(item)
         if (idsOfPart.has(item.id)) break
       }
-      if (from === 1 || seam.some(({ id }) => ids.has(id))) return seam
+      if (from === 1 || gap.some(({ id }) => ids.has(id))) return gap
     }
   }
 
   await writeWhole(output, all())
-  return { items: ids.size, seams: others.length, readAgain }
+  return { items: ids.size, overlaps: others.length, readAgain }
 }

@@ -22,7 +22,7 @@ export async function exportAll(options) {
   const { name, status = openStatus() } = options
   const state = await openState(options.state)
   const { latency, transactions } = options
-  const service = await startService({ latency, faulty: !options.smooth, transactions })
+  const service = await startService({ latency, faulty: options.faulty, transactions })
   const queueName = `export-${name}`
   const queue = openQueue(queueName, state.url)
   const flow = new FlowProducer({ connection: { url: state.url } })

@@ -19,25 +19,26 @@ const queue = work(job => (job.name === 'join' ? join(job.data) : readPart(job.d
 async function readPart({ folder, limit, ...part }) {
   const file = fileOf(folder, part)
   // A worker may be killed after the last line and before it could say so.
-  if (!existsSync(file)) await writeWhole(file, run(part, limit))
+  if (!existsSync(file)) await writeWhole(file, itemsOfPart(part, limit))
 }
 
 /**
  * The transactions of a part, with none missing between the first and the last.
  *
- * A verified walk goes back when much was removed. Ahead of its own first page it would find what was there before, count
- * it as well, and stop too early. Then the part is read again, from where its page begins now.
+ * A verified walk goes back when much was removed. If it goes back beyond its own first page, it also counts items of the
+ * part before it, and stops too early. Then the part is read again, from where its page begins now.
  */
-async function* run({ page, maxItems }, limit) {
-  let isBehind = true
+async function* itemsOfPart({ page, maxItems }, limit) {
+  let hasStayedInPart = true
   const watched = client.withOptions({
     onEvent(event) {
-      if (event.type === 'request') isBehind &&= positionOf(event.url) >= (page - 1) * limit
+      if (event.type === 'request') hasStayedInPart &&= positionOf(event.url) >= (page - 1) * limit
       return obeyDelay(event)
     },
   })
   yield* walk(watched, page, limit, maxItems)
-  if (!isBehind) throw new RetryableError(`so much was removed that the part from page ${page} has moved`)
+  if (!hasStayedInPart)
+    throw new RetryableError(`so much was removed that the part from page ${page} has moved`)
 }
 
 async function join(plan) {

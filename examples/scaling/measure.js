@@ -21,7 +21,7 @@ const latency = 100
 const count = 10_000
 const transactions = 100_000
 const workers = 2
-const shared = { workers, latency, smooth: true, rate: 100_000, status: openStatus() }
+const shared = { workers, latency, faulty: false, rate: 100_000, status: openStatus() }
 
 async function main() {
   const folder = await mkdtemp(join(tmpdir(), 'scaling-measured-'))
@@ -34,9 +34,9 @@ async function main() {
       workers,
       count,
       transactions,
-      writesOfOne: await one(count, { smooth: true }, client => deactivateInOne(client, 40)),
+      writesOfOne: await measureOneProcess(count, {}, client => deactivateInOne(client, 40)),
       writesOfWorkers: await writesOfWorkers(20),
-      exportOfOne: await one(transactions, { transactions }, client =>
+      exportOfOne: await measureOneProcess(transactions, { transactions }, client =>
         exportInOne(client, join(folder, 'one')),
       ),
       exportOfWorkers: await exportOfWorkers(join(folder, 'workers')),
@@ -52,7 +52,7 @@ async function main() {
 }
 
 /** This process alone. The CPU time is its own. */
-async function one(items, options, perform) {
+async function measureOneProcess(items, options, perform) {
   const service = await startService({ latency, faulty: false, ...options })
   try {
     const client = new Client({ baseUrl: service.url, apiKey: service.apiKey })
@@ -67,19 +67,19 @@ async function one(items, options, perform) {
 }
 
 /** All that 10,000 accounts need: so many in parallel, each with a key that is the same when it is run again. */
-async function deactivateInOne(client, lanes) {
-  const accounts = accountsOf({ count })
-  async function lane() {
-    for await (const account of sharedBy(accounts)) {
-      await client.virtualAccounts.deactivate(account, { idempotencyKey: keyOf('measured', account) })
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane))
+async function deactivateInOne(client, concurrency) {
+  await runInParallel(accountsOf({ count }), concurrency, account =>
+    client.virtualAccounts.deactivate(account, { idempotencyKey: keyOf('measured', account) }),
+  )
 }
 
 /** Several loops over one iterator: one that ends must not end it for the others. */
-function sharedBy(iterator) {
-  return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
+async function runInParallel(iterator, concurrency, perform) {
+  const shared = { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
+  async function loop() {
+    for await (const item of shared) await perform(item)
+  }
+  await Promise.all(Array.from({ length: concurrency }, loop))
 }
 
 async function exportInOne(client, file) {

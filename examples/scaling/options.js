@@ -12,21 +12,21 @@ export const commonOptions = /** @type {const} */ ({
   latency: { type: 'string', default: '20' },
   state: { type: 'string' },
   kill: { type: 'boolean', default: false },
-  smooth: { type: 'boolean', default: false },
+  'no-faults': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 })
 
 export const commonHelp = `
   --workers 2         worker processes; by default one per core, from 2 to 4
   --concurrency 10    jobs that each worker runs in parallel
-  --rate 1000         jobs a second that all workers start together
+  --rate 1000         jobs per second, over all workers
   --kill              kill a worker in the middle, with SIGKILL
   --state FOLDER      keep the queue there, to run again; by default a
                       temporary folder
 
   The fake service, used when BASE_URL is not set:
   --latency 20        milliseconds until each response
-  --smooth            without faults`
+  --no-faults         inject no faults`
 
 /**
  * @template {string} Name

@@ -58,7 +58,7 @@ export async function startRedis(folder) {
 }
 
 /**
- * Asked before the queue is: its client reconnects forever, and prints each attempt.
+ * Checked before the queue connects, because BullMQ's client reconnects forever and prints each attempt.
  *
  * @param {string} url
  */

@@ -1,7 +1,7 @@
-import { counted } from '../terminal.js'
+import { counted, grouped } from '../terminal.js'
 
 /** @param {Awaited<ReturnType<typeof import('./program.js').takenOver>>} takeover */
-export function* takeoverVerdict(takeover) {
+export function* takeoverSummary(takeover) {
   if (!takeover) {
     yield 'No worker was killed: the work was done too soon.'
     return
@@ -10,5 +10,6 @@ export function* takeoverVerdict(takeover) {
   if (jobs === 0) yield 'The killed worker had no job at that moment.'
   else if (taken === jobs) {
     yield `✓ ${counted(jobs, 'job')} of the killed worker ${jobs === 1 ? 'was' : 'were'} taken over after ${seconds} s`
-  } else yield `✗ ${counted(jobs - taken, 'job')} of the ${jobs} of the killed worker were not taken over`
+  } else
+    yield `✗ ${grouped(jobs - taken)} of the ${counted(jobs, 'job')} of the killed worker were not taken over`
 }

@@ -24,7 +24,7 @@ export function work(perform) {
       try {
         return await perform(job)
       } catch (error) {
-        throw await verdict(error, job, queue)
+        throw await toQueueError(error, job, queue)
       }
     },
     {
@@ -76,7 +76,7 @@ export function work(perform) {
  * @param {import('bullmq').Job} job
  * @param {Queue} queue
  */
-async function verdict(error, job, queue) {
+async function toQueueError(error, job, queue) {
   if (error instanceof RetryableError) return error
   // A wrong argument, say: a retry would fail in the same way.
   if (!isApiError(error)) return new UnrecoverableError(String(error))
@@ -104,7 +104,7 @@ async function verdict(error, job, queue) {
   return new UnrecoverableError(error.message)
 }
 
-/** Kept with the job: of the error itself only the message is. */
+/** Stores facts with the job, which keeps only the message of an error. */
 function note(job, facts) {
   return job.updateData({ ...job.data, ...facts })
 }

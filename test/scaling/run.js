@@ -306,7 +306,7 @@ try {
       assert.equal(code, 0, stderr)
       assert.match(stderr, /worker 1 was killed/)
       assert.match(stderr, /^✓ 20,000 transactions in .*, each exactly once$/m)
-      assert.match(stderr, /^✓ 19 seams between parts proven, 0 of them read again$/m)
+      assert.match(stderr, /^✓ 19 overlaps between parts verified, 0 of them after reading again$/m)
       assert.equal(await assertExported(output, service), 20_000)
     }),
   )
@@ -337,7 +337,7 @@ try {
     const args = ['--output', join(folder, 'skipped.ndjson'), '--transactions', '1000', '--pages', '5']
     const { code, stderr } = await run('export-parallel', args, { env })
     assert.equal(code, 1, stderr)
-    assert.match(stderr, /^✗ .* is not what was exported.*\n {2}0 duplicates, 1 missing$/m)
+    assert.match(stderr, /^✗ .* is incomplete or wrong.*\n {2}0 duplicates, 1 missing$/m)
   })
 
   const fresh = sampleTransactions(2000, 7).map(({ id, ...rest }) => ({ id: `new-${id}`, ...rest }))
@@ -381,7 +381,8 @@ try {
           const { code, stderr } = await run('export-parallel', args, { service })
           assert.equal(code, 0, stderr)
           assert.ok((await assertExported(output, service)) < 5000 || used > 0, 'nothing changed')
-          if (what.startsWith('loses more')) assert.match(stderr, /proven, [1-9]\d* of them read again/)
+          if (what.startsWith('loses more'))
+            assert.match(stderr, /verified, [1-9]\d* of them after reading again/)
         },
       )
     })
