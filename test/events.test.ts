@@ -203,8 +203,8 @@ describe('the message of a failure says which call, what happened, how often, an
   })
 
   test.each([
-    [404, 'HTTP 404 (1 attempt). Check the path of baseUrl.'],
-    [501, `HTTP 501 (1 attempt). The service failed: retry later. ${reason}`],
+    [404, 'HTTP 404 (1 attempt). Check the path, and the path of baseUrl.'],
+    [501, `HTTP 501 (1 attempt). The service does not support this request. ${reason}`],
   ])('after HTTP %i to a list request, which has no ids and applies nothing', async (status, message) => {
     const fetch = async () => new Response(null, { status })
     const error = await rejectionOf(createClient({ fetch }).transactions.list())
