@@ -74,7 +74,7 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
           {open &&
             (inFlight.has(open.idempotencyKey)
               ? 'A change to this account is being sent.'
-              : 'The outcome of its last change is unknown. Resolve it below first.')}
+              : 'The outcome of the last change to this account is unknown. Resolve that below first.')}
         </p>
       </div>
       {asked && (
@@ -225,8 +225,8 @@ function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
         <button type="button" className="primary" onClick={() => void accounts.repeat(write)}>
           Retry with the same key
         </button>
-        <button type="button" onClick={() => accounts.forget(write)}>
-          I checked it: forget the request
+        <button type="button" onClick={() => accounts.discard(write)}>
+          I checked the account: discard this request
         </button>
       </div>
       <Details>

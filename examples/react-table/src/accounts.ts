@@ -50,7 +50,7 @@ export class Accounts {
   readonly #pending = new StoredEntries<Write>('react-table.write.')
   readonly #changes = new StoredEntries<Change>('react-table.change.')
   /** Keys whose lock was free once: no other tab is sending them for the first time. */
-  readonly #seen = new Set<string>()
+  readonly #notInOtherTab = new Set<string>()
 
   private constructor(client: Client, isInFlight: (key: string) => boolean) {
     this.#client = client
@@ -60,7 +60,8 @@ export class Accounts {
       changes: [],
       latest: undefined,
     })
-    for (const { idempotencyKey: key } of this.#pending.all()) if (!isInFlight(key)) this.#seen.add(key)
+    for (const { idempotencyKey: key } of this.#pending.all())
+      if (!isInFlight(key)) this.#notInOtherTab.add(key)
     this.#readStorage()
     this.#pending.onChangeElsewhere(this.#readStorage)
     this.#changes.onChangeElsewhere(this.#readStorage)
@@ -96,7 +97,7 @@ export class Accounts {
     })
   }
 
-  forget(write: Write) {
+  discard(write: Write) {
     this.#pending.remove(write.idempotencyKey)
     this.#readStorage()
   }
@@ -142,23 +143,28 @@ export class Accounts {
 
   readonly #readStorage = () => {
     const pending = this.#pending.all().sort((one, other) => other.sentAt - one.sentAt)
-    const { inFlight, changes, latest } = this.store.get()
-    this.#set({ pending, changes: lastOfEach([...this.#changes.all(), ...changes]) })
-
-    const isPending = (key: string) => pending.some(({ idempotencyKey }) => idempotencyKey === key)
-    const isSettled =
-      latest && !inFlight.has(latest.write.idempotencyKey) && !isPending(latest.write.idempotencyKey)
-    if (isSettled && (latest.state === 'unknown' || latest.state === 'sending'))
-      this.#set({ latest: undefined })
+    const changes = lastOfEach([...this.#changes.all(), ...this.store.get().changes])
+    this.#set({ pending, changes })
+    const { latest } = this.store.get()
+    if (latest && this.#isOutdated(latest)) this.#set({ latest: undefined })
 
     for (const { idempotencyKey } of pending) {
-      if (!this.#seen.has(idempotencyKey)) void this.#awaitOtherTab(idempotencyKey)
+      if (!this.#notInOtherTab.has(idempotencyKey)) void this.#awaitOtherTab(idempotencyKey)
     }
+  }
+
+  /** Whether another tab has settled the write, or changed its account since. */
+  #isOutdated({ write, at, state }: Latest): boolean {
+    const { pending, inFlight, changes } = this.store.get()
+    if (state === 'done') return changes.some(change => isSameAccount(change, write) && change.at > at)
+    const key = write.idempotencyKey
+    const isOpen = inFlight.has(key) || pending.some(({ idempotencyKey }) => idempotencyKey === key)
+    return !isOpen && (state === 'unknown' || state === 'sending')
   }
 
   /** A write found in storage is in flight as long as the tab that sends it holds the lock. */
   async #awaitOtherTab(key: string) {
-    this.#seen.add(key)
+    this.#notInOtherTab.add(key)
     if (this.store.get().inFlight.has(key)) return
     this.#setInFlight(key, true)
     await withLock(key, () => Promise.resolve())

@@ -150,17 +150,17 @@ test('a rejected retry leaves the outcome unknown', async ({ page }) => {
   await expect(question(page)).toBeVisible()
 })
 
-test('starts no other change of an account before the last one is settled or forgotten', async ({ page }) => {
+test('starts no other change of an account before the last one is settled or discarded', async ({ page }) => {
   await open(page, 'accounts')
   await faultSwitch(page, 'Lost responses').click()
   await deactivate(page)
   await expect(question(page)).toBeVisible()
   const button = page.getByRole('button', { name: 'Reactivate' })
   await expect(button).toHaveAttribute('aria-disabled', 'true')
-  await expect(page.getByText('The outcome of its last change is unknown.')).toBeVisible()
+  await expect(page.getByText('The outcome of the last change to this account is unknown.')).toBeVisible()
 
   await faultSwitch(page, 'Lost responses').click()
-  await page.getByRole('button', { name: 'I checked it: forget the request' }).click()
+  await page.getByRole('button', { name: 'I checked the account: discard this request' }).click()
   await expect(question(page)).toHaveCount(0)
   await button.click()
   await expect(changes(page)).toContainText('reactivated')
@@ -249,6 +249,20 @@ test.describe('in two tabs', () => {
     await expect(changes(other)).toContainText('deactivated')
     await expect(question(one)).toHaveCount(0)
     await expect(changes(one)).toContainText('deactivated')
+  })
+
+  test('a change made in one ends the success message of the other', async ({ context }) => {
+    const [one, other] = await twoTabs(context)
+    await deactivate(one)
+    await expect(latest(one)).toContainText('Account deactivated')
+    await deactivate(other, 'v2')
+    await expect(changes(one).getByRole('row')).toHaveCount(3)
+    await expect(latest(one)).toContainText('Account deactivated')
+
+    await reactivate(other)
+    await expect(changes(one)).toContainText('reactivated')
+    await expect(latest(one)).toHaveCount(0)
+    await expect(latest(other)).toContainText('Account reactivated')
   })
 
   test('a request in flight in one is not taken for lost in the other, until that tab is closed', async ({
