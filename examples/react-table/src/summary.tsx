@@ -27,7 +27,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
           </select>
         </label>
         {state === 'loading' || !shown?.sorted ? (
-          <WaitingCharts text="Drawn when loading ends" />
+          <WaitingCharts text="Shown when loading ends" />
         ) : (
           <Suspense fallback={<WaitingCharts text="Drawing…" />}>
             <AmountCharts
@@ -88,7 +88,7 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
           <td className="amount median" data-label="Median">
             {sorted ? <Amount value={percentile(sorted, 50)} /> : <Later />}
           </td>
-          <td className="amount percentile" data-label="95 % up to">
+          <td className="amount percentile" data-label="95th percentile">
             {sorted ? <Amount value={percentile(sorted, 95)} /> : <Later />}
           </td>
         </tr>
@@ -99,7 +99,7 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
 
 function Later() {
   return (
-    <span className="muted" title="When loading ends">
+    <span className="muted" title="Shown when loading ends">
       …
     </span>
   )
