@@ -20,12 +20,12 @@ export default function AmountCharts({ currency, sorted, transactions, count }: 
     <div className="charts">
       <Chart
         caption={`Transactions by amount, in ${currency}`}
-        label={`Bars: how many transactions there are of each amount in ${currency}`}
+        label={`Bar chart: number of transactions per range of amounts, in ${currency}`}
         options={useMemo(() => sizesPlot(sizes), [sizes])}
       />
       <Chart
         caption={`Sum per ${grouped(Math.ceil(count / stretches.length))} transactions, in ${currency}`}
-        label={`Bars: the sum in ${currency} along the list`}
+        label={`Bar chart: sum in ${currency} by position in the list`}
         options={useMemo(() => stretchesPlot(stretches), [stretches])}
       />
     </div>

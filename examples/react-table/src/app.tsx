@@ -11,7 +11,7 @@ import { TransactionsView } from './transactions-view.tsx'
 
 const names: Record<View, string> = {
   transactions: 'Transactions',
-  everything: 'Everything',
+  everything: 'All transactions',
   accounts: 'Accounts',
 }
 
@@ -31,7 +31,7 @@ export function App({ backend, collection, accounts }: AppProps) {
     scrollTo(0, 0)
   }, [view])
 
-  const behind = (
+  const asideContent = (
     <>
       {faults && <Faults faults={faults} />}
       <ActivityPanel activity={activity} />
@@ -63,7 +63,7 @@ export function App({ backend, collection, accounts }: AppProps) {
           <aside aria-label="Failures and activity">
             <details>
               <summary>{faults ? 'Failures and activity' : 'Client activity'}</summary>
-              {behind}
+              {asideContent}
             </details>
           </aside>
         )}
@@ -72,7 +72,7 @@ export function App({ backend, collection, accounts }: AppProps) {
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}
         </main>
-        {hasRoom && <aside aria-label="Failures and activity">{behind}</aside>}
+        {hasRoom && <aside aria-label="Failures and activity">{asideContent}</aside>}
       </div>
     </>
   )

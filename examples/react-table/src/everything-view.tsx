@@ -18,7 +18,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
   return (
     <>
       <div className="heading">
-        <h1>Everything</h1>
+        <h1>All transactions</h1>
         <p className="muted">The whole list, four pages at a time</p>
       </div>
       <Loader collection={collection} progress={progress} />
@@ -42,7 +42,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
 const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
   const { state, total, count } = progress
   return (
-    <section className="card padded loader" data-state={state} aria-label="Load everything">
+    <section className="card padded loader" data-state={state} aria-label="Load all transactions">
       <Announcement progress={progress} />
       <div className="progress">
         <progress
@@ -183,9 +183,9 @@ function Announcement({ progress: { state, count, total } }: { progress: Progres
   const texts: Record<Progress['state'], string> = {
     idle: '',
     loading: `Loading, ${quarter} % done`,
-    done: `All ${counted(count, 'transaction')} are loaded`,
-    cancelled: `Cancelled, ${counted(count, 'transaction')} are loaded`,
-    failed: `Stopped, ${counted(count, 'transaction')} are loaded`,
+    done: `Complete: ${counted(count, 'transaction')} loaded`,
+    cancelled: `Cancelled: ${counted(count, 'transaction')} loaded`,
+    failed: `Stopped: ${counted(count, 'transaction')} loaded`,
   }
   return (
     <p className="hidden" role="status">

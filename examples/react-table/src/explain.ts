@@ -16,8 +16,8 @@ export function explain(error: unknown): Explanation {
   const details = error instanceof Error ? error.message : String(error)
   if (error instanceof AddressError) {
     return {
-      title: 'This page has no such service',
-      advice: 'Correct the address of this page: after “service=”, there must be a path, such as /api.',
+      title: 'The address of this page is wrong',
+      advice: 'Correct it: after “service=”, there must be a path, such as /api.',
       isRetryable: false,
       details,
     }

@@ -60,7 +60,7 @@ const unusual = [
 
 let service: FakeService
 let faults: readonly ServiceFault[] = []
-const underWay = new Map<number, AbortController>()
+const inFlight = new Map<number, AbortController>()
 
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
   switch (data.type) {
@@ -80,13 +80,13 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       void respond(data)
       break
     case 'abort':
-      underWay.get(data.id)?.abort()
+      inFlight.get(data.id)?.abort()
   }
 })
 
 async function respond({ id, url, ...init }: ToWorker & { type: 'request' }) {
   const controller = new AbortController()
-  underWay.set(id, controller)
+  inFlight.set(id, controller)
   const fault = faults.map(name => faultsFor[name]({ method: init.method, url })).find(Boolean)
   if (fault) service.fail(fault)
   try {
@@ -95,7 +95,7 @@ async function respond({ id, url, ...init }: ToWorker & { type: 'request' }) {
   } catch (error) {
     send({ type: 'unreachable', id, message: error instanceof Error ? error.message : String(error) })
   } finally {
-    underWay.delete(id)
+    inFlight.delete(id)
   }
 }
 

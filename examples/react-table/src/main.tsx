@@ -12,9 +12,8 @@ import { Problem } from './problem.tsx'
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The client retries, and knows how long the service asks to wait.
+      // Retries and offline queries are left to the client: see docs/react-query.md.
       retry: false,
-      // Without a network you get the client's error, rather than a query that waits.
       networkMode: 'always',
       staleTime: 30_000,
       refetchOnWindowFocus: false,

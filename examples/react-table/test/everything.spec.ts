@@ -58,11 +58,11 @@ test('shows exact sums, medians and percentiles per currency, and charts of one'
 
   await page.getByLabel('Amounts in').selectOption('JPY')
   await expect(
-    page.getByRole('img', { name: 'how many transactions there are of each amount in JPY' }),
+    page.getByRole('img', { name: 'number of transactions per range of amounts, in JPY' }),
   ).toBeVisible()
-  await expect(page.getByRole('img', { name: 'the sum in JPY along the list' })).toBeVisible()
+  await expect(page.getByRole('img', { name: 'sum in JPY by position in the list' })).toBeVisible()
   await page.getByLabel('Amounts in').selectOption('EUR')
-  const sizes = page.getByRole('img', { name: 'how many transactions there are of each amount in EUR' })
+  const sizes = page.getByRole('img', { name: 'number of transactions per range of amounts, in EUR' })
   await expect(sizes).toContainText('below 0')
   await expect(sizes).toContainText('100–1K')
 })
@@ -154,7 +154,7 @@ test('can be cancelled on the way, keeps what it has, and resumes', async ({ pag
 
   await page.getByRole('button', { name: 'Resume' }).click()
   await expect(page.getByText('20,000 of 20,000')).toBeVisible()
-  await expect(page.getByText(/^Complete/)).toBeVisible()
+  await expect(page.getByText(/^Complete, in/)).toBeVisible()
 })
 
 test('resumes where it failed, with nothing twice and nothing missing', async ({ page }) => {
@@ -219,7 +219,7 @@ test('keeps what is loaded, and the filter, when another view is looked at', asy
   await expect(rows(page)).toHaveCount(1)
   await expect(page).toHaveURL(/filter=/)
   await page.getByRole('link', { name: 'Accounts' }).click()
-  await page.getByRole('link', { name: 'Everything' }).click()
+  await page.getByRole('link', { name: 'All transactions' }).click()
   await expect(page.getByText('2,000 of 2,000')).toBeVisible()
   await expect(page.getByLabel('Filter what is loaded')).toHaveValue('4,841,890')
   await expect(rows(page)).toHaveCount(1)

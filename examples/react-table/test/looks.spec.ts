@@ -112,8 +112,8 @@ test('forced colours: switches, tabs and progress say by shape and system colour
   expect(await track.screenshot()).not.toEqual(off)
 
   const edge = (name: string) =>
-    page.getByRole('link', { name }).evaluate(link => getComputedStyle(link).borderBottomColor)
-  expect(await edge('Everything')).not.toBe(await edge('Accounts'))
+    page.getByRole('link', { name, exact: true }).evaluate(link => getComputedStyle(link).borderBottomColor)
+  expect(await edge('All transactions')).not.toBe(await edge('Accounts'))
   expect(await edge('Transactions')).toBe(await edge('Accounts'))
 
   const bar = page.getByRole('progressbar')

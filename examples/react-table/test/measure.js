@@ -51,7 +51,7 @@ async function firstLoad(page, url) {
 /** @param {import('@playwright/test').Page} page */
 async function loadAll(page) {
   await tasks(page, 'loading the page')
-  await page.getByRole('link', { name: 'Everything' }).click()
+  await page.getByRole('link', { name: 'All transactions' }).click()
   await page.getByRole('button', { name: 'Load all' }).click()
   await page.getByRole('button', { name: 'Load again' }).waitFor({ timeout: 120_000 })
   await page.getByRole('img').nth(1).waitFor()

@@ -138,7 +138,7 @@ test('keeps the filter in the URL, over a change of view and a reload', async ({
 
   await page.getByRole('link', { name: 'Accounts' }).click()
   await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
-  await page.getByRole('link', { name: 'Transactions' }).click()
+  await page.getByRole('link', { name: 'Transactions', exact: true }).click()
   await expect(page.getByLabel('Filter this page')).toHaveValue('4,841,890')
   await expect(rows(page)).toHaveCount(1)
 
