@@ -7,7 +7,7 @@ import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testi
 
 const usage = `Usage: npx virtual-accounts probe <baseUrl> [options]
 
-Checks how a service conforms to the API specification, and suggests client options.
+Checks whether a service conforms to the API specification, and suggests client options.
 The API key is read from the environment variable API_KEY, never from an argument.
 
   --origin <origin>           also check CORS for pages of this origin
@@ -65,7 +65,7 @@ function accountOf(values: ReturnType<typeof parse>['values']): ProbeOptions['ac
     throw new UsageError('--customer-id and --virtual-account-id: expected both or neither')
   }
   if (write && customerId === undefined) {
-    throw new UsageError('--write: expected a test account, by --customer-id and --virtual-account-id')
+    throw new UsageError('--write needs a test account: pass --customer-id and --virtual-account-id')
   }
   if (customerId === undefined || virtualAccountId === undefined) return undefined
   if (write) return { customerId, virtualAccountId }

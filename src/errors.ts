@@ -71,7 +71,7 @@ export abstract class ApiError extends Error {
     const { info, cause } = parts
     if (info === undefined) {
       throw new TypeError(
-        `${new.target.prototype.name}: errors are created by a client only (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
+        `${new.target.prototype.name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
     super(formatMessage(parts), cause === undefined ? undefined : { cause })
@@ -330,7 +330,7 @@ export class PaginationError extends ApiError {
 export function setResumePage(error: ApiError, page: number, limit: number): void {
   Object.assign(error, {
     page,
-    message: `${error.message} Resume with list({ page: ${page}, limit: ${limit} }).`,
+    message: `${error.message} Resume with list({ page: ${page}, limit: ${limit} }), and all else unchanged.`,
   })
 }
 
@@ -340,7 +340,8 @@ export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidRe
 /**
  * Whether a caught value is one of the five failures of a call.
  *
- * By a brand rather than `instanceof`, so that it also holds between the ESM and the CJS copy of the package.
+ * By a brand rather than `instanceof`, so that it also recognises errors that the other copy of the package, ESM or CommonJS,
+ * created.
  *
  * @example
  * ```ts

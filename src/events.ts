@@ -57,7 +57,10 @@ export interface RetryEvent extends EventBase {
   readonly error: AnyApiError
 }
 
-/** A call has failed. The last event of every call that was begun and rejects; a wrong argument emits no events. */
+/**
+ * A call has failed: the last event of every call that was begun and rejects. A wrong argument emits no events, nor does a
+ * `PaginationError` that a loop throws after comparing pages, as each of its calls succeeded.
+ */
 export interface FailureEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
@@ -78,12 +81,12 @@ export interface DriftEvent extends EventBase {
    * - `total`: `totalItems` before and after
    * - `duplicate`: the two pages on which one item appeared
    * - `missing`: the total, and the total minus the items that may be missing
-   * - `repaired`: the first page that was fetched again, and the number of items that were recovered by that
+   * - `repaired`: the first page that was fetched again, and the number of items recovered by that request or later ones
    */
   readonly change: 'total' | 'duplicate' | 'missing' | 'repaired'
-  /** See `change`. */
+  /** The first of two numbers; `change` says which. */
   readonly before: number
-  /** See `change`. */
+  /** The second of two numbers; `change` says which. */
   readonly after: number
 }
 

@@ -47,7 +47,7 @@ export interface FetchResponse {
   arrayBuffer(): Promise<ArrayBuffer>
 }
 
-/** Options of the client that each call can override. */
+/** Options of the client that a call can override; `concurrency` only for a list. */
 export interface CommonOptions {
   /**
    * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds.
@@ -87,7 +87,10 @@ export interface ClientOptions extends CommonOptions {
    * the page's `location` at each call, in whatever scheme the page has.
    */
   baseUrl: string | URL
-  /** API key: a string, a function that returns one and is called before every attempt, or `null` to send none. */
+  /**
+   * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt;
+   * attempts that wait for it at the same time share a call.
+   */
   apiKey: string | null | (() => string | Promise<string>)
   /**
    * Allows plain http beyond loopback. Anyone on the network can then read the API key.
@@ -231,6 +234,8 @@ function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['hea
 export function assertJsonContentType({ headers }: CallSettings): void {
   const type = headers['content-type']
   if (type !== undefined && type.toLowerCase() !== 'application/json') {
-    throw new TypeError('headers: writes are always sent with "Content-Type: application/json": remove yours')
+    throw new TypeError(
+      'headers: expected no Content-Type other than "application/json", which all writes are sent with',
+    )
   }
 }

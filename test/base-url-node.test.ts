@@ -27,7 +27,7 @@ describe('a baseUrl that is a path', () => {
     vi.unstubAllGlobals()
     expect(error).toEqual(
       new TypeError(
-        'baseUrl: "/api" can only be resolved in a web page, and this is none (server rendering?): pass an absolute URL',
+        'baseUrl: expected an absolute URL, as "/api" only works in a web page, and this is not one (server rendering?)',
       ),
     )
   })

@@ -185,7 +185,7 @@ describe('the message of a failure says which call, what happened, how often, an
       403,
       `HTTP 403 (1 attempt). Check that apiKey belongs to this baseUrl, and is allowed to do this. ${seeBody}`,
     ],
-    [404, 'HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.'],
+    [404, 'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.'],
     [409, `HTTP 409 (1 attempt). ${seeBody}`],
     [422, `HTTP 422 (1 attempt). ${seeBody}`],
     [429, 'HTTP 429, rate limited (1 attempt). Retry later.'],

@@ -1214,7 +1214,9 @@ describe('items removed during an iteration', () => {
     expect(ids(before)).toEqual(ids(all.slice(0, 2)))
     // The third item has moved to page 1.
     expect(error).toMatchObject({ kind: 'http', status: 404, page: 1 })
-    expect((error as Error).message).toContain('Resume with list({ page: 1, limit: 2 }).')
+    expect((error as Error).message).toContain(
+      'Resume with list({ page: 1, limit: 2 }), and all else unchanged.',
+    )
   })
 
   test('are reported without another request when pages are fetched one by one', async () => {
@@ -1964,7 +1966,7 @@ describe('a verified list', () => {
       const list = client.transactions.list({ limit }, { verified: true })
       const { before, error } = await iterateToPaginationError(list)
       expect(before).toEqual([])
-      expect(error.message).toContain(`pages of ${limit} items are too small to overlap`)
+      expect(error.message).toContain(`a limit of ${limit} is too small for pages to overlap`)
       expect(windows()).toHaveLength(1)
     },
   )
@@ -1993,7 +1995,7 @@ describe('a verified list', () => {
     const schema = z.looseObject({ number: z.number() })
     const client = createClient()
     expect(() => client.list('/refunds', {}, { schema, verified: true })).toThrow(
-      /^verified: expected `dedupeBy` with it/,
+      /^verified: expected `dedupeBy` too/,
     )
     expect(() => client.transactions.list({}, { verified: true }).pages()).toThrow(TypeError)
     expect(service.requests).toEqual([])

@@ -355,7 +355,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'wants a verified list whose items nothing identifies',
       wrote: () => client.list('/refunds', {}, { schema, verified: true }),
-      gets: 'verified: expected `dedupeBy` with it, as nothing else identifies the items of this list',
+      gets: 'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
     },
     {
       mistake: 'wants the pages of a verified list',
@@ -472,7 +472,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'reads the idempotency key from a file, with its line break',
       wrote: () => client.virtualAccounts.deactivate(account, { idempotencyKey: 'job-17\n' }),
-      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a string that is not (leave it out for a fresh UUID)',
+      gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a string that breaks this rule (leave it out for a fresh UUID)',
     },
     {
       mistake: 'passes a number as the idempotency key',
@@ -488,7 +488,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'passes another content type',
       wrote: () => client.virtualAccounts.deactivate(account, { headers: { 'Content-Type': 'text/plain' } }),
-      gets: 'headers: writes are always sent with "Content-Type: application/json": remove yours',
+      gets: 'headers: expected no Content-Type other than "application/json", which all writes are sent with',
     },
     {
       mistake: 'passes a header with a control character',
@@ -566,12 +566,12 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'sends a body with GET',
       wrote: () => client.request('GET', '/refunds', { body: { id: 5 } }),
-      gets: 'body: not allowed for GET',
+      gets: 'body: expected none, as GET sends no body',
     },
     {
       mistake: 'sends an idempotency key with GET',
       wrote: () => client.request('GET', '/refunds', { idempotencyKey: 'job-17' }),
-      gets: 'idempotencyKey: not allowed for GET, which is no write',
+      gets: 'idempotencyKey: expected none, as GET is not a write',
     },
     {
       mistake: 'calls the query `params`, as axios does',
@@ -645,7 +645,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'has a baseUrl with the wrong path',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
       getsFromCall:
-        'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404 (1 attempt). Check the ids, and the path of baseUrl.',
+        'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
     },
     {
       mistake: 'takes `timeout` for seconds',
@@ -673,7 +673,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'creates an error to test their own error handling',
       // @ts-expect-error
       wrote: () => new HttpError({ status: 503 }),
-      gets: 'HttpError: errors are created by a client only (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
+      gets: 'HttpError: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
     },
   ],
 
@@ -693,7 +693,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'passes a path as the baseUrl',
       wrote: () => new FakeService({ baseUrl: '/api' }),
-      gets: 'baseUrl: expected an absolute http or https URL without user info, query or fragment, got a string that is not',
+      gets: 'baseUrl: expected an absolute http or https URL without user info, query or fragment, got a string that breaks this rule',
     },
     {
       mistake: 'lets the service fail with a status',

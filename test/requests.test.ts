@@ -55,11 +55,11 @@ describe('a write', () => {
 
   test.each([
     ['', 'an empty string'],
-    ['a'.repeat(256), 'a string that is not'],
-    ['ключ', 'a string that is not'],
-    ['a\nb', 'a string that is not'],
-    [' a', 'a string that is not'],
-    ['a ', 'a string that is not'],
+    ['a'.repeat(256), 'a string that breaks this rule'],
+    ['ключ', 'a string that breaks this rule'],
+    ['a\nb', 'a string that breaks this rule'],
+    [' a', 'a string that breaks this rule'],
+    ['a ', 'a string that breaks this rule'],
     [null, 'null'],
     [7, '7'],
   ])('rejects the idempotency key %j before anything is sent', async (idempotencyKey, got) => {
@@ -317,10 +317,10 @@ describe('any other endpoint', () => {
   test('is read with GET, which takes neither a body nor an idempotency key', async () => {
     const client = createClient()
     await expect(client.request('GET', '/a', { body: {} })).rejects.toThrow(
-      new TypeError('body: not allowed for GET'),
+      new TypeError('body: expected none, as GET sends no body'),
     )
     await expect(client.request('GET', '/a', { idempotencyKey: 'k' })).rejects.toThrow(
-      new TypeError('idempotencyKey: not allowed for GET, which is no write'),
+      new TypeError('idempotencyKey: expected none, as GET is not a write'),
     )
     expect(service.requests).toEqual([])
   })
@@ -383,7 +383,7 @@ describe('headers', () => {
     ],
     [
       { 'Content-Type': 'text/plain' },
-      'headers: writes are always sent with "Content-Type: application/json": remove yours',
+      'headers: expected no Content-Type other than "application/json", which all writes are sent with',
     ],
     [{ 'X-Secret': 'line\nbreak' }, `headers["X-Secret"]: ${cannotBeSent}`],
     [{ 'X-Secret': 'a line\u0001' }, `headers["X-Secret"]: ${cannotBeSent}`],

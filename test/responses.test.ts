@@ -18,7 +18,8 @@ const notAList =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
 const notJson =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
-const doesNotFit = 'If the response is as intended, pass a `schema` that accepts it. It is in error.body.'
+const doesNotFit =
+  'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
 const truncated = 'The response was cut off, often by a proxy: retry.'
 
@@ -135,7 +136,7 @@ describe('a page', () => {
     respondWithPage('', '"page":3,"totalItems":25,"limit":10')
     const error = await rejectionOf(createClient().transactions.list({ page: 3 }))
     expect(String(error)).toMatch(
-      /page 3\): page 3 is empty, although a list of 25 items has 3 pages of 10\. The service contradicts itself: report it to the service's owner\.$/,
+      /page 3\): page 3 is empty, although totalItems is 25 at a limit of 10\. The service contradicts itself: report it to the service's owner\.$/,
     )
   })
 
@@ -285,7 +286,7 @@ describe('the data of a write', () => {
     const error = await invalidResponseOf(deactivate())
     expect(error).toMatchObject({ outcomeUnknown: true, attempts: 1 })
     expect(error.message).toBe(
-      `POST /customers/c1/virtual_accounts/v1/deactivate: the response is not valid: expected a response of the service, got an HTML page. The request may have been applied: retry with the same idempotencyKey. ${notTheService}`,
+      `POST /customers/c1/virtual_accounts/v1/deactivate: the response is not valid: expected a response from the service, got an HTML page. The request may have been applied: retry with the same idempotencyKey. ${notTheService}`,
     )
     expect(service.requests).toHaveLength(1)
   })
@@ -316,7 +317,7 @@ describe('the data of a write', () => {
     expect(error.message).toContain('the response is not valid: status does not match the schema.')
     expect(error.message).not.toContain('active,')
     expect(error.message).toMatch(
-      / Details are in error\.issues, the response is in error\.body\. If it is right, change the schema\.$/,
+      / Details are in error\.issues, and the response is in error\.body\. If the response is right, change the schema\.$/,
     )
     expect(error.outcomeUnknown).toBe(true)
   })

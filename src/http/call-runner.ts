@@ -237,7 +237,10 @@ export class CallRunner {
     const networkError = isSent ? undefined : 'not-connected'
     return this.#fail({ status: undefined, networkError, retryAfterMs: undefined }, (info, budgetHint) => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
-      const hints = [budgetHint, `Raise \`${option}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`]
+      // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
+      const options =
+        option === 'totalTimeout' && info.attempts > 1 ? '`timeout` and `totalTimeout`' : `\`${option}\``
+      const hints = [budgetHint, `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`]
       return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hints }, ms)
     })
   }

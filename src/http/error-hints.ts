@@ -19,7 +19,8 @@ export function httpErrorHint(
   if (status === 429) {
     return `${retryAfterHint(retryAfterMs)}.${call.isList ? ' If this recurs, lower `concurrency`.' : ''}`
   }
-  if (status === 404) return `Check ${call.isList ? 'the path' : 'the ids'}, and the path of baseUrl.`
+  if (status === 404)
+    return `Check ${call.isList ? 'the path' : 'the path and the ids in it'}, and the path of baseUrl.`
   if (isKeyInUse(status, call)) {
     return 'Either a request with this key is still in progress, or the service refused the change: see error.body.'
   }
@@ -69,13 +70,16 @@ export function describeNetworkError(
     case 'invalid-fetch':
       return { problem: 'fetch did not resolve with a Response', hint: 'Check the option `fetch`.' }
     case 'not-connected':
-      return { problem: `could not connect${withCode}`, hint: checkNetwork }
+      return { problem: `could not connect${withCode}`, hint: connectHint(code) }
     case 'connection-lost':
       if (phase === 'reading') {
-        return { problem: `connection lost before the response was complete${withCode}`, hint: checkNetwork }
+        return {
+          problem: `connection lost before the response was complete${withCode}`,
+          hint: lostHint(code),
+        }
       }
       if (code !== undefined) {
-        return { problem: `connection lost before a response arrived${withCode}`, hint: checkNetwork }
+        return { problem: `connection lost before a response arrived${withCode}`, hint: lostHint(code) }
       }
       // Browsers give no reason, and an error of a custom fetch may have any.
       return {
@@ -86,6 +90,16 @@ export function describeNetworkError(
 }
 
 const checkNetwork = 'Check baseUrl and the network.'
+
+function connectHint(code = ''): string {
+  if (code !== 'EMFILE' && code !== 'ENFILE') return checkNetwork
+  return 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'
+}
+
+function lostHint(code = ''): string {
+  if (!/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(code)) return checkNetwork
+  return "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md)."
+}
 
 function refusedHint(code = ''): string {
   if (code === 'ERR_ACCESS_DENIED') return 'Allow this process to use the network.'

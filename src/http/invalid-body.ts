@@ -2,9 +2,9 @@ import type { Issue } from '../errors.js'
 import type { Validator } from '../schema.js'
 
 const builtInSchemaHint =
-  'If the response is as intended, pass a `schema` that accepts it. It is in error.body.'
+  'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
 const customSchemaHint =
-  'Details are in error.issues, the response is in error.body. If it is right, change the schema.'
+  'Details are in error.issues, and the response is in error.body. If the response is right, change the schema.'
 const schemaThrewHint = 'The schema threw: see error.cause. The response is in error.body.'
 
 /** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */

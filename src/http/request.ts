@@ -156,9 +156,9 @@ export function toMethod(method: unknown): string {
 }
 
 function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
-  if (options.body !== undefined) throw new TypeError('body: not allowed for GET')
+  if (options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
   if (options.idempotencyKey !== undefined) {
-    throw new TypeError('idempotencyKey: not allowed for GET, which is no write')
+    throw new TypeError('idempotencyKey: expected none, as GET is not a write')
   }
 }
 

@@ -123,7 +123,7 @@ export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): un
   if (text === '') return undefined
   if (isHtml(contentType)) {
     throw InvalidBody.forWholeBody(
-      'expected a response of the service, got an HTML page',
+      'expected a response from the service, got an HTML page',
       notTheService,
       text,
     )
@@ -135,7 +135,7 @@ export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): un
     if (isJson(contentType))
       throw notJson(
         text,
-        "Its Content-Type says JSON: report it to the service's owner. The text is in error.body.",
+        "The Content-Type says JSON, but the body is not: tell the service's owner. The text is in error.body.",
       )
     return text
   }
@@ -206,7 +206,7 @@ function parseJson(text: string, bytes: Uint8Array): unknown {
       const problem = 'expected numbers that this engine can hold, got one with more digits'
       throw InvalidBody.forWholeBody(
         problem,
-        `A newer engine keeps its digits (docs/runtimes.md). ${hint}`,
+        `Newer JavaScript engines keep every digit (docs/runtimes.md). ${hint}`,
         text,
       )
     }

@@ -12,7 +12,7 @@ export function createIdempotencyKey(): string {
 /** Throws unless the value is a key that arrives as it was given: fetch would trim white space at the ends. */
 export function assertIdempotencyKey(value: unknown): asserts value is string {
   if (typeof value === 'string' && /^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value)) return
-  const got = typeof value === 'string' && value !== '' ? 'a string that is not' : describe(value)
+  const got = typeof value === 'string' && value !== '' ? 'a string that breaks this rule' : describe(value)
   throw new TypeError(
     `idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got ${got} (leave it out for a fresh UUID)`,
   )

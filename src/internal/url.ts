@@ -133,7 +133,7 @@ export function resolveBaseUrl({ text, isRelative }: BaseUrl): string {
   const location: string = globalThis.location?.href ?? ''
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: "${text || '/'}" can only be resolved in a web page, and this is none (server rendering?): pass an absolute URL`,
+      `baseUrl: expected an absolute URL, as "${text || '/'}" only works in a web page, and this is not one (server rendering?)`,
     )
   }
   return new URL(location).origin + text

@@ -142,7 +142,7 @@ export function createList<T>(
   assertBoolean('verified', verified)
   if (verified && dedupeBy === undefined && endpoint.itemKey === undefined) {
     throw new TypeError(
-      'verified: expected `dedupeBy` with it, as nothing else identifies the items of this list',
+      'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
     )
   }
   const settings = mergeSettings(transport.settings, options)

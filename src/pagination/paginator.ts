@@ -208,7 +208,7 @@ export class Paginator<T> implements Walk<T> {
     const { data, page, limit, totalItems } = loaded.page
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
     throw this.#createError(loaded, {
-      problem: `page ${page} is empty, although a list of ${totalItems} items has ${Math.ceil(totalItems / limit)} pages of ${limit}`,
+      problem: `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`,
       hint: "The service contradicts itself: report it to the service's owner",
       resumePage: this.#resumePageOfShortList(totalItems, limit),
     })
@@ -223,7 +223,7 @@ export class Paginator<T> implements Walk<T> {
     emitDrift(loaded, 'missing', totalItems, totalItems - overlap.movedBy)
     this.#throwMissed(
       loaded,
-      `the list changed while it was read, so up to ${overlap.movedBy} items may have been missed`,
+      `the list changed while it was read, so up to ${overlap.movedBy} may have been missed`,
       this.#resumePage((page - 2) * limit - overlap.movedBy, limit),
     )
   }
@@ -392,7 +392,7 @@ export class Paginator<T> implements Walk<T> {
     const { limit } = loaded.page
     const resumePage = this.#dropped.hasMissingBefore(this.#position) ? 1 : safePage
     const verifiedAdvice = loaded.keys() === undefined ? '' : 'start over with `verified: true`, '
-    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }), ${verifiedAdvice}or accept missed items with onMissedItems: 'continue'`
+    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }) and all else unchanged, ${verifiedAdvice}or accept missed items with onMissedItems: 'continue'`
     throw this.#createError(loaded, { problem, hint, resumePage })
   }
 

@@ -206,7 +206,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (start === 0) {
       throw this.#createError(
         loaded,
-        'more items were removed than are remembered, so items may have been missed',
+        'more items were removed than this walk remembers, so items may have been missed',
         'Start over.',
         1,
       )
@@ -274,8 +274,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const { totalItems } = loaded.page
     return this.#createError(
       loaded,
-      `pages of ${this.#limit} items are too small to overlap everywhere in a list of ${totalItems}`,
-      'Use a larger `limit`: from 20 on it suffices for any list.',
+      `a limit of ${this.#limit} is too small for pages to overlap everywhere in a list of ${totalItems} items`,
+      'Use a larger `limit`: 20 is always enough.',
     )
   }
 

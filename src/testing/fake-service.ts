@@ -152,7 +152,7 @@ export class FakeService {
   /**
    * Responds to one request: for MSW, a server, or anything else that provides a `Request`.
    *
-   * A network fault is `Response.error()`, and so is a request whose signal aborts. A request that is not under `baseUrl`
+   * Resolves with `Response.error()` for a network fault, and when the request's signal aborts. A request that is not under `baseUrl`
    * gets a 404.
    */
   async handle(request: Request): Promise<Response> {
@@ -176,7 +176,7 @@ export class FakeService {
   }
 
   /**
-   * Makes the next matching request fail, or the next `times`. Later ones get their responses again.
+   * Makes the next matching request fail, or as many as `times` says. Later requests get their usual responses.
    *
    * Each request uses the earliest added fault that matches it. Faults take precedence over every other rule, the check
    * of the API key included.
@@ -287,7 +287,7 @@ function parseBaseUrl(baseUrl: string): URL {
 
 /** For an option that has to be a string, but not any string. */
 function describeText(value: unknown): string {
-  return typeof value === 'string' && value !== '' ? 'a string that is not' : describe(value)
+  return typeof value === 'string' && value !== '' ? 'a string that breaks this rule' : describe(value)
 }
 
 function describeAccount(account: unknown): string {

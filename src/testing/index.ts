@@ -2,7 +2,7 @@
  * An in-memory fake of the service, for tests, demos and development, and a probe of the real one.
  *
  * {@link FakeService} responds as `docs/interface.md` describes, and fails on demand in the ways real services do;
- * {@link sampleTransactions} generates something to list. {@link probe} checks how a real service conforms to the API
+ * {@link sampleTransactions} generates something to list. {@link probe} checks whether a real service conforms to the API
  * specification. All use only web standards, so they run wherever the client does, browsers included.
  *
  * @example

@@ -5,7 +5,8 @@ export interface ProbeFinding {
   /** What was checked. */
   readonly title: string
   /**
-   * - `kept`: what was seen conforms to the API specification; or that leaves it open, and the client can work with it
+   * - `kept`: what was seen conforms to the API specification, or the specification leaves it open and the client can work
+   *   with it
    * - `broken`: what was seen contradicts the API specification, or something that the client relies on
    * - `unknown`: it could not be seen; `observed` says why
    */

@@ -63,7 +63,7 @@ export function readProbeOptions(given: ProbeOptions): ProbeOptions {
   if (account !== undefined) assertAccount(account)
   if (origin !== undefined && !isOrigin(origin)) {
     throw new TypeError(
-      `origin: expected the origin of a page, such as "https://app.example.com", got ${typeof origin === 'string' && origin ? 'a string that is not' : describe(origin)}`,
+      `origin: expected the origin of a page, such as "https://app.example.com", got ${typeof origin === 'string' && origin ? 'a string that is none (remove the path or trailing slash)' : describe(origin)}`,
     )
   }
   return options

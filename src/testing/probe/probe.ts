@@ -21,7 +21,7 @@ const maxCorsRequests = 2
 const maxTextLength = 600
 
 /**
- * Checks how a service conforms to the API specification, and suggests client options.
+ * Checks whether a service conforms to the API specification, and suggests client options.
  *
  * Sends few requests, one at a time and at most four a second: 21 at most, 2 more with `origin`, and 5 more with `account`.
  * Nothing is written without `account`. The report names fields and types; it never shows the values in a record or the API

@@ -6,7 +6,7 @@ import { questionsFor, type SuggestedOptions, toCode } from './suggestions.js'
 export interface ProbeReport {
   /** Every finding, always the same ones in the same order. */
   readonly findings: readonly ProbeFinding[]
-  /** Client options that suit the service. `limit` belongs to each list: `client.transactions.list({ limit })`. */
+  /** Client options that suit the service. Pass `limit` to each list: `client.transactions.list({ limit })`. */
   readonly suggestedOptions: SuggestedOptions
   /** Number of requests that were sent. */
   readonly requests: number

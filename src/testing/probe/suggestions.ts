@@ -4,7 +4,7 @@ import type { Bodies } from './checks/bodies.js'
 import type { Field } from './fields.js'
 import type { ProbeFinding } from './finding.js'
 
-/** Client options that suit a service. `limit` belongs to each list. */
+/** Client options that suit a service. Pass `limit` to each list, not to the client. */
 export type SuggestedOptions = Partial<CommonOptions> & {
   /** Number of items per page. */
   limit?: number
