@@ -211,6 +211,30 @@ describe('the message of a failure says which call, what happened, how often, an
     expect(error).toHaveProperty('message', `GET /transactions (page 1): ${message}`)
   })
 
+  test.each([401, 403])('after HTTP %i to a client without an API key', async status => {
+    const fetch = async () => new Response(null, { status })
+    expect(await rejectionOf(deactivate({ apiKey: null, fetch }))).toHaveProperty(
+      'message',
+      `${call}: HTTP ${status} (1 attempt). No key was sent (apiKey is null): check the proxy that should add it.`,
+    )
+    const headers = { 'Api-Key': 'key_of_a_call' }
+    const error = await rejectionOf(deactivate({ apiKey: null, fetch, headers }))
+    expect((error as Error).message).not.toContain('No key was sent')
+  })
+
+  test('after a 422 that follows an attempt without a response: not that the key was used before', async () => {
+    const responses = [
+      () => Promise.reject(new TypeError('lost')),
+      async () => new Response(null, { status: 422 }),
+    ]
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const client = createClient({ fetch: () => (responses.shift() as () => Promise<Response>)() })
+    const write = client.virtualAccounts.deactivate(account, { idempotencyKey: 'k' })
+    expect(await rejectionOf(write)).toMatchObject({
+      message: `${call}: HTTP 422 (2 attempts). ${applied} ${seeBody}`,
+    })
+  })
+
   test.each([
     [
       409,

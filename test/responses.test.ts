@@ -353,6 +353,22 @@ describe("a caller's schema", () => {
     const error = await invalidResponseOf(createClient().virtualAccounts.deactivate(account, { schema }))
     expect(error.issues).toEqual([{ path: [], message: 'the schema threw RangeError' }])
     expect(error.outcomeUnknown).toBe(true)
+    expect(error.message).toMatch(
+      /the body does not match the schema\..* The schema threw: see error\.cause\. The response is in error\.body\.$/,
+    )
+  })
+
+  test.each([
+    [1, 'data[0].id does not match the schema.'],
+    [2, 'data[0].id, data[1].id do not match the schema.'],
+    [3, 'data[0].id, data[1].id, data[2].id do not match the schema.'],
+    [5, 'data[0].id, data[1].id, data[2].id and 2 more do not match the schema.'],
+  ])('that %i items do not match is told by the first three places', async (count, problem) => {
+    respondWithPage(Array.from({ length: count }, () => '{}').join())
+    const schema = z.looseObject({ id: z.string() })
+    const error = await invalidResponseOf(createClient().transactions.list({}, { schema }))
+    expect(error.message).toContain(`: the response is not valid: ${problem} Details are in error.issues`)
+    expect(error.issues).toHaveLength(count)
   })
 
   test('can be aborted like the rest of the call', async () => {

@@ -219,17 +219,15 @@ export class CallRunner {
 
   #onNetworkError(error: unknown, phase: 'sending' | 'reading'): AttemptFailure {
     const { reason, code } = classifyNetworkError(error, phase)
-    const { problem, hint } = describeNetworkError(reason, phase, code && this.#redactor.text(code))
-    return this.#fail(
-      { status: undefined, networkError: reason, retryAfterMs: undefined },
-      (info, budgetHint) => {
-        // What to do about such a write has been said.
-        const isKnown = phase === 'reading' || code !== undefined
-        const isClear = info.outcomeUnknown && reason === 'connection-lost' && isKnown
-        const hints = [budgetHint, isClear ? undefined : hint]
-        return ConnectionError.create({ info, problem, hints, cause: this.#redactor.cause(error) })
-      },
-    )
+    const failed = { status: undefined, networkError: reason, retryAfterMs: undefined }
+    return this.#fail(failed, (info, budgetHint) => {
+      const { problem, hint } = describeNetworkError(reason, phase, {
+        code: code && this.#redactor.text(code),
+        isOutcomeUnknown: info.outcomeUnknown,
+      })
+      const cause = this.#redactor.cause(error)
+      return ConnectionError.create({ info, problem, hints: [budgetHint, hint], cause })
+    })
   }
 
   #onTimeout(isSent: boolean, { option }: TimeLimit): AttemptFailure {

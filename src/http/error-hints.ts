@@ -56,8 +56,8 @@ function retryAfterHint(retryAfterMs: number | undefined): string {
 export function describeNetworkError(
   reason: NetworkErrorReason,
   phase: 'sending' | 'reading',
-  code: string | undefined,
-): { problem: string; hint: string } {
+  { code, isOutcomeUnknown }: { code: string | undefined; isOutcomeUnknown: boolean },
+): { problem: string; hint: string | undefined } {
   const withCode = code === undefined ? '' : `: ${code}`
   switch (reason) {
     case 'certificate-rejected':
@@ -72,14 +72,12 @@ export function describeNetworkError(
     case 'not-connected':
       return { problem: `could not connect${withCode}`, hint: connectHint(code) }
     case 'connection-lost':
-      if (phase === 'reading') {
+      if (phase === 'reading' || code !== undefined) {
+        const when = phase === 'reading' ? 'the response was complete' : 'a response arrived'
         return {
-          problem: `connection lost before the response was complete${withCode}`,
-          hint: lostHint(code),
+          problem: `connection lost before ${when}${withCode}`,
+          hint: lostHint(code, isOutcomeUnknown),
         }
-      }
-      if (code !== undefined) {
-        return { problem: `connection lost before a response arrived${withCode}`, hint: lostHint(code) }
       }
       // Browsers give no reason, and an error of a custom fetch may have any.
       return {
@@ -96,8 +94,9 @@ function connectHint(code = ''): string {
   return 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'
 }
 
-function lostHint(code = ''): string {
-  if (!/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(code)) return checkNetwork
+function lostHint(code = '', isOutcomeUnknown: boolean): string | undefined {
+  // What to do about such a write is said anyway.
+  if (!/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(code)) return isOutcomeUnknown ? undefined : checkNetwork
   return "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md)."
 }
 

@@ -122,6 +122,43 @@ describe('a write that may have been sent', () => {
   })
 })
 
+describe('the message of a ConnectionError', () => {
+  test.each([
+    ['ECONNREFUSED', 'Check baseUrl and the network.'],
+    ['EMFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
+    ['ENFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
+    ['ERR_ACCESS_DENIED', 'Allow this process to use the network.'],
+    ['ERR_PROXY_TUNNEL', 'Check the proxy.'],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'Check the scheme and port of baseUrl, and the TLS versions of both sides.',
+    ],
+    ['UND_ERR_INVALID_ARG', 'Check baseUrl and the headers.'],
+    [
+      'CERT_HAS_EXPIRED',
+      'Check that it is valid for the host of baseUrl and has not expired, and that this runtime trusts its authority.',
+    ],
+    [
+      'UND_ERR_HEADERS_TIMEOUT',
+      "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md).",
+    ],
+    [
+      'UND_ERR_BODY_TIMEOUT',
+      "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md).",
+    ],
+    ['ECONNRESET', 'The request may have been applied: retry with the same idempotencyKey.'],
+  ])('ends with advice after %s', async (code, advice) => {
+    const { error } = await writeWith(code)
+    expect(error.message.endsWith(` ${advice}`)).toBe(true)
+  })
+
+  test('says that a list could not be read after ECONNRESET, and to check the network', async () => {
+    const { client } = stubbed([failedFetch('ECONNRESET')], { maxRetries: 0 })
+    const error = await apiErrorOf('connection', Promise.resolve(client.transactions.list()))
+    expect(error.message).toMatch(/ECONNRESET \(1 attempt\)\. Check baseUrl and the network\.$/)
+  })
+})
+
 describe('the code of a ConnectionError', () => {
   test.concurrent('is part of its message for faults of a real server', async () => {
     for (const fault of [

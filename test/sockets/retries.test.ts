@@ -216,6 +216,7 @@ describe('an apiKey function that throws after an attempt', () => {
       (error: unknown) => error,
     )
     expect(error).toMatchObject({ ...expected, attempts: 1, outcomeUnknown: true, cause: sealed })
+    expect(String(error)).toMatch(/ Not retried: the apiKey function failed, see error\.cause\.$/)
     expect(error).toHaveProperty('idempotencyKey', requests[0]?.headers.get('idempotency-key'))
     expect(events.at(-1)).toMatchObject({ type: 'failure', error })
   })
@@ -443,6 +444,16 @@ describe('totalTimeout', () => {
     expect(error.message).not.toContain('totalTimeout')
   })
 
+  test.each([
+    ['after other attempts, advises to raise both limits', 2000, 'Raise `timeout` and `totalTimeout` if'],
+    ['in the first attempt, advises to raise it', 800, 'Raise `totalTimeout` if'],
+  ])('that ends a call %s', async (_what, totalTimeout, advice) => {
+    const { call } = write(['hang'], { timeout: 1000, totalTimeout, maxRetries: 5 })
+    const error = await apiErrorOf('timeout', call)
+    expect(error.timeoutMs).toBe(totalTimeout)
+    expect(error.message).toContain(`${advice} the service needs longer.`)
+  })
+
   test('bounds a schema that never settles, and the write may have been applied', async () => {
     const validate = () => new Promise<never>(() => {})
     const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } }
@@ -450,7 +461,7 @@ describe('totalTimeout', () => {
     const error = await apiErrorOf('timeout', passing(client.request('POST', '/x', { schema })))
     expect(error).toMatchObject({ attempts: 1, timeoutMs: 2000, outcomeUnknown: true })
     expect(error.message).toContain(
-      ': the schema did not finish within the totalTimeout of 2000 ms (1 attempt).',
+      ': the schema did not finish within the totalTimeout of 2000 ms (1 attempt). The request may have been applied: retry with the same idempotencyKey. Raise `totalTimeout`, or make the schema faster.',
     )
     expect(requests).toHaveLength(1)
   })
