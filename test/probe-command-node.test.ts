@@ -98,14 +98,21 @@ test.each<[args: string[], message: string, env?: NodeJS.ProcessEnv]>([
   [['probe'], 'Usage: npx virtual-accounts probe <baseUrl>'],
   [['probe', 'https://a.test', 'https://b.test'], 'Usage: npx virtual-accounts probe <baseUrl>'],
   [['probe', 'https://a.test', '--api-key=secret'], "Unknown option '--api-key'"],
-  [['probe', 'https://a.test'], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
+  [
+    ['probe', 'https://a.test'],
+    'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY',
+    {},
+  ],
   [['probe', 'http://a.test'], 'baseUrl: expected https'],
   [['probe', 'https://a.test', '--origin', 'app'], 'origin: expected the origin of a page'],
   [
     ['probe', 'https://a.test', '--customer-id', 'c1'],
     '--customer-id and --virtual-account-id: expected both',
   ],
-  [['probe', 'https://a.test', '--write'], '--write needs a test account: pass --customer-id and --virtual-account-id'],
+  [
+    ['probe', 'https://a.test', '--write'],
+    '--write needs a test account: pass --customer-id and --virtual-account-id',
+  ],
 ])('explains what is wrong with %j', async (args, message, env) => {
   const { status, stdout, stderr } = await run(args, env)
   expect(stderr).toContain(message)

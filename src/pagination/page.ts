@@ -45,19 +45,8 @@ export interface Page<T> extends AsyncIterable<T> {
 }
 
 /** A page as plain data: see {@link Page.toJSON}. */
-export interface PageJson<T> {
-  /** The items, in the service's order. */
-  data: T[]
-  /** The number of this page, from 1. */
-  page: number
-  /** Number of items in the whole list. */
-  totalItems: number
-  /** The page size in effect. */
-  limit: number
-  /** Number of pages of the list at this page size. */
-  pageCount: number
-  /** Whether the list continues after this page. */
-  hasNextPage: boolean
+export type PageJson<T> = {
+  -readonly [K in 'data' | 'page' | 'totalItems' | 'limit' | 'pageCount' | 'hasNextPage']: Page<T>[K]
 }
 
 /** A list endpoint, as a resource describes it. */
