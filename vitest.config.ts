@@ -21,7 +21,7 @@ const needsNode = [
   'test/{docs,readme}.test.ts',
 ]
 
-/** Many random cases, documents, whole programs: too slow to be run for each of two thousand mutations. */
+/** Many random cases, documents, whole programs: too slow to be run for each of thousands of mutations. */
 const notForMutations = [
   ...slow,
   'test/simulation/**',
