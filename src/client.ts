@@ -2,8 +2,8 @@ import { withCallerStack } from './http/caller-stack.js'
 import { createKy } from './http/ky.js'
 import {
   type HttpMethod,
+  knownRequestOptions,
   type Result,
-  readRequestOptions,
   request,
   toMethod,
   type WriteOptions,
@@ -15,6 +15,7 @@ import { describe } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { defineHidden, inspectSymbol, printable } from './internal/object.js'
 import { assertPath, type Query } from './internal/url.js'
+import { readOptions } from './internal/validate.js'
 import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
@@ -102,8 +103,8 @@ export class Client {
   }
 
   /**
-   * Calls an endpoint that has no method of its own, with the same API key, retries, timeouts, errors and events. All methods except GET are
-   * writes.
+   * Calls an endpoint that has no method of its own, with the same API key, retries, timeouts, errors and events. All
+   * methods except GET are writes.
    *
    * @param method HTTP method.
    * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
@@ -121,7 +122,8 @@ export class Client {
     return withCallerStack(async () => {
       toMethod(method)
       assertPath('path', path)
-      return await request(this.#transport, { method, path }, readRequestOptions(options))
+      const checked = readOptions('options', options, knownRequestOptions)
+      return await request(this.#transport, { method, path }, checked)
     })
   }
 

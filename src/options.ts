@@ -134,27 +134,30 @@ export interface ClientConfig {
   readonly settings: CallSettings
 }
 
-/** Names of the options of every call. */
-export const callOptionNames: readonly string[] = [
-  'timeout',
-  'totalTimeout',
-  'maxRetries',
-  'headers',
+const commonNames = ['timeout', 'totalTimeout', 'maxRetries', 'headers']
+const clientOnlyNames = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'maxResponseBytes', 'fetch', 'onEvent']
+const callOnlyNames = [
   'signal',
   'schema',
+  'idempotencyKey',
+  'body',
+  'query',
+  'page',
+  'limit',
+  'maxItems',
+  'dedupeBy',
+  'onMissedItems',
+  'verified',
 ]
 
-const clientOnlyNames = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'maxResponseBytes', 'fetch', 'onEvent']
-const callOnlyNames = ['signal', 'schema', 'idempotencyKey', 'body', 'query', 'page', 'limit', 'maxItems']
-const listOnlyNames = ['dedupeBy', 'onMissedItems', 'verified']
+/** Names of the options of every call. */
+export const callOptionNames: readonly string[] = [...commonNames, 'signal', 'schema']
 
 const clientOptions = {
   title: 'Client options',
-  names: [...clientOnlyNames, 'timeout', 'totalTimeout', 'maxRetries', 'headers', 'concurrency'],
+  names: [...clientOnlyNames, ...commonNames, 'concurrency'],
   elsewhere: (name: string) =>
-    callOnlyNames.includes(name) || listOnlyNames.includes(name)
-      ? 'pass it to each call, not to the client'
-      : undefined,
+    callOnlyNames.includes(name) ? 'pass it to each call, not to the client' : undefined,
 }
 
 /** Where to set an option that a call does not accept. */

@@ -3,7 +3,7 @@ import { describe } from '../internal/describe.js'
 import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
 import { toJson } from '../internal/json-body.js'
 import { type Query, toQueryString } from '../internal/url.js'
-import { assertObject, assertSignal, readOptions } from '../internal/validate.js'
+import { assertObject, assertSignal, type KnownNames } from '../internal/validate.js'
 import {
   assertJsonContentType,
   type CommonOptions,
@@ -76,28 +76,21 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeOptionNames = [...callOptionNames, 'idempotencyKey', 'body']
 
-/** The checked options of a resource's method. `argumentNames` are the names that belong in its first argument. */
-export function readWriteOptions<S>(
-  given: WriteOptions<S> | undefined,
-  argumentNames: readonly string[],
-): WriteOptions<S> {
-  return readOptions('options', given, {
+/** The options of a resource's method. `argumentNames` are the names that belong in its first argument. */
+export function knownWriteOptions(argumentNames: readonly string[]): KnownNames {
+  return {
     title: 'Options of a write',
     names: writeOptionNames.filter(name => !argumentNames.includes(name)),
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
-  })
+  }
 }
 
-type AnyRequestOptions<S> = WriteOptions<S> & { query?: Query | undefined }
-
-/** The checked options of `client.request`. */
-export function readRequestOptions<S>(given: AnyRequestOptions<S> | undefined): AnyRequestOptions<S> {
-  return readOptions('options', given, {
-    title: 'Options of request',
-    names: [...writeOptionNames, 'query'],
-    elsewhere: clientOptionHint,
-  })
+/** The options of `client.request`. */
+export const knownRequestOptions: KnownNames = {
+  title: 'Options of request',
+  names: [...writeOptionNames, 'query'],
+  elsewhere: clientOptionHint,
 }
 
 /** A request as a resource describes it. */
@@ -111,11 +104,11 @@ export interface RequestSpec {
   readonly validator?: Validator
 }
 
-/** Sends a call that is not a list. Its options have known names; wrong values reject. */
+/** Sends a call that is not a list. Its options come from `readOptions`; wrong values reject. */
 export async function request<S extends Schema | undefined, T = unknown>(
   transport: Transport,
   spec: RequestSpec,
-  options: AnyRequestOptions<S>,
+  options: WriteOptions<S> & { query?: Query | undefined },
 ): Promise<Result<SchemaOutput<S, T>>> {
   const method = toMethod(spec.method)
   const isWrite = method !== 'GET'

@@ -216,6 +216,11 @@ function createPage<T>(
   return result as unknown as Page<T>
 }
 
+/** What is wrong with an empty page before the end of its list. */
+export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
+  return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
+}
+
 /** Throws a PaginationError when a page contradicts itself or the request. */
 function assertConsistent(received: Envelope, request: PageRequest, { info }: SuccessResponse): void {
   const { data, page, totalItems, limit } = received
@@ -231,7 +236,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { info }: Su
   assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)
   assert(
     data.length > 0 || request.mayBeEmpty === true || (page - 1) * limit >= totalItems,
-    `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`,
+    describeEmptyPage(received),
   )
   assert(
     expectedLimit === undefined || limit === expectedLimit,

@@ -2,7 +2,7 @@ import { type ApiError, isApiError, PaginationError, setResumePage } from '../er
 import type { EventDetails } from '../events.js'
 import { DroppedPages } from './dropped-pages.js'
 import { ItemMemory } from './item-memory.js'
-import type { LoadedPage, Page } from './page.js'
+import { describeEmptyPage, type LoadedPage, type Page } from './page.js'
 import { type FetchedPage, type FetchPage, PagePrefetcher } from './prefetcher.js'
 
 /** A page, and those of its items that are yielded. */
@@ -208,7 +208,7 @@ export class Paginator<T> implements Walk<T> {
     const { data, page, limit, totalItems } = loaded.page
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
     throw this.#createError(loaded, {
-      problem: `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`,
+      problem: describeEmptyPage(loaded.page),
       hint: "The service contradicts itself: report it to the service's owner",
       resumePage: this.#resumePageOfShortList(totalItems, limit),
     })

@@ -1,8 +1,9 @@
 import { withCallerStack } from '../http/caller-stack.js'
-import { type Result, readWriteOptions, request, type WriteOptions } from '../http/request.js'
+import { knownWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
 import type { Transport } from '../http/transport.js'
 import { describe } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
+import { readOptions } from '../internal/validate.js'
 import type { Schema, SchemaOutput } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. */
@@ -48,12 +49,14 @@ export interface VirtualAccounts {
   ): Promise<Result<SchemaOutput<S, unknown>>>
 }
 
+const known = /* @__PURE__ */ knownWriteOptions(['customerId', 'virtualAccountId'])
+
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   const createMethod = (operation: string) => {
     return <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) =>
       withCallerStack(async () => {
         assertAccount(operation, account)
-        const checked = readWriteOptions(options, ['customerId', 'virtualAccountId'])
+        const checked = readOptions('options', options, known)
         return await request(transport, { method: 'POST', ...pathTo(operation, account) }, checked)
       })
   }

@@ -152,8 +152,8 @@ export class FakeService {
   /**
    * Responds to one request: for MSW, a server, or anything else that provides a `Request`.
    *
-   * Resolves with `Response.error()` for a network fault, and when the request's signal aborts. A request that is not under `baseUrl`
-   * gets a 404.
+   * Resolves with `Response.error()` for a network fault, and when the request's signal aborts. A request that is not under
+   * `baseUrl` gets a 404.
    */
   async handle(request: Request): Promise<Response> {
     try {
