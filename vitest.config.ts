@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { playwright } from '@vitest/browser-playwright'
 import { msw } from 'msw/vite'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumOptions } from './tools/chromium.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -52,6 +53,18 @@ const projects: TestProjectInlineConfiguration[] = [
   },
 ]
 
+/** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
+class FastestFirst extends BaseSequencer {
+  readonly #first = /\/test\/(requests|responses|events|mistakes|iterating)\.test\.ts$/
+  readonly #last = /\/test\/sockets\//
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      Number(this.#last.test(moduleId)) - Number(this.#first.test(moduleId))
+    return files.toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
 const mutations: TestProjectInlineConfiguration = {
   extends: true,
   test: {
@@ -81,6 +94,8 @@ export default defineConfig({
     maxWorkers: '100%',
     coverage: { include: ['src/**'] },
     // Stryker runs every project that it finds.
-    projects: process.env.STRYKER_MUTATOR_WORKER === undefined ? projects : [mutations],
+    ...(process.env.STRYKER_MUTATOR_WORKER === undefined
+      ? { projects }
+      : { projects: [mutations], sequence: { sequencer: FastestFirst } }),
   },
 })
