@@ -22,12 +22,12 @@ const needsNode = [
   'test/{docs,readme}.test.ts',
 ]
 
-/** Many random cases, documents, whole programs: too slow to be run for each of thousands of mutations. */
+/** Documents and whole programs: too slow to be run for each of thousands of mutations. */
 const notForMutations = [
   ...slow,
-  'test/simulation/**',
+  'test/simulation/deliberate-bugs-node.test.ts',
   'test/guides/**',
-  'test/{docs,readme,fuzz,iterating-model-node,openapi-node,types}.test.ts',
+  'test/{docs,readme,openapi-node,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]
 
@@ -55,7 +55,8 @@ const projects: TestProjectInlineConfiguration[] = [
 
 /** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
 class FastestFirst extends BaseSequencer {
-  readonly #first = /\/test\/(requests|responses|events|mistakes|iterating)\.test\.ts$/
+  readonly #first =
+    /\/test\/(requests|responses|events|mistakes|pages-in-flight|simulation\/known-cases)\.test/
   readonly #last = /\/test\/sockets\//
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -72,7 +73,7 @@ const mutations: TestProjectInlineConfiguration = {
     exclude: notForMutations,
     // A mutation that hangs is found soon.
     testTimeout: 8_000,
-    provide: { casesFactor: 0.1 },
+    provide: { casesFactor: 0.02 },
   },
 }
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createClient, rejectionOf } from './service.ts'
 
 function createList(count: number) {
@@ -111,3 +111,38 @@ test('an iteration remembers the keys of at least 1,000 items, and not of all', 
   // Two generations of a thousand, and some that the engine has not collected yet.
   expect(held).toBeLessThan(2500)
 })
+
+async function readToPage3(generator: AsyncIterator<unknown>, what: 'items' | 'pages'): Promise<void> {
+  for (let count = what === 'items' ? 25 : 3; count > 0; count--) await generator.next()
+}
+
+test.each(['items', 'pages'] as const)('throw() of %s cancels requests in flight', async what => {
+  const { list, stage } = createSlowList()
+  const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+  await readToPage3(generator, what)
+  const enough = new Error('enough')
+  expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
+  await idle()
+  expectCancelled(stage)
+})
+
+test.each(['items', 'pages'] as const)(
+  '`await using` of %s cancels requests in flight, also where generators cannot be disposed of (Node 22)',
+  async what => {
+    const prototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}.prototype))
+    const own = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncDispose)
+    onTestFinished(() => {
+      if (own) Object.defineProperty(prototype, Symbol.asyncDispose, own)
+    })
+    delete prototype[Symbol.asyncDispose]
+    const { list, stage } = createSlowList()
+    const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+    {
+      await using disposed = generator as typeof generator & AsyncDisposable
+      await readToPage3(disposed, what)
+    }
+    await idle()
+    expectCancelled(stage)
+    expect(await generator.next()).toEqual({ done: true, value: undefined })
+  },
+)

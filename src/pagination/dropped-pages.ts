@@ -12,8 +12,7 @@ export class DroppedPages {
   #pages: DroppedPage[] = []
 
   add(page: Omit<DroppedPage, 'items'>, unknownKeys: readonly unknown[]): void {
-    const items = new Map(unknownKeys.map(key => [key, false]))
-    if (items.size > 0) this.#pages.push({ ...page, items })
+    this.#pages.push({ ...page, items: new Map(unknownKeys.map(key => [key, false])) })
   }
 
   /** Notes the items of a page that has been read and begins at `position`. */

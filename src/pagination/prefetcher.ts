@@ -39,7 +39,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
-  #throttledAt = -1
+  #throttledAt = 0
   #largestTotal = 0
   /** Cancelled, or a page failed: none after it is needed. */
   #isClosed = false
@@ -63,23 +63,16 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     return Array.from(this.#pages.values(), ({ fetched }) => fetched).filter(fetched => fetched !== undefined)
   }
 
-  /** Puts a page that was fetched elsewhere in its place. */
+  /** Puts the first page, which was fetched elsewhere, in its place. */
   add(page: number, value: P): void {
-    const fetched = {
-      value,
-      requestedAt: ++this.#sequence,
-      arrivedAt: ++this.#sequence,
-      largestTotalBefore: 0,
-    }
-    const promise = Promise.resolve(fetched)
+    const fetched = { value, requestedAt: 0, arrivedAt: 0, largestTotalBefore: 0 }
     this.#pages.set(page, {
-      promise,
+      promise: Promise.resolve(fetched),
       controller: new AbortController(),
-      requestedAt: fetched.requestedAt,
+      requestedAt: 0,
       fetched,
     })
     this.#largestTotal = value.totalItems
-    this.#nextPage = page + 1
   }
 
   /** The reader has finished the page before this one, and needs this one. */

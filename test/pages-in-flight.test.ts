@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { ByHand } from './simulation/by-hand.ts'
+
+describe('a page that was requested before its predecessor arrived, and is out of date,', () => {
+  /** Page 3 is served, then n1 is inserted at the head, then page 2 is served: t5 and t6 may have moved. */
+  async function fetchAgain() {
+    const service = new ByHand(2)
+    const walked = service.walk({}, { concurrency: 4 })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.requested(2, 3)
+    await service.respond(3, 't5 t6', 20)
+    await service.respond(2, 't2 t3', 21)
+    await service.requested(3, 4, 5, 6)
+    return { service, walked }
+  }
+
+  test('is fetched again, and its items are yielded once', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.respond(3, 't4 t5', 21)
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5'])
+    await service.respond(4, 't6 t7', 21)
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7'])
+  })
+
+  test('ends the iteration as soon as one of its items appears again, and an earlier one has not', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.respond(3, 't4 t6', 21)
+    expect(await walked.ended).toMatchObject({
+      kind: 'pagination',
+      page: 1,
+      message: expect.stringContaining('and 1 of the items of an earlier response did not appear again'),
+    })
+  })
+
+  test('ends the iteration as soon as its items would have appeared again if they were still there', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.respond(3, 't4 x1', 22)
+    await service.respond(4, 'x2 x3', 22)
+    // The list grew by two since the page was served, so its items would be on pages 3 and 4.
+    expect(walked.items.at(-1)).toBe('x3')
+    await service.respond(5, 'x4 x5', 22)
+    expect(await walked.ended).toMatchObject({
+      kind: 'pagination',
+      page: 1,
+      message: expect.stringContaining('and 2 of the items of an earlier response did not appear again'),
+    })
+  })
+
+  test('has a later failure resume at page 1 while its items have not appeared again', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.respond(3, 't4 x1', 21)
+    await service.fail(4, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 1 })
+  })
+
+  test('has a later failure resume at its own page once its items have appeared again', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.respond(3, 't5 t6', 21)
+    await service.fail(4, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
+  })
+
+  test('is the page to resume from when it fails', async () => {
+    const { service, walked } = await fetchAgain()
+    await service.fail(3, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 3 })
+  })
+})
+
+test('after a page in flight was dropped, the pages after it are requested once, and side by side', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.requested(2, 3)
+  // t1 is removed and something inserted before t2: page 3 was requested before that showed.
+  await service.respond(2, 't2 t3', 20)
+  await service.requested(3, 4)
+  await service.respond(4, 't6 t7', 20)
+  await service.requested(3, 5)
+  await service.respond(3, 't4 t5', 20)
+  await service.requested(5, 6)
+  expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7'])
+})
+
+test('an iteration can be ended while its page waits for others to arrive before it is fetched again', async () => {
+  const service = new ByHand(2)
+  const list = service.client.transactions.list({ limit: 2 }, { concurrency: 2 })
+  const iterator = list[Symbol.asyncIterator]()
+  const read = async () => {
+    for (let item = 0; item < 3; item++) await iterator.next()
+  }
+  const hasRead = read()
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.requested(2, 3)
+  await service.respond(3, 't5 t6', 20)
+  await service.respond(2, 't2 t3', 21)
+  await hasRead
+  const waiting = iterator.next()
+  await service.requested(4, 5)
+  await iterator.return?.()
+  expect(await waiting).toEqual({ done: true, value: undefined })
+  await service.requested()
+})
