@@ -32,47 +32,33 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
   return { schema: schema as Schema, isCustom: true }
 }
 
-/** Where a value is in the response body: a path, or the index of an item, as most items need no path. */
-type Place = readonly PropertyKey[] | number
-
 /**
  * The output of the caller's schema, or a promise of it if the schema is asynchronous. With a built-in schema the value is
  * returned unchanged: parsing would copy it and drop or reorder its fields. Issues are added to `issues`.
  */
-export function validate(value: unknown, validator: Validator, issues: Issue[], place: Place = []): unknown {
-  try {
-    const result = validator.schema['~standard'].validate(value)
-    if (!isThenable(result)) return toOutput(value, result, validator, issues, place)
-    return result
-      .then(settled => toOutput(value, settled, validator, issues, place))
-      .catch((error: unknown) => addThrown(error, issues, place))
-  } catch (error) {
-    return addThrown(error, issues, place)
-  }
-}
-
-function toOutput(
+export function validate(
   value: unknown,
-  result: StandardSchemaV1.Result<unknown>,
-  { isCustom }: Validator,
+  { schema, isCustom }: Validator,
   issues: Issue[],
-  place: Place,
+  path: readonly PropertyKey[] = [],
 ): unknown {
-  if (!result.issues) return isCustom ? result.value : value
-  const path = toPath(place)
-  issues.push(...result.issues.map(issue => toIssue(issue, path)))
-  if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
-}
-
-/** A schema that throws has not accepted the value. */
-function addThrown(error: unknown, issues: Issue[], place: Place): void {
-  const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-  // Not enumerable: what it says may quote values.
-  issues.push(Object.defineProperty({ path: toPath(place), message }, 'cause', { value: error }))
-}
-
-function toPath(place: Place): readonly PropertyKey[] {
-  return typeof place === 'number' ? ['data', place] : place
+  const toOutput = (result: StandardSchemaV1.Result<unknown>) => {
+    if (!result.issues) return isCustom ? result.value : value
+    issues.push(...result.issues.map(issue => toIssue(issue, path)))
+    if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
+  }
+  // A schema that throws has not accepted the value.
+  const addThrown = (error: unknown) => {
+    const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
+    // Not enumerable: what it says may quote values.
+    issues.push(Object.defineProperty({ path, message }, 'cause', { value: error }))
+  }
+  try {
+    const result = schema['~standard'].validate(value)
+    return isThenable(result) ? result.then(toOutput).catch(addThrown) : toOutput(result)
+  } catch (error) {
+    return addThrown(error)
+  }
 }
 
 function toIssue(issue: StandardSchemaV1.Issue, at: readonly PropertyKey[]): Issue {
@@ -84,7 +70,7 @@ function toKey(key: unknown): PropertyKey {
   return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 
-/** Whether a value must be awaited. Not by instanceof, as a caller's promises may be of another kind. */
-export function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
+/** Not by instanceof, as a caller's promises may be of another kind. */
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | undefined)?.then === 'function'
 }

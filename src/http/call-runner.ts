@@ -11,7 +11,6 @@ import { ApiKey } from '../internal/api-key.js'
 import { requestIdOf } from '../internal/headers.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch } from '../options.js'
-import { isThenable } from '../schema.js'
 import { Attempt, type AttemptResult, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
 import type { Call, ClientState, ParseResponse, SuccessResponse } from './call.js'
 import { describeNetworkError, httpErrorHint } from './error-hints.js'
@@ -320,8 +319,7 @@ export class CallRunner {
 
   async #parse<T>(response: SuccessResponse, parse: ParseResponse<T>): Promise<T> {
     try {
-      const value = parse(response)
-      return isThenable(value) ? await this.#withinTotalTimeout(value) : value
+      return await this.#withinTotalTimeout(parse(response))
     } catch (error) {
       if (!(error instanceof InvalidBody)) throw error
       throw this.#toInvalidResponseError(response.status, response.headers, error)

@@ -41,7 +41,7 @@ export interface SuccessResponse {
 }
 
 /** Turns a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
-export type ParseResponse<T> = (response: SuccessResponse) => T | Promise<T>
+export type ParseResponse<T> = (response: SuccessResponse) => Promise<T>
 
 /** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */
 export interface ClientState {

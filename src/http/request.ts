@@ -11,14 +11,7 @@ import {
   clientOptionHint,
   mergeSettings,
 } from '../options.js'
-import {
-  isThenable,
-  resolveSchema,
-  type Schema,
-  type SchemaOutput,
-  type Validator,
-  validate,
-} from '../schema.js'
+import { resolveSchema, type Schema, type SchemaOutput, type Validator, validate } from '../schema.js'
 import type { SuccessResponse } from './call.js'
 import { InvalidBody } from './invalid-body.js'
 import { parseUnspecifiedBody } from './response-body.js'
@@ -132,11 +125,11 @@ export async function request<S extends Schema | undefined, T = unknown>(
     signals: [signal],
     page: undefined,
   }
-  return transport.send(call, response => {
-    const data = parseData(response, validator)
-    return isThenable(data)
-      ? data.then(value => toResult<SchemaOutput<S, T>>(value, response))
-      : toResult<SchemaOutput<S, T>>(data, response)
+  return transport.send(call, async response => {
+    const data = (await parseData(response, validator)) as SchemaOutput<S, T>
+    const { status, headers, requestId, info } = response
+    const { attempts, idempotencyKey } = info
+    return { data, status, headers, attempts, idempotencyKey, requestId }
   })
 }
 
@@ -156,20 +149,14 @@ function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
 }
 
 /** The body of a response, validated if there is a schema for it. */
-function parseData({ bytes, contentType }: SuccessResponse, validator: Validator | undefined): unknown {
+async function parseData(
+  { bytes, contentType }: SuccessResponse,
+  validator: Validator | undefined,
+): Promise<unknown> {
   const body = parseUnspecifiedBody(bytes, contentType)
   if (validator === undefined) return body
   const issues: Issue[] = []
-  const data = validate(body, validator, issues)
-  const check = (data: unknown) => {
-    if (issues.length === 0) return data
-    throw InvalidBody.forSchemaIssues(issues, body, validator)
-  }
-  return isThenable(data) ? data.then(check) : check(data)
-}
-
-function toResult<T>(data: unknown, response: SuccessResponse): Result<T> {
-  const { status, headers, requestId, info } = response
-  const { attempts, idempotencyKey } = info
-  return { data: data as T, status, headers, attempts, idempotencyKey, requestId }
+  const data = await validate(body, validator, issues)
+  if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
+  return data
 }

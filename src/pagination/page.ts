@@ -7,7 +7,7 @@ import type { Transport } from '../http/transport.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
-import { builtInValidator, isThenable, type Validator, validate } from '../schema.js'
+import { builtInValidator, type Validator, validate } from '../schema.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
@@ -142,7 +142,7 @@ export class PageLoader<T> {
     return this.#transport.send(call, response => this.#parse(response, request))
   }
 
-  #parse(response: SuccessResponse, request: PageRequest): LoadedPage<T> | Promise<LoadedPage<T>> {
+  async #parse(response: SuccessResponse, request: PageRequest): Promise<LoadedPage<T>> {
     const body = parseListBody(response.bytes, response.contentType)
     const issues: Issue[] = []
     const received = validate(body, envelope, issues) as Envelope
@@ -154,15 +154,13 @@ export class PageLoader<T> {
     const itemKeys = this.#options.dedupeBy
       ? undefined
       : endpoint.itemKey && received.data.map(endpoint.itemKey)
-    const toPage = (data: unknown[]) => {
-      if (issues.length === 0) return this.#toLoadedPage(received, data as T[], itemKeys, response)
-      throw InvalidBody.forSchemaIssues(issues, body, validator)
-    }
     const items: unknown[] = []
     for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
-      items.push(validate(received.data[index], validator, issues, index))
+      items.push(validate(received.data[index], validator, issues, ['data', index]))
     }
-    return validator.isCustom && items.some(isThenable) ? Promise.all(items).then(toPage) : toPage(items)
+    const data = (await Promise.all(items)) as T[]
+    if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
+    return this.#toLoadedPage(received, data, itemKeys, response)
   }
 
   #toLoadedPage(
