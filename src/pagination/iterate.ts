@@ -1,59 +1,16 @@
 import { recaptureStack } from '../http/caller-stack.js'
 import { defineHidden } from '../internal/object.js'
-import type { Page } from './page.js'
-import type { Walk } from './paginator.js'
+import type { Batch, Walk } from './paginator.js'
 
-/** The items of a list, one by one. */
-export function iterateItems<T>(walk: Walk<T>, signal: AbortSignal | undefined): AsyncGenerator<T, void> {
-  return cancelOnReturn(walk, items(walk, signal))
-}
-
-/** The pages of a list as they came. */
-export function iteratePages<T>(
+/** Iterates what `valuesOf` takes from each batch of a walk: its items, or its page. */
+export function iterate<T, V>(
   walk: Walk<T>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Page<T>, void> {
-  return cancelOnReturn(walk, pages(walk, signal))
-}
-
-async function* items<T>(walk: Walk<T>, signal: AbortSignal | undefined): AsyncGenerator<T, void> {
-  try {
-    for (;;) {
-      if (signal?.aborted) throw signal.reason
-      const batch = await walk.next()
-      if (batch === undefined) return
-      for (const item of batch.items) {
-        if (signal?.aborted) throw signal.reason
-        yield item
-      }
-    }
-  } catch (error) {
-    recaptureStack(error, items)
-    throw error
-  } finally {
-    walk.cancel()
-  }
-}
-
-async function* pages<T>(walk: Walk<T>, signal: AbortSignal | undefined): AsyncGenerator<Page<T>, void> {
-  try {
-    for (;;) {
-      if (signal?.aborted) throw signal.reason
-      const batch = await walk.next()
-      if (batch === undefined) return
-      yield batch.page
-    }
-  } catch (error) {
-    recaptureStack(error, pages)
-    throw error
-  } finally {
-    walk.cancel()
-  }
-}
-
-/** A generator would let `return()` wait for a page in flight. */
-function cancelOnReturn<G extends AsyncGenerator<unknown, void>>(walk: Walk<unknown>, generator: G): G {
+  valuesOf: (batch: Batch<T>) => readonly V[],
+): AsyncGenerator<V, void> {
+  const generator = values(walk, signal, valuesOf)
   const close = generator.return.bind(generator)
+  // By itself, a generator lets `return()` wait for a page in flight.
   generator.return = value => {
     walk.cancel()
     return close(value)
@@ -64,4 +21,27 @@ function cancelOnReturn<G extends AsyncGenerator<unknown, void>>(walk: Walk<unkn
     defineHidden(generator, asyncDispose, async () => void (await generator.return()))
   }
   return generator
+}
+
+async function* values<T, V>(
+  walk: Walk<T>,
+  signal: AbortSignal | undefined,
+  valuesOf: (batch: Batch<T>) => readonly V[],
+): AsyncGenerator<V, void> {
+  try {
+    for (;;) {
+      if (signal?.aborted) throw signal.reason
+      const batch = await walk.next()
+      if (batch === undefined) return
+      for (const value of valuesOf(batch)) {
+        if (signal?.aborted) throw signal.reason
+        yield value
+      }
+    }
+  } catch (error) {
+    recaptureStack(error, values)
+    throw error
+  } finally {
+    walk.cancel()
+  }
 }

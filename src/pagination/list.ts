@@ -14,8 +14,8 @@ import {
 } from '../internal/validate.js'
 import { callOptionNames, clientOptionHint, mergeSettings } from '../options.js'
 import { resolveSchema } from '../schema.js'
-import { iterateItems, iteratePages } from './iterate.js'
-import { type ListEndpoint, type LoadedPage, type Page, PageLoader } from './page.js'
+import { iterate } from './iterate.js'
+import { type ListEndpoint, type LoadedPage, type Page, PageLoader, type PageRequest } from './page.js'
 import { Paginator, type Walk } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
 
@@ -147,18 +147,18 @@ export function createList<T>(
   }
   const settings = mergeSettings(transport.settings, options)
   const createWalk = (first?: LoadedPage<T>): Walk<T> => {
-    const { concurrency } = settings
-    const firstPage = first?.page.page ?? page
-    const shared = { firstPage, first, concurrency, maxItems }
-    if (verified) {
-      return new VerifiedPaginator<T>({ ...shared, load: request => loader.load(request) })
+    let loaded = first
+    const load = (request: PageRequest) => {
+      // What a walk requests first is its first page.
+      const result = loaded ? Promise.resolve(loaded) : loader.load(request)
+      loaded = undefined
+      return result
     }
-    return new Paginator<T>({
-      ...shared,
-      onMissedItems,
-      fetchPage: (page, signal, onThrottled) => loader.load({ page, mayBeEmpty: true, signal, onThrottled }),
-    })
+    const { concurrency } = settings
+    const walk = { load, firstPage: first?.page.page ?? page, concurrency, maxItems, onMissedItems }
+    return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
   }
+  const iterateItems = (first?: LoadedPage<T>) => iterate(createWalk(first), signal, ({ items }) => items)
   const loader: PageLoader<T> = new PageLoader<T>(transport, {
     endpoint: { ...endpoint, validator: resolveSchema(options.schema, endpoint.validator) },
     limit,
@@ -166,19 +166,19 @@ export function createList<T>(
     settings,
     signal,
     dedupeBy,
-    iterateFrom: first => iterateItems(createWalk(first), signal),
+    iterateFrom: iterateItems,
   })
   return new LazyList<T>({
     params: { page, ...(limit === undefined ? {} : { limit }), ...(query === undefined ? {} : { query }) },
     path: endpoint.path,
     load: () => withCallerStack(async () => (await loader.load({ page })).page),
-    iterate: () => iterateItems(createWalk(), signal),
+    iterate: () => iterateItems(),
     iteratePages: () => {
       if (verified)
         throw new TypeError(
           'pages: not available with `verified: true`, as its pages overlap: iterate the items',
         )
-      return iteratePages(createWalk(), signal)
+      return iterate(createWalk(), signal, ({ page }) => [page])
     },
   })
 }

@@ -2,8 +2,8 @@ import { type ApiError, isApiError, PaginationError, setResumePage } from '../er
 import type { EventDetails } from '../events.js'
 import { DroppedPages } from './dropped-pages.js'
 import { ItemMemory } from './item-memory.js'
-import { describeEmptyPage, type LoadedPage, type Page } from './page.js'
-import { type FetchedPage, type FetchPage, PagePrefetcher } from './prefetcher.js'
+import { describeEmptyPage, type LoadedPage, type Page, type PageRequest } from './page.js'
+import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 
 /** A page, and those of its items that are yielded. */
 export interface Batch<T> {
@@ -21,12 +21,11 @@ export interface Walk<T> {
 
 /** Options of a walk. */
 export interface WalkOptions<T> {
-  readonly fetchPage: FetchPage<LoadedPage<T>>
+  readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
   readonly firstPage: number
-  /** The first page, if it has been loaded. */
-  readonly first: LoadedPage<T> | undefined
   readonly concurrency: number
   readonly maxItems: number
+  /** No effect on a verified walk. */
   readonly onMissedItems: 'throw' | 'continue'
 }
 
@@ -73,13 +72,16 @@ export class Paginator<T> implements Walk<T> {
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
-    const { fetchPage, firstPage, first, concurrency, maxItems } = options
+    const { load, firstPage, concurrency, maxItems } = options
     this.#options = options
     this.#nextPage = firstPage
     this.#remaining = maxItems
     this.#isDone = maxItems === 0
-    this.#prefetcher = new PagePrefetcher(fetchPage, firstPage, concurrency)
-    if (first) this.#prefetcher.add(firstPage, first)
+    this.#prefetcher = new PagePrefetcher(
+      (page, signal, onThrottled) => load({ page, mayBeEmpty: true, signal, onThrottled }),
+      firstPage,
+      concurrency,
+    )
   }
 
   async next(): Promise<Batch<T> | undefined> {

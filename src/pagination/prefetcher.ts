@@ -1,5 +1,5 @@
 /** Fetches one page. `onThrottled` must be called as soon as the service asks for fewer requests. */
-export type FetchPage<P> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<P>
+type FetchPage<P> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<P>
 
 /** A page that has arrived. The times are positions in the sequence of requests and arrivals. */
 export interface FetchedPage<P> {
@@ -61,18 +61,6 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   /** The pages that have arrived and are not read yet. */
   get buffered(): FetchedPage<P>[] {
     return Array.from(this.#pages.values(), ({ fetched }) => fetched).filter(fetched => fetched !== undefined)
-  }
-
-  /** Puts the first page, which was fetched elsewhere, in its place. */
-  add(page: number, value: P): void {
-    const fetched = { value, requestedAt: 0, arrivedAt: 0, largestTotalBefore: 0 }
-    this.#pages.set(page, {
-      promise: Promise.resolve(fetched),
-      controller: new AbortController(),
-      requestedAt: 0,
-      fetched,
-    })
-    this.#largestTotal = value.totalItems
   }
 
   /** The reader has finished the page before this one, and needs this one. */

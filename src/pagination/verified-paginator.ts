@@ -1,19 +1,9 @@
 import { isApiError, PaginationError, setResumePage } from '../errors.js'
 import { typeName } from '../internal/describe.js'
 import { ItemMemory } from './item-memory.js'
-import type { LoadedPage, PageRequest } from './page.js'
-import type { Batch, Walk } from './paginator.js'
+import type { LoadedPage } from './page.js'
+import type { Batch, Walk, WalkOptions } from './paginator.js'
 import { PagePrefetcher } from './prefetcher.js'
-
-/** Options of a verified walk. */
-export interface VerifiedWalkOptions<T> {
-  readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
-  readonly firstPage: number
-  /** The first page, if it has been loaded. */
-  readonly first: LoadedPage<T> | undefined
-  readonly concurrency: number
-  readonly maxItems: number
-}
 
 /** A part of the list: page `page` of pages of `limit` items. */
 interface Window {
@@ -29,7 +19,7 @@ const maxFruitless = 8
  * docs/decisions/verified-walks.md has the proof.
  */
 export class VerifiedPaginator<T> implements Walk<T> {
-  readonly #options: VerifiedWalkOptions<T>
+  readonly #options: WalkOptions<T>
   /** Prefetches by step, as the windows have no numbers of their own. */
   readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
   /** The windows of this step and of those ahead, planned as if the list did not change. */
@@ -56,8 +46,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #ownError: Error | undefined
   #isDone: boolean
 
-  constructor(options: VerifiedWalkOptions<T>) {
-    const { load, first, firstPage, concurrency, maxItems } = options
+  constructor(options: WalkOptions<T>) {
+    const { load, firstPage, concurrency, maxItems } = options
     this.#options = options
     this.#remaining = maxItems
     this.#isDone = maxItems === 0
@@ -67,7 +57,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
       0,
       concurrency,
     )
-    if (first) this.#prefetcher.add(0, first)
   }
 
   async next(): Promise<Batch<T> | undefined> {
