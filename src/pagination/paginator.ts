@@ -29,15 +29,6 @@ export interface WalkOptions<T> {
   readonly onMissedItems: 'throw' | 'continue'
 }
 
-/** A page that was read, as later pages are compared with it. */
-interface ReadPage {
-  readonly data: readonly unknown[]
-  readonly page: number
-  readonly limit: number
-  readonly totalItems: number
-  readonly arrivedAt: number
-}
-
 /** The page on which an item was last seen. */
 interface Sighting {
   readonly page: number
@@ -57,7 +48,8 @@ export class Paginator<T> implements Walk<T> {
   readonly #memory = new ItemMemory<Sighting>()
   readonly #dropped = new DroppedPages()
   #nextPage: number
-  #previous: ReadPage | undefined
+  /** The last page read. */
+  #previous: FetchedPage<LoadedPage<T>> | undefined
   /** Arrival and start of the last pages read, as many as can have been in flight together. */
   readonly #readPages: { readonly arrivedAt: number; readonly start: number }[] = []
   /** Sightings of the items of the page being read, kept for two rules. */
@@ -117,7 +109,7 @@ export class Paginator<T> implements Walk<T> {
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     if (this.#isDone || !isConcurrent || this.#mustThrowShrink(fetched)) return fetched
     const overlap = this.#findOverlap(fetched.value)
-    if (fetched.value.totalItems >= previous.totalItems && overlap === undefined) return fetched
+    if (fetched.value.totalItems >= previous.value.totalItems && overlap === undefined) return fetched
     this.#overlap = overlap
     this.#drop(fetched)
     return this.#prefetcher.refetch(number)
@@ -159,8 +151,8 @@ export class Paginator<T> implements Walk<T> {
     if (this.#previous === undefined) {
       this.#position = (page.page - 1) * limit
     } else {
-      this.#assertSameLimit(loaded, this.#previous)
-      this.#checkTotal(fetched, this.#previous)
+      this.#assertSameLimit(loaded, this.#previous.value)
+      this.#checkTotal(fetched, this.#previous.value)
     }
     this.#assertNotCut(loaded)
     const keys = loaded.keys()
@@ -175,7 +167,7 @@ export class Paginator<T> implements Walk<T> {
       this.#checkComplete(loaded)
       this.cancel()
     }
-    this.#previous = { data, page: page.page, limit, totalItems, arrivedAt: fetched.arrivedAt }
+    this.#previous = fetched
     this.#readPages.push({ arrivedAt: fetched.arrivedAt, start: this.#position - data.length })
     if (this.#readPages.length > 2 * this.#options.concurrency) this.#readPages.shift()
     const wanted = Math.ceil(this.#remaining / limit)
@@ -183,7 +175,7 @@ export class Paginator<T> implements Walk<T> {
     return { page, items }
   }
 
-  #assertSameLimit(loaded: LoadedPage<T>, previous: ReadPage): void {
+  #assertSameLimit(loaded: LoadedPage<T>, { page: previous }: LoadedPage<T>): void {
     const { limit, totalItems } = loaded.page
     if (limit === previous.limit) return
     const shrunkBy = Math.max(0, previous.totalItems - totalItems)
@@ -196,7 +188,7 @@ export class Paginator<T> implements Walk<T> {
     })
   }
 
-  #checkTotal(fetched: FetchedPage<LoadedPage<T>>, previous: ReadPage): void {
+  #checkTotal(fetched: FetchedPage<LoadedPage<T>>, previous: LoadedPage<T>): void {
     const { value: loaded, largestTotalBefore } = fetched
     const { totalItems } = loaded.page
     const isShrink = this.#mustThrowShrink(fetched)
@@ -256,7 +248,7 @@ export class Paginator<T> implements Walk<T> {
     if (isRepeated) return earlier.page
     // Past every total only an empty page ends a list, and a service that ignores `page` has none.
     const isPastEnd = data.length > 0 && (page - 1) * limit >= this.#largestTotal
-    const previous = this.#previous
+    const previous = this.#previous?.value.page
     return isPastEnd && JSON.stringify(data) === JSON.stringify(previous?.data) ? previous?.page : undefined
   }
 
@@ -371,7 +363,7 @@ export class Paginator<T> implements Walk<T> {
   /** Moves the resume page of a failed request back by the items that other pages show to be missing before it. */
   #moveResumePage(error: ApiError): void {
     if (this.#previous === undefined) return
-    const { totalItems, limit } = this.#previous
+    const { totalItems, limit } = this.#previous.value.page
     const positions = this.#prefetcher.buffered
       .map(({ value, largestTotalBefore, requestedAt }) => ({
         missed: Math.max(totalItems, largestTotalBefore) - value.totalItems,

@@ -34,7 +34,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   {
     ...paginator,
     name: 'a prefetched page is trusted although it shows an older state than the page before it',
-    find: 'if (fetched.value.totalItems >= previous.totalItems && overlap === undefined) return fetched',
+    find: 'if (fetched.value.totalItems >= previous.value.totalItems && overlap === undefined) return fetched',
     replace: 'if (overlap === undefined) return fetched',
     family: 'grows anywhere',
   },
