@@ -1,5 +1,4 @@
 import { withCallerStack } from './http/caller-stack.js'
-import { createKy } from './http/ky.js'
 import {
   type HttpMethod,
   knownRequestOptions,
@@ -64,8 +63,7 @@ export class Client {
       retryBudget: given?.retryBudget ?? new RetryBudget(),
       apiKeys: given?.apiKeys ?? new ApiKeyProvider(this.#options.apiKey),
     }
-    const config = resolveClientOptions(this.#options)
-    this.#transport = new Transport({ config, ky: createKy(config.settings.maxRetries), ...this.#shared })
+    this.#transport = new Transport({ config: resolveClientOptions(this.#options), ...this.#shared })
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.

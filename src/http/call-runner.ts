@@ -15,7 +15,7 @@ import { Attempt, type AttemptResult, isSuccess, noStoreOption, type ReceivedRes
 import type { Call, ClientState, ParseResponse, SuccessResponse } from './call.js'
 import { describeNetworkError, httpErrorHint } from './error-hints.js'
 import { InvalidBody } from './invalid-body.js'
-import { AttemptFailure } from './ky.js'
+import { AttemptFailure, runAttempts } from './ky.js'
 import { classifyNetworkError } from './network-error.js'
 import { parseErrorBody } from './response-body.js'
 import {
@@ -95,16 +95,10 @@ export class CallRunner {
 
   /** ky runs the attempts. It never sees headers or a body, so nothing in it holds the API key. */
   async #send(): Promise<SuccessResponse> {
-    const { method, settings } = this.#call
-    const { config } = this.#state
     let success: SuccessResponse | undefined
     try {
-      await this.#state.ky(this.#url, {
-        method,
-        // Merging options is what costs most in ky: the client's own limit is set already.
-        ...(settings.maxRetries === config.settings.maxRetries
-          ? {}
-          : { retry: { limit: settings.maxRetries } }),
+      await runAttempts(this.#url, {
+        method: this.#call.method,
         fetch: async () => {
           const received = await this.#attempt()
           success = this.#toSuccess(received)

@@ -2,7 +2,6 @@ import type { CallInfo } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSettings, ClientConfig } from '../options.js'
-import type { KyInstance } from './ky.js'
 import type { RetryBudget } from './retry.js'
 
 /** One call, checked and ready to be sent. */
@@ -48,5 +47,4 @@ export interface ClientState {
   readonly config: ClientConfig
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
-  readonly ky: KyInstance
 }

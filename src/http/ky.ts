@@ -1,7 +1,5 @@
 import ky, { type KyInstance } from 'ky'
 
-export type { KyInstance }
-
 /**
  * An attempt that failed. ky sees only this error: `backoff` says whether to retry, and the call runner takes `reason` out
  * again. ky would wrap an error that looks like one of its own, together with the request.
@@ -19,21 +17,20 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** The ky instance of a client: docs/decisions/what-ky-does.md. */
-export function createKy(maxRetries: number): KyInstance {
-  return ky.create({
-    // One limit covers headers and body, and belongs to the attempt.
-    timeout: false,
-    throwHttpErrors: false,
-    retry: {
-      limit: maxRetries,
-      methods: ['get', 'post', 'put', 'patch', 'delete'],
-      shouldRetry: waitForBackoff,
-      // ky's own delay can only be ended by a signal, and a signal costs as much as the rest of ky.
-      delay: () => 0,
-    },
-  })
-}
+/** Runs the attempts of a call: docs/decisions/what-ky-does.md. */
+export const runAttempts: KyInstance = /* @__PURE__ */ ky.create({
+  // One limit covers headers and body, and belongs to the attempt.
+  timeout: false,
+  throwHttpErrors: false,
+  retry: {
+    // A failed attempt says itself whether there is another one.
+    limit: Number.MAX_SAFE_INTEGER,
+    methods: ['get', 'post', 'put', 'patch', 'delete'],
+    shouldRetry: waitForBackoff,
+    // ky's own delay can only be ended by a signal, and a signal costs as much as the rest of ky.
+    delay: () => 0,
+  },
+})
 
 /** Always resolves to a boolean: otherwise ky's own rules for status codes and headers apply. */
 async function waitForBackoff({ error }: { readonly error: Error }): Promise<boolean> {
