@@ -1,3 +1,4 @@
+import type { ClientState } from './http/call.js'
 import { withCallerStack } from './http/caller-stack.js'
 import {
   type HttpMethod,
@@ -19,19 +20,13 @@ import { type ClientOptions, readClientOptions, resolveClientOptions } from './o
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
-import { resolveSchema, type Schema, type SchemaOutput } from './schema.js'
+import type { Schema, SchemaOutput } from './schema.js'
 
 // State shared with clients made by `withOptions`. Kept under a symbol in the options, so that a subclass that passes its
 // options on passes this on, too.
 const shared = Symbol('shared')
 
-interface SharedState {
-  readonly retryBudget: RetryBudget
-  /** `undefined` where the derived client has a key of its own. */
-  readonly apiKeys: ApiKeyProvider | undefined
-}
-
-type Options = ClientOptions & { readonly [shared]?: SharedState }
+type Options = ClientOptions & { readonly [shared]?: Partial<ClientState> }
 
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
@@ -49,7 +44,6 @@ export class Client {
 
   readonly #options: ClientOptions
   readonly #transport: Transport
-  readonly #shared: SharedState & { readonly apiKeys: ApiKeyProvider }
 
   /**
    * Creates a client. Nothing is sent.
@@ -58,12 +52,12 @@ export class Client {
    */
   constructor(options: ClientOptions) {
     this.#options = copyOptions(readClientOptions(options))
-    const given = (options as Options)[shared]
-    this.#shared = {
-      retryBudget: given?.retryBudget ?? new RetryBudget(),
-      apiKeys: given?.apiKeys ?? new ApiKeyProvider(this.#options.apiKey),
-    }
-    this.#transport = new Transport({ config: resolveClientOptions(this.#options), ...this.#shared })
+    this.#transport = new Transport({
+      retryBudget: new RetryBudget(),
+      apiKeys: new ApiKeyProvider(this.#options.apiKey),
+      ...(options as Options)[shared],
+      config: resolveClientOptions(this.#options),
+    })
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -91,13 +85,7 @@ export class Client {
     options: ListOptions<S, SchemaOutput<S, unknown>> & { schema: S },
   ): List<SchemaOutput<S, unknown>> {
     assertPath('path', path)
-    const validator = resolveSchema(options?.schema, undefined)
-    if (validator === undefined) {
-      throw new TypeError(
-        'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
-      )
-    }
-    return createList<SchemaOutput<S, unknown>>(this.#transport, { path, validator }, params, options)
+    return createList<SchemaOutput<S, unknown>>(this.#transport, { path }, params, options)
   }
 
   /**
@@ -118,10 +106,10 @@ export class Client {
     options?: WriteOptions<S> & { query?: Query | undefined },
   ): Promise<Result<SchemaOutput<S, unknown>>> {
     return withCallerStack(async () => {
-      toMethod(method)
+      const spec = { method: toMethod(method), path }
       assertPath('path', path)
       const checked = readOptions('options', options, knownRequestOptions)
-      return await request(this.#transport, { method, path }, checked)
+      return await request(this.#transport, spec, checked)
     })
   }
 
@@ -136,12 +124,12 @@ export class Client {
       throw new TypeError(`options: expected an object, got ${describe(options)}`)
     }
     const replaced = readClientOptions(options)
-    const { retryBudget, apiKeys } = this.#shared
+    const { retryBudget, apiKeys } = this.#transport.state
     const merged: Options = {
       ...this.#options,
       ...replaced,
-      // Both clients share pending calls of the `apiKey` function.
-      [shared]: { retryBudget, apiKeys: replaced.apiKey === undefined ? apiKeys : undefined },
+      // With the same `apiKey` function, its pending calls are shared.
+      [shared]: replaced.apiKey === undefined ? { retryBudget, apiKeys } : { retryBudget },
     }
     return new (this.constructor as typeof Client)(merged)
   }

@@ -207,19 +207,18 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
 
 /** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
-  const { timeout, totalTimeout, maxRetries, headers, concurrency } = given
-  if (timeout !== undefined) assertDuration('timeout', timeout)
-  if (totalTimeout !== undefined) assertDuration('totalTimeout', totalTimeout)
-  if (maxRetries !== undefined) assertInteger('maxRetries', maxRetries, 0)
-  if (concurrency !== undefined) assertInteger('concurrency', concurrency, 1)
-  return {
-    timeout: timeout ?? settings.timeout,
-    totalTimeout: totalTimeout ?? settings.totalTimeout,
-    maxRetries: maxRetries ?? settings.maxRetries,
-    concurrency: concurrency ?? settings.concurrency,
-    headers: headers === undefined ? settings.headers : mergeHeaders(settings, headers),
-    sendsNoApiKey: settings.sendsNoApiKey,
-  }
+  const {
+    timeout = settings.timeout,
+    totalTimeout = settings.totalTimeout,
+    maxRetries = settings.maxRetries,
+    concurrency = settings.concurrency,
+  } = given
+  assertDuration('timeout', timeout)
+  assertDuration('totalTimeout', totalTimeout)
+  assertInteger('maxRetries', maxRetries, 0)
+  assertInteger('concurrency', concurrency, 1)
+  const headers = given.headers === undefined ? settings.headers : mergeHeaders(settings, given.headers)
+  return { ...settings, timeout, totalTimeout, maxRetries, concurrency, headers }
 }
 
 function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {

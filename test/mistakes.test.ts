@@ -345,7 +345,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes the schema among the params',
       // @ts-expect-error
       wrote: () => client.list('/refunds', { schema }),
-      gets: 'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
+      gets: 'params.schema: pass it among the options, list(…, { schema })',
     },
     {
       mistake: 'leaves out the slash',

@@ -103,7 +103,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
   spec: RequestSpec,
   options: WriteOptions<S> & { query?: Query | undefined },
 ): Promise<Result<SchemaOutput<S, T>>> {
-  const method = toMethod(spec.method)
+  const { method } = spec
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
   if (signal !== undefined) assertSignal(signal)
@@ -134,9 +134,9 @@ export async function request<S extends Schema | undefined, T = unknown>(
 }
 
 /** The method in capitals. Throws for one that is not known. */
-export function toMethod(method: unknown): string {
+export function toMethod(method: unknown): HttpMethod {
   const upper = typeof method === 'string' ? method.toUpperCase() : ''
-  if (methods.includes(upper)) return upper
+  if (methods.includes(upper)) return upper as HttpMethod
   const got = typeof method === 'string' ? JSON.stringify(method) : describe(method)
   throw new TypeError(`method: expected one of ${methods.join(', ')}, got ${got}`)
 }

@@ -5,29 +5,29 @@ import { CallRunner } from './call-runner.js'
 
 /** Sends the calls of all endpoints. */
 export class Transport {
-  readonly #state: ClientState
+  readonly state: ClientState
   readonly #callIdPrefix = Math.random().toString(36).slice(2, 10)
   #calls = 0
 
   constructor(state: ClientState) {
-    this.#state = state
+    this.state = state
   }
 
   /** The settings of a call without options. */
   get settings(): CallSettings {
-    return this.#state.config.settings
+    return this.state.config.settings
   }
 
   /** Sends a call, retries it where that may help, and parses its response. */
   async send<T>(call: Call, parse: ParseResponse<T>): Promise<T> {
     for (const signal of call.signals) if (signal?.aborted) throw signal.reason
-    const { config } = this.#state
+    const { config } = this.state
     const url = `${resolveBaseUrl(config.baseUrl)}${call.path}${call.query}`
     // Looked up at each call, so that later patches take effect.
     const fetch: Fetch | undefined = config.fetch ?? globalThis.fetch
     if (typeof fetch !== 'function')
       throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
     const callId = `${this.#callIdPrefix}-${++this.#calls}`
-    return new CallRunner(call, { callId, url, fetch }, this.#state).run(parse)
+    return new CallRunner(call, { callId, url, fetch }, this.state).run(parse)
   }
 }

@@ -137,6 +137,12 @@ export function createList<T>(
   if (onMissedItems !== 'throw' && onMissedItems !== 'continue') {
     throw new TypeError(`onMissedItems: expected 'throw' or 'continue', got ${describe(onMissedItems)}`)
   }
+  const validator = resolveSchema(options.schema, endpoint.validator)
+  if (validator === undefined) {
+    throw new TypeError(
+      'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
+    )
+  }
   if (dedupeBy !== undefined) assertFunction('dedupeBy', dedupeBy)
   if (signal !== undefined) assertSignal(signal)
   assertBoolean('verified', verified)
@@ -160,7 +166,8 @@ export function createList<T>(
   }
   const iterateItems = (first?: LoadedPage<T>) => iterate(createWalk(first), signal, ({ items }) => items)
   const loader: PageLoader<T> = new PageLoader<T>(transport, {
-    endpoint: { ...endpoint, validator: resolveSchema(options.schema, endpoint.validator) },
+    endpoint,
+    validator,
     limit,
     query: toExtraQuery(query),
     settings,

@@ -52,8 +52,8 @@ export type PageJson<T> = {
 /** A list endpoint, as a resource describes it. */
 export interface ListEndpoint {
   readonly path: string
-  /** Validates items unless the caller passes a schema. */
-  readonly validator: Validator
+  /** Validates items unless the caller passes a schema. Without one, the caller must. */
+  readonly validator?: Validator
   /** What identifies an item as the service sent it: a caller's schema may drop or rename that. */
   readonly itemKey?: (item: unknown) => unknown
 }
@@ -84,6 +84,7 @@ export interface PageRequest {
 /** How the pages of one list are loaded. */
 export interface PageLoaderOptions<T> {
   readonly endpoint: ListEndpoint
+  readonly validator: Validator
   /** The caller's `limit`. */
   readonly limit: number | undefined
   /** Further query parameters, beginning with `&`, or empty. */
@@ -148,8 +149,7 @@ export class PageLoader<T> {
     const received = validate(body, envelope, issues) as Envelope
     if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAnEnvelopeHint })
     assertConsistent(received, request, response)
-    const { endpoint } = this.#options
-    const { validator } = endpoint
+    const { endpoint, validator } = this.#options
     // Before validation, as a caller's schema may change the items.
     const itemKeys = this.#options.dedupeBy
       ? undefined
