@@ -41,7 +41,8 @@ const maxErrorBodyBytes = 1024 * 1024
 export class Attempt {
   readonly #options: AttemptOptions
   readonly #controller = new AbortController()
-  #phase: 'api-key' | 'sending' | 'reading' = 'api-key'
+  /** `undefined` until the request is sent. */
+  #phase: 'sending' | 'reading' | undefined
   #deadline = 0
   #settle: (result: AttemptResult) => void = () => {}
 
@@ -53,10 +54,8 @@ export class Attempt {
   run(timeoutMs: number): Promise<AttemptResult> {
     this.#deadline = performance.now() + timeoutMs
     return new Promise(resolve => {
-      const timer = setTimeout(
-        () => this.#end({ type: 'timeout', isSent: this.#phase !== 'api-key' }),
-        timeoutMs,
-      )
+      const onTimeout = () => this.#end({ type: 'timeout', isSent: this.#phase !== undefined })
+      const timer = setTimeout(onTimeout, timeoutMs)
       this.#settle = result => {
         clearTimeout(timer)
         resolve(result)
@@ -95,12 +94,8 @@ export class Attempt {
       }
       return { type: 'response', received: await this.#read(response) }
     } catch (error) {
-      return { type: 'network-error', phase: this.#failedPhase, error }
+      return { type: 'network-error', phase: this.#phase ?? 'sending', error }
     }
-  }
-
-  get #failedPhase(): 'sending' | 'reading' {
-    return this.#phase === 'reading' ? 'reading' : 'sending'
   }
 
   async #send(apiKey: ApiKey | null): Promise<Response | undefined> {
@@ -171,17 +166,17 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-let rejectsCacheOption: boolean | undefined
+let cacheOption: Pick<FetchInit, 'cache'> | undefined
 
 /** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime rejects the option. */
 export function noStoreOption(): Pick<FetchInit, 'cache'> {
-  if (rejectsCacheOption === undefined) {
-    try {
-      new Request('https://cache.invalid', { cache: 'no-store' })
-      rejectsCacheOption = false
-    } catch {
-      rejectsCacheOption = true
-    }
+  if (cacheOption) return cacheOption
+  const noStore = { cache: 'no-store' } as const
+  try {
+    new Request('https://cache.invalid', noStore)
+    cacheOption = noStore
+  } catch {
+    cacheOption = {}
   }
-  return rejectsCacheOption ? {} : { cache: 'no-store' }
+  return cacheOption
 }

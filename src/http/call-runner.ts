@@ -194,7 +194,7 @@ export class CallRunner {
   #onHttpError({ status, headers, bytes }: ReceivedResponse): AttemptFailure {
     if (isThrottled(status)) this.#call.onThrottled?.()
     const retryAfterMs = parseRetryAfter(headers)
-    return this.#fail({ status, networkError: undefined, retryAfterMs }, (info, budgetHint) => {
+    return this.#fail({ status, retryAfterMs }, (info, budgetHint) => {
       const body = bytes && this.#redactor.json(parseErrorBody(bytes, headers.get('content-type') ?? ''))
       const response = { status, headers: this.#redactor.headers(headers), body, retryAfterMs }
       return HttpError.create(info, response, [
@@ -212,8 +212,7 @@ export class CallRunner {
 
   #onNetworkError(error: unknown, phase: 'sending' | 'reading'): AttemptFailure {
     const { reason, code } = classifyNetworkError(error, phase)
-    const failed = { status: undefined, networkError: reason, retryAfterMs: undefined }
-    return this.#fail(failed, (info, budgetHint) => {
+    return this.#fail({ networkError: reason }, (info, budgetHint) => {
       const { problem, hint } = describeNetworkError(reason, phase, {
         code: code && this.#redactor.text(code),
         isOutcomeUnknown: info.outcomeUnknown,
@@ -225,8 +224,7 @@ export class CallRunner {
 
   #onTimeout(isSent: boolean, { option }: TimeLimit): AttemptFailure {
     const ms = this.#call.settings[option]
-    const networkError = isSent ? undefined : 'not-connected'
-    return this.#fail({ status: undefined, networkError, retryAfterMs: undefined }, (info, budgetHint) => {
+    return this.#fail(isSent ? {} : { networkError: 'not-connected' }, (info, budgetHint) => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
       // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
       const options =
@@ -357,7 +355,7 @@ export class CallRunner {
   }
 
   get #history(): CallHistory {
-    return { mayHaveBeenApplied: this.#mayHaveBeenApplied, hasCallerKey: this.#call.hasCallerKey }
+    return { mayHaveBeenApplied: this.#mayHaveBeenApplied, hasCallerKey: this.#call.hasCallerKey === true }
   }
 
   #callInfo(): CallInfo {
@@ -381,7 +379,7 @@ export class CallRunner {
   #emit(details: EventDetails): void {
     const { onEvent } = this.#state.config
     if (onEvent === undefined) return
-    const { method, path, route, page } = this.#call
+    const { method, path, route = path, page } = this.#call
     const shown = (text: string) => this.#redactor.text(text)
     const base = {
       callId: this.#callId,

@@ -9,20 +9,21 @@ export interface Call {
   readonly method: string
   /** Checked and encoded. */
   readonly path: string
-  /** The path with names instead of ids. */
-  readonly route: string
+  /** The path with names instead of ids; the path itself when not given. */
+  readonly route?: string | undefined
   /** With its question mark, or empty. */
   readonly query: string
   readonly settings: CallSettings
   /** Set on writes, and only there. */
-  readonly idempotencyKey: string | undefined
+  readonly idempotencyKey?: string | undefined
   /** The idempotency key is the caller's own. */
-  readonly hasCallerKey: boolean
+  readonly hasCallerKey?: boolean
   /** JSON. */
-  readonly body: string | undefined
+  readonly body?: string | undefined
   /** Any of them cancels the call. */
   readonly signals: readonly (AbortSignal | undefined)[]
-  readonly page: number | undefined
+  /** Set on lists, and only there. */
+  readonly page?: number
   /** Called as soon as the service responds with 429 or 503. */
   readonly onThrottled?: (() => void) | undefined
 }

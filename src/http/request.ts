@@ -116,14 +116,13 @@ export async function request<S extends Schema | undefined, T = unknown>(
   const call = {
     method,
     path: spec.path,
-    route: spec.route ?? spec.path,
+    route: spec.route,
     query: toQueryString(assertObject('query', query)),
     settings,
     idempotencyKey,
     hasCallerKey: options.idempotencyKey !== undefined,
     body: body === undefined ? undefined : toJson(body),
     signals: [signal],
-    page: undefined,
   }
   return transport.send(call, async response => {
     const data = (await parseData(response, validator)) as SchemaOutput<S, T>

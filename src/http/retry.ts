@@ -3,11 +3,11 @@ import type { NetworkErrorReason } from './network-error.js'
 /** A failed attempt, as far as the retry policy depends on it. */
 export interface FailedAttempt {
   /** The status of the response; `undefined` when there was none. */
-  readonly status: number | undefined
+  readonly status?: number
   /** Why there was no response; `undefined` when there was one, or none in time. */
-  readonly networkError: NetworkErrorReason | undefined
+  readonly networkError?: NetworkErrorReason
   /** The delay that the service asked for. */
-  readonly retryAfterMs: number | undefined
+  readonly retryAfterMs?: number | undefined
 }
 
 /** What the retry policy knows about the call. */

@@ -18,8 +18,3 @@ export function findErrorCode(error: unknown): { code: string | undefined; sysca
   }
   return { code: undefined, syscall: undefined }
 }
-
-/** The code that a runtime gave, such as `ECONNREFUSED`. */
-export function errorCode(error: unknown): string | undefined {
-  return findErrorCode(error).code
-}

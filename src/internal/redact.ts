@@ -1,5 +1,5 @@
 import type { ApiKey } from './api-key.js'
-import { errorCode, maxCauseDepth } from './error-code.js'
+import { findErrorCode, maxCauseDepth } from './error-code.js'
 
 const redacted = '[api key]'
 
@@ -93,7 +93,7 @@ export class Redactor {
       candidate => typeof candidate === 'string',
     )
     const copy = new Error(this.text(text as string), inner && { cause: inner })
-    const code = errorCode(error)
+    const { code } = findErrorCode(error)
     if (code !== undefined) Object.assign(copy, { code: this.text(code) })
     for (const [key, value] of Object.entries({ name, stack })) {
       if (typeof value !== 'string') continue

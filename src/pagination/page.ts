@@ -130,12 +130,8 @@ export class PageLoader<T> {
     const call = {
       method: 'GET',
       path: endpoint.path,
-      route: endpoint.path,
       query: `?page=${page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
       settings,
-      idempotencyKey: undefined,
-      hasCallerKey: false,
-      body: undefined,
       signals: [signal, request.signal],
       page,
       onThrottled: request.onThrottled,
