@@ -442,7 +442,7 @@ describe('the probe of a service that does not list transactions', () => {
     const html = () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } })
     const { broken, find } = await probeService([respond(request => (isList(request) ? html() : undefined))])
     expect(broken).toContain('envelope')
-    expect(find('envelope').observed).toBe('the body: expected JSON, got an HTML page')
+    expect(find('envelope').observed).toBe('the body: expected a response from the service, got an HTML page')
   })
 })
 

@@ -102,7 +102,7 @@ describe('a page', () => {
   test('of HTML is rejected as such', async () => {
     respondWith('<html>', { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
     expect((await invalidResponseOf(list())).message).toBe(
-      `GET /transactions (page 1): the response is not valid: expected JSON, got an HTML page. ${notTheService}`,
+      `GET /transactions (page 1): the response is not valid: expected a response from the service, got an HTML page. ${notTheService}`,
     )
   })
 

@@ -101,27 +101,33 @@ export function isTruncated({ headers, type }: Response, bytes: Uint8Array): boo
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
 const notAListHint =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
+const notTheTypeHint =
+  "The Content-Type says JSON, but the body is not: tell the service's owner. The text is in error.body."
 const truncatedHint = 'The response was cut off, often by a proxy: retry.'
 
 /** The body of a list: it must be JSON. */
 export function parseListBody(bytes: Uint8Array, contentType: string): unknown {
   const text = decode(bytes)
   if (text === '') throw InvalidBody.forWholeBody('expected JSON, got an empty body', notAListHint)
-  if (isHtml(contentType))
-    throw InvalidBody.forWholeBody('expected JSON, got an HTML page', notTheService, text)
-  try {
-    return parseJson(text, bytes)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw notJson(text, notAListHint)
-  }
+  return parseText(text, bytes, contentType, notAListHint)
 }
 
 /** The body of any other response, which is not specified: a JSON value, text, or nothing. */
 export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): unknown {
   const text = decode(bytes)
   if (text === '') return undefined
-  if (isHtml(contentType)) {
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
+  return parseText(text, bytes, contentType, isJson ? notTheTypeHint : undefined)
+}
+
+/** The JSON value of a text. If it is not JSON: the text, unless there is a hint what to do about that. */
+function parseText(
+  text: string,
+  bytes: Uint8Array,
+  contentType: string,
+  notJsonHint: string | undefined,
+): unknown {
+  if (/^text\/html\b/i.test(contentType)) {
     throw InvalidBody.forWholeBody(
       'expected a response from the service, got an HTML page',
       notTheService,
@@ -131,13 +137,20 @@ export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): un
   try {
     return parseJson(text, bytes)
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    if (isJson(contentType))
-      throw notJson(
+    if (error instanceof SyntaxError) {
+      if (notJsonHint === undefined) return text
+      throw notJson(text, notJsonHint)
+    }
+    const hint = 'The response is in error.body, as text.'
+    if (error instanceof LostDigitsError) {
+      throw InvalidBody.forWholeBody(
+        'expected numbers that this engine can hold, got one with more digits',
+        `Newer JavaScript engines keep every digit (docs/runtimes.md). ${hint}`,
         text,
-        "The Content-Type says JSON, but the body is not: tell the service's owner. The text is in error.body.",
       )
-    return text
+    }
+    // The engine has used up its stack.
+    throw InvalidBody.forWholeBody('expected JSON that is less deeply nested', hint, text)
   }
 }
 
@@ -159,17 +172,8 @@ function notJson(text: string, hint: string): InvalidBody {
     return InvalidBody.forWholeBody('expected JSON, got JSON that ends too early', truncatedHint, text)
   if (start === '<')
     return InvalidBody.forWholeBody('expected JSON, got markup (HTML or XML)', notTheService, text)
-  if (start === '{' || start === '[')
-    return InvalidBody.forWholeBody('expected JSON, got malformed JSON', hint, text)
-  return InvalidBody.forWholeBody('expected JSON, got text', hint, text)
-}
-
-function isHtml(contentType: string): boolean {
-  return /^text\/html\b/i.test(contentType)
-}
-
-function isJson(contentType: string): boolean {
-  return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
+  const got = start === '{' || start === '[' ? 'malformed JSON' : 'text'
+  return InvalidBody.forWholeBody(`expected JSON, got ${got}`, hint, text)
 }
 
 let utf8: TextDecoder | undefined
@@ -197,20 +201,5 @@ function decoderFor(contentType: string): TextDecoder {
 const byteOrderMark = 0xef
 
 function parseJson(text: string, bytes: Uint8Array): unknown {
-  try {
-    return parseLosslessJson(text, bytes[0] === byteOrderMark ? bytes.subarray(3) : bytes)
-  } catch (error) {
-    if (error instanceof SyntaxError) throw error
-    const hint = 'The response is in error.body, as text.'
-    if (error instanceof LostDigitsError) {
-      const problem = 'expected numbers that this engine can hold, got one with more digits'
-      throw InvalidBody.forWholeBody(
-        problem,
-        `Newer JavaScript engines keep every digit (docs/runtimes.md). ${hint}`,
-        text,
-      )
-    }
-    // The engine has used up its stack.
-    throw InvalidBody.forWholeBody('expected JSON that is less deeply nested', hint, text)
-  }
+  return parseLosslessJson(text, bytes[0] === byteOrderMark ? bytes.subarray(3) : bytes)
 }

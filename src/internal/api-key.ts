@@ -103,14 +103,9 @@ const partLength = 24
 /** Matches the key verbatim, as JSON writes it, and in every mix of URL encoding in either case. */
 function keyPattern(key: string): RegExp {
   const characters = Array.from(key, characterPattern)
-  let pattern = ''
-  for (
-    let start = Math.floor((characters.length - 1) / partLength) * partLength;
-    start >= 0;
-    start -= partLength
-  ) {
-    const part = characters.slice(start, start + partLength).join('')
-    pattern = pattern === '' ? part : `${part}(?:${pattern})?`
+  let pattern = characters.slice(0, partLength).join('')
+  for (let start = partLength; start < characters.length; start += partLength) {
+    pattern += `(?:${characters.slice(start, start + partLength).join('')})?`
   }
   return new RegExp(pattern, 'g')
 }

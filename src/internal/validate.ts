@@ -88,13 +88,7 @@ export function readOptions<T extends object>(
 
 /** Options may be inherited, but not from `Object.prototype`, where any script of a page can put them. */
 function isGiven(options: object, name: string): boolean {
-  if (!(name in options)) return false
-  let owner: object | null = options
-  while (owner !== null && owner !== Object.prototype) {
-    if (Object.hasOwn(owner, name)) return true
-    owner = Object.getPrototypeOf(owner) as object | null
-  }
-  return false
+  return Object.hasOwn(options, name) || (name in options && !(name in Object.prototype))
 }
 
 function unknownName(argument: string, name: string, { title, names, elsewhere }: KnownNames): TypeError {
