@@ -8,12 +8,8 @@ export class ItemMemory<V> {
   #recent = new Map<unknown, V>()
   #older = new Map<unknown, V>()
   #recentPages = 0
-  #hasForgotten = false
-
   /** Whether items of earlier pages are no longer remembered. */
-  get hasForgotten(): boolean {
-    return this.#hasForgotten
-  }
+  hasForgotten = false
 
   find(key: unknown): V | undefined {
     return this.#recent.get(key) ?? this.#older.get(key)
@@ -21,7 +17,7 @@ export class ItemMemory<V> {
 
   startPage(): void {
     if (this.#recentPages >= minPages && this.#recent.size >= minItems) {
-      this.#hasForgotten ||= this.#older.size > 0
+      this.hasForgotten ||= this.#older.size > 0
       this.#older = this.#recent
       this.#recent = new Map()
       this.#recentPages = 0

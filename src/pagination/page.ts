@@ -61,7 +61,6 @@ export interface ListEndpoint {
 /** A page with what a paginator needs to know about it. */
 export interface LoadedPage<T> {
   readonly page: Page<T>
-  readonly totalItems: number
   /** What identifies each item; `undefined` where nothing does. */
   readonly keys: () => readonly unknown[] | undefined
   readonly response: SuccessResponse
@@ -172,7 +171,6 @@ export class PageLoader<T> {
       withCallerStack(async () => (await this.load({ page: page + 1, expectedLimit: limit })).page)
     const loaded: LoadedPage<T> = {
       page: createPage({ data, page, totalItems, limit }, response, nextPage, () => iterateFrom(loaded)),
-      totalItems,
       // Once for each page: the function is the caller's.
       keys: () => {
         if (dedupeBy) keys ??= data.map(item => dedupeBy(item))

@@ -44,16 +44,14 @@ interface Sighting {
  */
 export class Paginator<T> implements Walk<T> {
   readonly #options: WalkOptions<T>
-  readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
+  readonly #prefetcher: PagePrefetcher<T>
   readonly #memory = new ItemMemory<Sighting>()
   readonly #dropped = new DroppedPages()
   #nextPage: number
   /** The last page read. */
-  #previous: FetchedPage<LoadedPage<T>> | undefined
+  #previous: FetchedPage<T> | undefined
   /** Arrival and start of the last pages read, as many as can have been in flight together. */
   readonly #readPages: { readonly arrivedAt: number; readonly start: number }[] = []
-  /** Sightings of the items of the page being read, kept for two rules. */
-  #sightings: { readonly loaded: LoadedPage<T>; readonly list: readonly (Sighting | undefined)[] } | undefined
   /** Items that a page fetched again had in common with the page before it, and how far they had moved. */
   #overlap: { readonly keys: readonly unknown[]; readonly movedBy: number } | undefined
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
@@ -103,13 +101,13 @@ export class Paginator<T> implements Walk<T> {
    * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, and so does an item of both
    * pages although the total did not grow. The page is fetched again, once.
    */
-  async #fetch(number: number): Promise<FetchedPage<LoadedPage<T>>> {
+  async #fetch(number: number): Promise<FetchedPage<T>> {
     const fetched = await this.#prefetcher.get(number)
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     if (this.#isDone || !isConcurrent || this.#mustThrowShrink(fetched)) return fetched
-    const overlap = this.#findOverlap(fetched.value)
-    if (fetched.value.totalItems >= previous.value.totalItems && overlap === undefined) return fetched
+    const overlap = this.#findOverlap(fetched)
+    if (fetched.page.totalItems >= previous.page.totalItems && overlap === undefined) return fetched
     this.#overlap = overlap
     this.#drop(fetched)
     return this.#prefetcher.refetch(number)
@@ -117,54 +115,43 @@ export class Paginator<T> implements Walk<T> {
 
   /** The items of a page that were read before, although the list did not grow by as much as they have moved. */
   #findOverlap(loaded: LoadedPage<T>): { keys: readonly unknown[]; movedBy: number } | undefined {
-    const { page } = loaded
-    const sightings = this.#findSightings(loaded)
     let movedBy = 0
     const repeated = (loaded.keys() ?? []).filter((key, index) => {
-      const earlier = sightings[index]
+      const earlier = this.#memory.find(key)
       if (earlier === undefined) return false
-      const excess = movedBeyondGrowth(page, index, key, earlier)
+      const excess = movedBeyondGrowth(loaded.page, index, key, earlier)
       movedBy = Math.max(movedBy, excess)
       return excess > 0
     })
     return repeated.length === 0 ? undefined : { keys: repeated, movedBy }
   }
 
-  /** Where each item of a page was last seen. */
-  #findSightings(loaded: LoadedPage<T>): readonly (Sighting | undefined)[] {
-    if (this.#sightings?.loaded !== loaded) {
-      this.#sightings = { loaded, list: (loaded.keys() ?? []).map(key => this.#memory.find(key)) }
-    }
-    return this.#sightings.list
-  }
-
   /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
-  #mustThrowShrink({ value, largestTotalBefore }: FetchedPage<LoadedPage<T>>): boolean {
-    return this.#options.onMissedItems === 'throw' && value.totalItems < largestTotalBefore
+  #mustThrowShrink({ page, largestTotalBefore }: FetchedPage<T>): boolean {
+    return this.#options.onMissedItems === 'throw' && page.totalItems < largestTotalBefore
   }
 
-  #read(fetched: FetchedPage<LoadedPage<T>>): Batch<T> {
-    const { value: loaded } = fetched
-    const { page } = loaded
+  #read(fetched: FetchedPage<T>): Batch<T> {
+    const { page } = fetched
     const { data, limit, totalItems } = page
     this.#largestTotal = Math.max(this.#largestTotal, totalItems)
     if (this.#previous === undefined) {
       this.#position = (page.page - 1) * limit
     } else {
-      this.#assertSameLimit(loaded, this.#previous.value)
-      this.#checkTotal(fetched, this.#previous.value)
+      this.#assertSameLimit(fetched, this.#previous)
+      this.#checkTotal(fetched, this.#previous)
     }
-    this.#assertNotCut(loaded)
-    const keys = loaded.keys()
-    this.#checkOverlap(loaded, keys ?? [])
-    this.#assertNotRepeated(loaded, keys)
+    this.#assertNotCut(fetched)
+    const keys = fetched.keys()
+    this.#checkOverlap(fetched, keys ?? [])
+    this.#assertNotRepeated(fetched, keys)
     const items = this.#findNewItems(fetched, keys).slice(0, this.#remaining)
     this.#position += data.length
     this.#remaining -= items.length
     const isEnd = this.#isEnd(page)
-    this.#checkDropped(loaded, isEnd)
+    this.#checkDropped(fetched, isEnd)
     if (isEnd) {
-      this.#checkComplete(loaded)
+      this.#checkComplete(fetched)
       this.cancel()
     }
     this.#previous = fetched
@@ -188,12 +175,12 @@ export class Paginator<T> implements Walk<T> {
     })
   }
 
-  #checkTotal(fetched: FetchedPage<LoadedPage<T>>, previous: LoadedPage<T>): void {
-    const { value: loaded, largestTotalBefore } = fetched
-    const { totalItems } = loaded.page
+  #checkTotal(fetched: FetchedPage<T>, previous: LoadedPage<T>): void {
+    const { page, largestTotalBefore } = fetched
+    const { totalItems } = page
     const isShrink = this.#mustThrowShrink(fetched)
-    const before = isShrink ? largestTotalBefore : previous.totalItems
-    if (totalItems !== before) emitDrift(loaded, 'total', before, totalItems)
+    const before = isShrink ? largestTotalBefore : previous.page.totalItems
+    if (totalItems !== before) emitDrift(fetched, 'total', before, totalItems)
     if (isShrink) this.#throwShrink(fetched, before)
   }
 
@@ -248,21 +235,18 @@ export class Paginator<T> implements Walk<T> {
     if (isRepeated) return earlier.page
     // Past every total only an empty page ends a list, and a service that ignores `page` has none.
     const isPastEnd = data.length > 0 && (page - 1) * limit >= this.#largestTotal
-    const previous = this.#previous?.value.page
+    const previous = this.#previous?.page
     return isPastEnd && JSON.stringify(data) === JSON.stringify(previous?.data) ? previous?.page : undefined
   }
 
   /** The items that no recent page has shown. */
-  #findNewItems(
-    { value: loaded, arrivedAt }: FetchedPage<LoadedPage<T>>,
-    keys: readonly unknown[] | undefined,
-  ): readonly T[] {
-    const { data, page, limit, totalItems } = loaded.page
+  #findNewItems(fetched: FetchedPage<T>, keys: readonly unknown[] | undefined): readonly T[] {
+    const { data, page, limit, totalItems } = fetched.page
     if (keys === undefined) return data
     const start = (page - 1) * limit
     const current: Sighting = { page, totalItems, start, keys }
     let hasMoved = false
-    const sightings = this.#findSightings(loaded)
+    const sightings = keys.map(key => this.#memory.find(key))
     this.#memory.startPage()
     const items = data.filter((_, index) => {
       const key = keys[index]
@@ -270,30 +254,30 @@ export class Paginator<T> implements Walk<T> {
       // A key that is not new, although no earlier page had it, occurs twice on this page.
       const earlier = sightings[index] ?? (isNew ? undefined : current)
       if (earlier === undefined) return true
-      emitDrift(loaded, 'duplicate', earlier.page, page)
+      emitDrift(fetched, 'duplicate', earlier.page, page)
       // On one page, too, an item may appear twice.
-      if (earlier !== current && movedBeyondGrowth(loaded.page, index, key, earlier) > 0) hasMoved = true
+      if (earlier !== current && movedBeyondGrowth(fetched.page, index, key, earlier) > 0) hasMoved = true
       return false
     })
     this.#dropped.markSeen(start, keys)
     // It moved further than the list grew: something was added before it, and something else removed.
-    if (hasMoved) this.#dropPagesRequestedBefore(loaded, arrivedAt)
+    if (hasMoved) this.#dropPagesRequestedBefore(fetched)
     return items
   }
 
-  #dropPagesRequestedBefore(loaded: LoadedPage<T>, sequence: number): void {
-    for (const fetched of this.#prefetcher.drop(loaded.page.page, sequence)) {
+  #dropPagesRequestedBefore({ page, arrivedAt }: FetchedPage<T>): void {
+    for (const fetched of this.#prefetcher.drop(page.page, arrivedAt)) {
       if (this.#mustThrowShrink(fetched)) {
-        emitDrift(fetched.value, 'total', fetched.largestTotalBefore, fetched.value.totalItems)
+        emitDrift(fetched, 'total', fetched.largestTotalBefore, fetched.page.totalItems)
         this.#throwShrink(fetched, fetched.largestTotalBefore)
       }
       this.#drop(fetched)
     }
   }
 
-  #drop({ value }: FetchedPage<LoadedPage<T>>): void {
-    const { page, limit, totalItems } = value.page
-    const keys = value.keys() ?? []
+  #drop(fetched: FetchedPage<T>): void {
+    const { page, limit, totalItems } = fetched.page
+    const keys = fetched.keys() ?? []
     const unknownKeys = keys.filter(key => key !== undefined && this.#memory.find(key) === undefined)
     const start = (page - 1) * limit
     this.#dropped.add({ start, end: start + keys.length, totalItems }, unknownKeys)
@@ -339,14 +323,14 @@ export class Paginator<T> implements Walk<T> {
     return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#position), limit)
   }
 
-  #throwShrink({ value: loaded, requestedAt }: FetchedPage<LoadedPage<T>>, before: number): void {
-    const { data, totalItems, limit } = loaded.page
-    const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
+  #throwShrink(fetched: FetchedPage<T>, before: number): void {
+    const { data, totalItems, limit } = fetched.page
+    const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ page }) => page.totalItems))
     const missed = before - smallest
     // What came after the removed items has moved towards the beginning, by at most as many places.
-    const resumePage = this.#resumePage(this.#positionBefore(requestedAt) - missed, limit)
+    const resumePage = this.#resumePage(this.#positionBefore(fetched.requestedAt) - missed, limit)
     this.#throwMissed(
-      loaded,
+      fetched,
       `the list shrank from ${before} to ${smallest} items while it was read, so up to ${missed} may have been missed`,
       data.length === 0 ? Math.min(resumePage, this.#resumePageOfShortList(totalItems, limit)) : resumePage,
     )
@@ -363,10 +347,10 @@ export class Paginator<T> implements Walk<T> {
   /** Moves the resume page of a failed request back by the items that other pages show to be missing before it. */
   #moveResumePage(error: ApiError): void {
     if (this.#previous === undefined) return
-    const { totalItems, limit } = this.#previous.value.page
+    const { totalItems, limit } = this.#previous.page
     const positions = this.#prefetcher.buffered
-      .map(({ value, largestTotalBefore, requestedAt }) => ({
-        missed: Math.max(totalItems, largestTotalBefore) - value.totalItems,
+      .map(({ page, largestTotalBefore, requestedAt }) => ({
+        missed: Math.max(totalItems, largestTotalBefore) - page.totalItems,
         received: this.#positionBefore(requestedAt),
       }))
       .filter(({ missed }) => missed > 0)

@@ -1,20 +1,21 @@
+import type { LoadedPage } from './page.js'
+
 /** Fetches one page. `onThrottled` must be called as soon as the service asks for fewer requests. */
-type FetchPage<P> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<P>
+type FetchPage<T> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<LoadedPage<T>>
 
 /** A page that has arrived. The times are positions in the sequence of requests and arrivals. */
-export interface FetchedPage<P> {
-  readonly value: P
+export interface FetchedPage<T> extends LoadedPage<T> {
   readonly requestedAt: number
   readonly arrivedAt: number
   /** The largest total of all pages that had arrived when this one was requested. */
   readonly largestTotalBefore: number
 }
 
-interface PendingPage<P> {
-  readonly promise: Promise<FetchedPage<P>>
+interface PendingPage<T> {
+  readonly promise: Promise<FetchedPage<T>>
   readonly controller: AbortController
   readonly requestedAt: number
-  fetched?: FetchedPage<P>
+  fetched?: FetchedPage<T>
 }
 
 // Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
@@ -22,19 +23,20 @@ interface PendingPage<P> {
 const slowStart = [1, 2, 4]
 
 /** Keeps pages in flight ahead of the one that is read. It knows their numbers and totals, not their items. */
-export class PagePrefetcher<P extends { readonly totalItems: number }> {
-  readonly #fetchPage: FetchPage<P>
+export class PagePrefetcher<T> {
+  readonly #fetchPage: FetchPage<T>
   readonly #firstPage: number
   readonly #concurrency: number
   /** In flight or buffered, by number, and the page that is read. */
-  readonly #pages = new Map<number, PendingPage<P>>()
+  readonly #pages = new Map<number, PendingPage<T>>()
   #inFlight = 0
   /** How many pages may be in flight. */
   #maxInFlight: number
   /** How many pages may be in flight or buffered: fewer during the slow start. */
   #maxHeld = 1
   #nextPage: number
-  #lastPage: number
+  /** The last page worth fetching before the reader asks for it. */
+  lastPage: number
   /** The page that the reader waits for, requested as soon as there is room. */
   #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
@@ -44,27 +46,22 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   /** Cancelled, or a page failed: none after it is needed. */
   #isClosed = false
 
-  constructor(fetchPage: FetchPage<P>, firstPage: number, concurrency: number) {
+  constructor(fetchPage: FetchPage<T>, firstPage: number, concurrency: number) {
     this.#fetchPage = fetchPage
     this.#firstPage = firstPage
     this.#nextPage = firstPage
-    this.#lastPage = firstPage
+    this.lastPage = firstPage
     this.#concurrency = concurrency
     this.#maxInFlight = concurrency
   }
 
-  /** The last page worth fetching before the reader asks for it. */
-  set lastPage(page: number) {
-    this.#lastPage = page
-  }
-
   /** The pages that have arrived and are not read yet. */
-  get buffered(): FetchedPage<P>[] {
+  get buffered(): FetchedPage<T>[] {
     return Array.from(this.#pages.values(), ({ fetched }) => fetched).filter(fetched => fetched !== undefined)
   }
 
   /** The reader has finished the page before this one, and needs this one. */
-  get(page: number): Promise<FetchedPage<P>> {
+  get(page: number): Promise<FetchedPage<T>> {
     this.#pages.delete(page - 1)
     // With a concurrency of 1 nothing is requested before it is needed.
     const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
@@ -75,7 +72,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   }
 
   /** Fetches a page even if it has arrived. */
-  refetch(page: number): Promise<FetchedPage<P>> {
+  refetch(page: number): Promise<FetchedPage<T>> {
     if (this.#inFlight < this.#maxInFlight) return this.#request(page)
     return new Promise((resolve, reject) => {
       this.#wanted = {
@@ -86,8 +83,8 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
   }
 
   /** Drops the pages after `page` that were requested before a point in the sequence. Returns those that had arrived. */
-  drop(page: number, requestedBefore: number = Number.POSITIVE_INFINITY): FetchedPage<P>[] {
-    const arrived: FetchedPage<P>[] = []
+  drop(page: number, requestedBefore: number = Number.POSITIVE_INFINITY): FetchedPage<T>[] {
+    const arrived: FetchedPage<T>[] = []
     for (const [number, pending] of this.#pages) {
       if (number <= page || pending.requestedAt >= requestedBefore) continue
       this.#pages.delete(number)
@@ -113,7 +110,7 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     }
     while (
       !this.#isClosed &&
-      this.#nextPage <= this.#lastPage &&
+      this.#nextPage <= this.lastPage &&
       this.#inFlight < this.#maxInFlight &&
       this.#pages.size < this.#maxHeld
     ) {
@@ -122,13 +119,13 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     }
   }
 
-  #request(page: number): Promise<FetchedPage<P>> {
+  #request(page: number): Promise<FetchedPage<T>> {
     this.#nextPage = Math.max(this.#nextPage, page + 1)
     this.#inFlight++
     const requestedAt = ++this.#sequence
     const controller = new AbortController()
     const promise = this.#fetch(page, controller.signal, requestedAt)
-    const pending: PendingPage<P> = { promise, controller, requestedAt }
+    const pending: PendingPage<T> = { promise, controller, requestedAt }
     // A failure is thrown when the reader comes to the page, or never.
     promise.then(
       fetched => {
@@ -140,14 +137,14 @@ export class PagePrefetcher<P extends { readonly totalItems: number }> {
     return promise
   }
 
-  async #fetch(page: number, signal: AbortSignal, requestedAt: number): Promise<FetchedPage<P>> {
+  async #fetch(page: number, signal: AbortSignal, requestedAt: number): Promise<FetchedPage<T>> {
     const largestTotalBefore = this.#largestTotal
     try {
-      const value = await this.#fetchPage(page, signal, () => this.#onThrottled())
+      const loaded = await this.#fetchPage(page, signal, () => this.#onThrottled())
       if (requestedAt > this.#throttledAt)
         this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
-      this.#largestTotal = Math.max(this.#largestTotal, value.totalItems)
-      return { value, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
+      this.#largestTotal = Math.max(this.#largestTotal, loaded.page.totalItems)
+      return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
       if (!signal.aborted) this.#isClosed = true
       throw error

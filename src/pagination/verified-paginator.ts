@@ -21,7 +21,7 @@ const maxFruitless = 8
 export class VerifiedPaginator<T> implements Walk<T> {
   readonly #options: WalkOptions<T>
   /** Prefetches by step, as the windows have no numbers of their own. */
-  readonly #prefetcher: PagePrefetcher<LoadedPage<T>>
+  readonly #prefetcher: PagePrefetcher<T>
   /** The windows of this step and of those ahead, planned as if the list did not change. */
   readonly #plan = new Map<number, Window>()
   /** The items read, each with its ordinal among them. */
@@ -62,7 +62,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   async next(): Promise<Batch<T> | undefined> {
     try {
       while (!this.#isDone) {
-        const { value: loaded } = await this.#prefetcher.get(this.#step)
+        const loaded = await this.#prefetcher.get(this.#step)
         if (this.#isDone) return undefined
         const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
         this.#plan.delete(this.#step)
@@ -278,7 +278,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #resumePage(): number {
     // Nothing tells how far the last item read has moved.
     if (this.#gap) return 1
-    const smallest = Math.min(this.#total, ...this.#prefetcher.buffered.map(({ value }) => value.totalItems))
+    const smallest = Math.min(this.#total, ...this.#prefetcher.buffered.map(({ page }) => page.totalItems))
     const last = this.#end - 1 - (this.#total - smallest)
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }

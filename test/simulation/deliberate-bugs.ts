@@ -34,14 +34,14 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   {
     ...paginator,
     name: 'a prefetched page is trusted although it shows an older state than the page before it',
-    find: 'if (fetched.value.totalItems >= previous.value.totalItems && overlap === undefined) return fetched',
+    find: 'if (fetched.page.totalItems >= previous.page.totalItems && overlap === undefined) return fetched',
     replace: 'if (overlap === undefined) return fetched',
     family: 'grows anywhere',
   },
   {
     ...paginator,
     name: 'prefetched pages are trusted after an item was repeated although the list did not grow',
-    find: 'if (hasMoved) this.#dropPagesRequestedBefore(loaded, arrivedAt)',
+    find: 'if (hasMoved) this.#dropPagesRequestedBefore(fetched)',
     replace: '',
     family: 'many swaps',
   },
