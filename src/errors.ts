@@ -89,20 +89,18 @@ export abstract class ApiError extends Error {
 
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
   toJSON(): object {
-    const { name, kind, message, method, path, attempts, idempotencyKey, outcomeUnknown, page, requestId } =
-      this
     const { cause } = this
     return {
-      name,
-      kind,
-      message,
-      method,
-      path,
-      attempts,
-      idempotencyKey,
-      outcomeUnknown,
-      page,
-      requestId,
+      name: this.name,
+      kind: this.kind,
+      message: this.message,
+      method: this.method,
+      path: this.path,
+      attempts: this.attempts,
+      idempotencyKey: this.idempotencyKey,
+      outcomeUnknown: this.outcomeUnknown,
+      page: this.page,
+      requestId: this.requestId,
       cause: cause instanceof Error ? causeToJson(cause) : undefined,
     }
   }
@@ -321,8 +319,9 @@ export class PaginationError extends ApiError {
   }
 
   /** @internal */
-  static create(parts: ErrorParts): PaginationError {
-    return new this({ ...parts, isNeverRetried: true })
+  static create(info: CallInfo, problem: string, hint: string, resumePage = info.page): PaginationError {
+    const error = new this({ info, problem, hints: [hint], isNeverRetried: true })
+    return Object.assign(error, { page: resumePage })
   }
 }
 

@@ -208,6 +208,9 @@ function createPage<T>(
   return result as unknown as Page<T>
 }
 
+/** What to do about a page that contradicts itself or the request. */
+export const contradictionHint = "The service contradicts itself: report it to the service's owner."
+
 /** What is wrong with an empty page before the end of its list. */
 export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
   return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
@@ -217,12 +220,8 @@ export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'd
 function assertConsistent(received: Envelope, request: PageRequest, { info }: SuccessResponse): void {
   const { data, page, totalItems, limit } = received
   const { expectedLimit } = request
-  const assert = (
-    isConsistent: boolean,
-    problem: string,
-    hint = "The service contradicts itself: report it to the service's owner.",
-  ) => {
-    if (!isConsistent) throw PaginationError.create({ info, problem, hints: [hint] })
+  const assert = (isConsistent: boolean, problem: string, hint = contradictionHint) => {
+    if (!isConsistent) throw PaginationError.create(info, problem, hint)
   }
   assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
   assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)

@@ -2,7 +2,7 @@ import { type ApiError, isApiError, PaginationError, setResumePage } from '../er
 import type { EventDetails } from '../events.js'
 import { DroppedPages } from './dropped-pages.js'
 import { ItemMemory } from './item-memory.js'
-import { describeEmptyPage, type LoadedPage, type Page, type PageRequest } from './page.js'
+import { contradictionHint, describeEmptyPage, type LoadedPage, type Page, type PageRequest } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 
 /** A page, and those of its items that are yielded. */
@@ -167,12 +167,13 @@ export class Paginator<T> implements Walk<T> {
     if (limit === previous.limit) return
     const shrunkBy = Math.max(0, previous.totalItems - totalItems)
     const largest = Math.max(limit, previous.limit)
-    throw this.#createError(loaded, {
-      problem: `the limit in effect changed from ${previous.limit} to ${limit} between two pages`,
-      hint: 'Start over with a limit that the service allows',
+    throw PaginationError.create(
+      loaded.response.info,
+      `the limit in effect changed from ${previous.limit} to ${limit} between two pages`,
+      'Start over with a limit that the service allows.',
       // In pages of the larger limit: a page of a smaller one begins earlier.
-      resumePage: Math.max(1, Math.floor((this.#position - 1 - shrunkBy) / largest) + 1),
-    })
+      this.#resumePage(this.#position - 1 - shrunkBy, largest),
+    )
   }
 
   #checkTotal(fetched: FetchedPage<T>, previous: LoadedPage<T>): void {
@@ -188,11 +189,12 @@ export class Paginator<T> implements Walk<T> {
   #assertNotCut(loaded: LoadedPage<T>): void {
     const { data, page, limit, totalItems } = loaded.page
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
-    throw this.#createError(loaded, {
-      problem: describeEmptyPage(loaded.page),
-      hint: "The service contradicts itself: report it to the service's owner",
-      resumePage: this.#resumePageOfShortList(totalItems, limit),
-    })
+    throw PaginationError.create(
+      loaded.response.info,
+      describeEmptyPage(loaded.page),
+      contradictionHint,
+      this.#resumePageOfShortList(totalItems, limit),
+    )
   }
 
   /** What a page had in common with the page before it is gone: items before it were removed, and others moved there. */
@@ -215,11 +217,11 @@ export class Paginator<T> implements Walk<T> {
     const earlierPage = this.#findRepeatedPage(loaded.page, keys ?? [])
     this.#repeatedPages = earlierPage === undefined ? 0 : this.#repeatedPages + 1
     if (this.#repeatedPages < 2) return
-    throw this.#createError(loaded, {
-      problem: `page ${page} repeats page ${earlierPage}, and so did the page before it`,
-      hint: "The service seems to ignore the requested page: report it to the service's owner",
-      resumePage: page,
-    })
+    throw PaginationError.create(
+      loaded.response.info,
+      `page ${page} repeats page ${earlierPage}, and so did the page before it`,
+      "The service seems to ignore the requested page: report it to the service's owner.",
+    )
   }
 
   /** The earlier page that this one repeats item by item, unless the list grew by a page and so moved it. */
@@ -370,16 +372,8 @@ export class Paginator<T> implements Walk<T> {
     const { limit } = loaded.page
     const resumePage = this.#dropped.hasMissingBefore(this.#position) ? 1 : safePage
     const verifiedAdvice = loaded.keys() === undefined ? '' : 'start over with `verified: true`, '
-    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }) and all else unchanged, ${verifiedAdvice}or accept missed items with onMissedItems: 'continue'`
-    throw this.#createError(loaded, { problem, hint, resumePage })
-  }
-
-  #createError(
-    { response }: LoadedPage<T>,
-    { problem, hint, resumePage }: { problem: string; hint: string; resumePage: number },
-  ): Error {
-    const error = PaginationError.create({ info: response.info, problem, hints: [`${hint}.`] })
-    return Object.assign(error, { page: resumePage })
+    const hint = `Resume with list({ page: ${resumePage}, limit: ${limit} }) and all else unchanged, ${verifiedAdvice}or accept missed items with onMissedItems: 'continue'.`
+    throw PaginationError.create(loaded.response.info, problem, hint, resumePage)
   }
 }
 

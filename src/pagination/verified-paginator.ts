@@ -269,9 +269,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #createError(loaded: LoadedPage<T>, problem: string, hint: string, resumePage = this.#resumePage()): Error {
-    const error = PaginationError.create({ info: loaded.response.info, problem, hints: [hint] })
-    this.#ownError = Object.assign(error, { page: resumePage })
-    return error
+    this.#ownError = PaginationError.create(loaded.response.info, problem, hint, resumePage)
+    return this.#ownError
   }
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
