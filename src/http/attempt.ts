@@ -134,16 +134,13 @@ export class Attempt {
   /** An error is reported with or without its body: half of the remaining time must be enough for it. */
   async #readErrorBody(response: Response): Promise<Uint8Array | undefined> {
     const controller = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const tooLate = new Promise<undefined>(resolve => {
-      const giveUp = () => {
-        controller.abort()
-        resolve(undefined)
-      }
-      timer = setTimeout(giveUp, Math.max(0, this.#deadline - performance.now()) / 2)
-    })
+    const { signal } = controller
+    const timer = setTimeout(() => controller.abort(), Math.max(0, this.#deadline - performance.now()) / 2)
+    const tooLate = new Promise<undefined>(resolve =>
+      signal.addEventListener('abort', () => resolve(undefined)),
+    )
     try {
-      return await Promise.race([readBytes(response, maxErrorBodyBytes, controller.signal), tooLate])
+      return await Promise.race([readBytes(response, maxErrorBodyBytes, signal), tooLate])
     } catch {
       return undefined
     } finally {

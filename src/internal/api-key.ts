@@ -33,7 +33,8 @@ const maxRecentKeys = 5
 export class ApiKeyProvider {
   readonly #call: (() => string | Promise<string>) | undefined
   #pending: Promise<ApiKey> | undefined
-  #recent: readonly ApiKey[] = []
+  /** The keys that were given last, the newest first. */
+  recent: readonly ApiKey[] = []
 
   constructor(option: ApiKeyOption) {
     if (typeof option === 'function') this.#call = option
@@ -43,15 +44,10 @@ export class ApiKeyProvider {
       )
   }
 
-  /** The keys that were given last, the newest first. */
-  get recent(): readonly ApiKey[] {
-    return this.#recent
-  }
-
   /** The key, or null. Concurrent attempts share a pending call of the caller's function. */
   get(): ApiKey | null | Promise<ApiKey> {
     const call = this.#call
-    if (call === undefined) return this.#recent[0] ?? null
+    if (call === undefined) return this.recent[0] ?? null
     if (this.#pending === undefined) {
       const pending = this.#request(call).finally(() => this.invalidate(pending))
       this.#pending = pending
@@ -67,13 +63,13 @@ export class ApiKeyProvider {
   async #request(call: () => string | Promise<string>): Promise<ApiKey> {
     const value = await call()
     return (
-      this.#recent.find(key => key.value === value) ??
+      this.recent.find(key => key.value === value) ??
       this.#remember(toApiKey(value, 'the function to return a non-empty string'))
     )
   }
 
   #remember(key: ApiKey): ApiKey {
-    this.#recent = [key, ...this.#recent].slice(0, maxRecentKeys)
+    this.recent = [key, ...this.recent].slice(0, maxRecentKeys)
     return key
   }
 }

@@ -9,16 +9,17 @@ const minKeyLengthInText = 8
 /** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
   /** The longest first: a key may begin with another. */
-  #keys: readonly ApiKey[]
+  readonly #keys: ApiKey[] = []
 
   /** @param keys Keys of earlier calls. Those of this call are added when they are sent. */
   constructor(keys: readonly ApiKey[] = []) {
-    this.#keys = [...keys].sort(longestFirst)
+    for (const key of keys) this.addKey(key)
   }
 
   addKey(key: ApiKey): void {
     if (this.#keys.some(({ value }) => value === key.value)) return
-    this.#keys = [...this.#keys, key].sort(longestFirst)
+    this.#keys.push(key)
+    this.#keys.sort((a, b) => b.value.length - a.value.length)
   }
 
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
@@ -101,8 +102,4 @@ export class Redactor {
     }
     return copy
   }
-}
-
-function longestFirst(a: ApiKey, b: ApiKey): number {
-  return b.value.length - a.value.length
 }
