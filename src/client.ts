@@ -11,7 +11,7 @@ import {
 import { RetryBudget } from './http/retry.js'
 import { Transport } from './http/transport.js'
 import { ApiKeyProvider } from './internal/api-key.js'
-import { describe } from './internal/describe.js'
+import { wrongArgument } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { defineHidden, inspectSymbol, printable } from './internal/object.js'
 import { assertPath, type Query } from './internal/url.js'
@@ -121,7 +121,7 @@ export class Client {
    */
   withOptions(options: Partial<ClientOptions>): Client {
     if (typeof options !== 'object' || options === null) {
-      throw new TypeError(`options: expected an object, got ${describe(options)}`)
+      throw wrongArgument('options', 'an object', options)
     }
     const replaced = readClientOptions(options)
     const { retryBudget, apiKeys } = this.#transport.state

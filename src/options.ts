@@ -1,5 +1,5 @@
 import type { ClientEvent } from './events.js'
-import { describe } from './internal/describe.js'
+import { wrongArgument } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { type BaseUrl, parseBaseUrl } from './internal/url.js'
 import {
@@ -170,9 +170,7 @@ export function clientOptionHint(name: string): string | undefined {
 /** A copy of the options of a client. Throws for a name that is not known. */
 export function readClientOptions<T extends Partial<ClientOptions>>(options: T): T {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError(
-      `options: expected an object with at least baseUrl and apiKey, got ${describe(options)}`,
-    )
+    throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
   }
   return readOptions('options', options, clientOptions) as T
 }

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from './errors.js'
-import { describe } from './internal/describe.js'
+import { wrongArgument } from './internal/describe.js'
 
 /** A schema of any library that implements Standard Schema, such as zod, valibot or arktype: see standardschema.dev. */
 export type Schema = StandardSchemaV1
@@ -25,9 +25,7 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
   if (schema === undefined) return fallback
   const standard = (schema as Partial<Schema> | null)?.['~standard']
   if (typeof standard?.validate !== 'function') {
-    throw new TypeError(
-      `schema: expected a Standard Schema (zod, valibot, arktype …), got ${describe(schema)}`,
-    )
+    throw wrongArgument('schema', 'a Standard Schema (zod, valibot, arktype …)', schema)
   }
   return { schema: schema as Schema, isCustom: true }
 }

@@ -15,6 +15,11 @@ export function describe(value: unknown): string {
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
+/** The error about a wrong argument. */
+export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
+  return new TypeError(`${name}: expected ${expected}, got ${describe(value)}${hint}`)
+}
+
 function withArticle(noun: string): string {
   return `${/^(?:[aeio]|u(?!int|rl))/i.test(noun) ? 'an' : 'a'} ${noun}`
 }

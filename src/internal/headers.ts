@@ -1,6 +1,6 @@
-import { describe, typeName } from './describe.js'
+import { typeName, wrongArgument } from './describe.js'
 
-const expectedShape = 'headers: expected Headers, an array of [name, value] pairs or an object'
+const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
 /**
  * Headers in any of their forms as one plain record of lower-case names, which every fetch accepts. A header whose value
@@ -8,13 +8,13 @@ const expectedShape = 'headers: expected Headers, an array of [name, value] pair
  */
 export function normalizeHeaders(given: unknown): Record<string, string> {
   if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`${expectedShape}, got ${describe(given)}`)
+    throw wrongArgument('headers', expectedShape, given)
   }
   const pairs = Symbol.iterator in given ? [...(given as Iterable<unknown>)] : Object.entries(given)
   const headers = new Headers()
   for (const pair of pairs) {
     if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string') {
-      throw new TypeError(`${expectedShape}, got ${describe(pair)} among the pairs`)
+      throw wrongArgument('headers', expectedShape, pair, ' among the pairs')
     }
     const [name, value] = pair as [string, unknown]
     if (value === undefined) continue

@@ -1,4 +1,4 @@
-import { describe } from './describe.js'
+import { wrongArgument } from './describe.js'
 
 /** Value of a query parameter. */
 export type QueryValue = string | number | boolean
@@ -9,7 +9,7 @@ export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') {
-    throw new TypeError(`${name}: expected a non-empty string, got ${describe(id)}`)
+    throw wrongArgument(name, 'a non-empty string', id)
   }
   // Encoding leaves dots unchanged, and the URL parser would resolve them.
   if (id === '.' || id === '..') throw new TypeError(`${name}: expected an id, got "${id}"`)
@@ -20,7 +20,7 @@ export function encodePathSegment(name: string, id: unknown): string {
 /** Throws for a path that would not arrive as it is written. */
 export function assertPath(name: string, path: unknown): asserts path is string {
   const refuse = (expected: string) => new TypeError(`${name}: expected ${expected}`)
-  if (typeof path !== 'string') throw refuse(`a path that starts with one "/", got ${describe(path)}`)
+  if (typeof path !== 'string') throw wrongArgument(name, 'a path that starts with one "/"', path)
   if (!/^\/(?!\/)/.test(path))
     throw refuse(`a path that starts with one "/", got ${JSON.stringify(path.slice(0, 60))}`)
   if (/[?#]/.test(path)) {
@@ -47,9 +47,7 @@ export function toQueryString(query: Query): string {
 
 function toQueryText(name: string, value: unknown): string {
   if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return String(value)
-  throw new TypeError(
-    `query.${name}: expected a string, a finite number, a boolean, or an array of these, got ${describe(value)}`,
-  )
+  throw wrongArgument(`query.${name}`, 'a string, a finite number, a boolean, or an array of these', value)
 }
 
 function encode(name: string, text: string): string {
@@ -65,8 +63,7 @@ export interface BaseUrl {
   readonly isRelative: boolean
 }
 
-const expectedBaseUrl =
-  'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api")'
+const absoluteUrlOrPath = 'an absolute https URL ("https://api.example.com/v1") or a path ("/api")'
 
 /** Checks the option `baseUrl`. */
 export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUrl {
@@ -78,14 +75,14 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUr
   const text: unknown = typeof given === 'string' ? given : (Object(given) as Partial<URL>).href
   if (typeof text !== 'string') {
     const hint = given === undefined ? ' (is the environment variable set?)' : ''
-    throw new TypeError(`${expectedBaseUrl}, got ${describe(given)}${hint}`)
+    throw wrongArgument('baseUrl', absoluteUrlOrPath, given, hint)
   }
   if (!URL.canParse(text)) {
     const got =
       text === ''
         ? 'an empty string (is the environment variable set?)'
         : 'a string that is neither (is "https://" missing?)'
-    throw new TypeError(`${expectedBaseUrl}, got ${got}`)
+    throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got ${got}`)
   }
   const url = new URL(text)
   if (url.username || url.password || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
@@ -93,7 +90,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUr
   }
   if (/[?#]/.test(url.href)) throw new TypeError('baseUrl: expected no query or fragment')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new TypeError(`${expectedBaseUrl}, got the scheme "${url.protocol}"`)
+    throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got the scheme "${url.protocol}"`)
   }
   assertNoSilentRepair(text)
   if (url.protocol === 'http:' && !allowInsecureHttp && !isLoopback(url.hostname)) {

@@ -1,9 +1,9 @@
-import { describe } from './describe.js'
+import { wrongArgument } from './describe.js'
 
 /** Throws unless the value is a whole number of at least `minimum`. */
 export function assertInteger(name: string, value: unknown, minimum: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-    throw new TypeError(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
+    throw wrongArgument(name, `a whole number of at least ${minimum}`, value)
   }
 }
 
@@ -13,21 +13,18 @@ export const maxTimerMs: number = 2 ** 31 - 1
 /** Throws unless the value is a duration that a timer can hold. */
 export function assertDuration(name: string, value: unknown): void {
   if (typeof value !== 'number' || !(value > 0 && value <= maxTimerMs)) {
-    throw new TypeError(
-      `${name}: expected milliseconds, more than 0 and at most ${maxTimerMs}, got ${describe(value)}`,
-    )
+    throw wrongArgument(name, `milliseconds, more than 0 and at most ${maxTimerMs}`, value)
   }
 }
 
 /** Throws unless the value is true or false. */
 export function assertBoolean(name: string, value: unknown): void {
-  if (typeof value !== 'boolean')
-    throw new TypeError(`${name}: expected true or false, got ${describe(value)}`)
+  if (typeof value !== 'boolean') throw wrongArgument(name, 'true or false', value)
 }
 
 /** Throws unless the value is a function. */
 export function assertFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw new TypeError(`${name}: expected a function, got ${describe(value)}`)
+  if (typeof value !== 'function') throw wrongArgument(name, 'a function', value)
 }
 
 /** Throws unless the value is an AbortSignal whose listeners can be removed. */
@@ -39,7 +36,7 @@ export function assertSignal(value: unknown): void {
     typeof removeEventListener === 'function'
   if (isSignal) return
   const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
-  throw new TypeError(`signal: expected an AbortSignal, got ${describe(value)}${hint}`)
+  throw wrongArgument('signal', 'an AbortSignal', value, hint)
 }
 
 /** Throws unless the value is a plain object; `undefined` counts as an empty one. */
@@ -50,7 +47,7 @@ export function assertObject<T extends object>(
   if (value === undefined) return {}
   // An iterable has its names elsewhere: a URLSearchParams would pass for an empty object.
   if (typeof value !== 'object' || value === null || Symbol.iterator in value) {
-    throw new TypeError(`${name}: expected a plain object, got ${describe(value)}`)
+    throw wrongArgument(name, 'a plain object', value)
   }
   return value
 }

@@ -1,7 +1,7 @@
 import { withCallerStack } from '../http/caller-stack.js'
 import type { RequestOptions } from '../http/request.js'
 import type { Transport } from '../http/transport.js'
-import { describe } from '../internal/describe.js'
+import { wrongArgument } from '../internal/describe.js'
 import { inspectSymbol, printable } from '../internal/object.js'
 import { type Query, toQueryString } from '../internal/url.js'
 import {
@@ -135,7 +135,7 @@ export function createList<T>(
   if (limit !== undefined) assertInteger('limit', limit, 1)
   if (maxItems !== Number.POSITIVE_INFINITY) assertInteger('maxItems', maxItems, 0)
   if (onMissedItems !== 'throw' && onMissedItems !== 'continue') {
-    throw new TypeError(`onMissedItems: expected 'throw' or 'continue', got ${describe(onMissedItems)}`)
+    throw wrongArgument('onMissedItems', "'throw' or 'continue'", onMissedItems)
   }
   const validator = resolveSchema(options.schema, endpoint.validator)
   if (validator === undefined) {

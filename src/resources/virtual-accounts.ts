@@ -1,7 +1,7 @@
 import { withCallerStack } from '../http/caller-stack.js'
 import { knownWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
 import type { Transport } from '../http/transport.js'
-import { describe } from '../internal/describe.js'
+import { wrongArgument } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
 import { readOptions } from '../internal/validate.js'
 import type { Schema, SchemaOutput } from '../schema.js'
@@ -65,7 +65,7 @@ export function createVirtualAccounts(transport: Transport): VirtualAccounts {
 
 function assertAccount(operation: string, account: VirtualAccountRef): void {
   if (typeof account === 'object' && account !== null && !(account instanceof Promise)) return
-  throw new TypeError(`${operation}: expected { customerId, virtualAccountId }, got ${describe(account)}`)
+  throw wrongArgument(operation, '{ customerId, virtualAccountId }', account)
 }
 
 function pathTo(operation: string, account: VirtualAccountRef): { path: string; route: string } {
