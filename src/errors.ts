@@ -9,6 +9,8 @@ export interface CallInfo {
   readonly outcomeUnknown: boolean
   readonly page: number | undefined
   readonly requestId: string | undefined
+  /** There is no other attempt, because the retry budget of the client is empty. */
+  readonly isBudgetExhausted?: boolean
 }
 
 /** What an error is created from. */
@@ -16,8 +18,8 @@ interface ErrorParts {
   readonly info: CallInfo
   /** What happened. */
   readonly problem: string
-  /** What to do; `undefined` is left out. */
-  readonly hints?: readonly (string | undefined)[]
+  /** What to do. */
+  readonly hint: string | undefined
   readonly cause?: unknown
   /** This failure is not retried, so "1 attempt" would tell nothing. */
   readonly isNeverRetried?: boolean
@@ -111,17 +113,20 @@ function causeToJson({ name, message, code }: Error & { code?: unknown }): objec
 }
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
-function formatMessage({ info, problem, hints = [], isNeverRetried = false }: ErrorParts): string {
-  const { method, path, page, attempts, outcomeUnknown } = info
+function formatMessage({ info, problem, hint, isNeverRetried = false }: ErrorParts): string {
+  const { method, path, page, attempts, outcomeUnknown, isBudgetExhausted } = info
   const shownPath = escapeNonAscii(path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path)
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts =
     isNeverRetried && attempts === 1 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
-  const advice = [outcomeUnknown ? mayHaveBeenApplied : undefined, ...hints].filter(Boolean).join(' ')
+  const advice = [outcomeUnknown && mayHaveBeenApplied, isBudgetExhausted && budgetExhausted, hint]
+    .filter(Boolean)
+    .join(' ')
   return `${method} ${shownPath}${shownPage}: ${problem}${shownAttempts}.${advice && ` ${advice}`}`
 }
 
 const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
+const budgetExhausted = 'Not retried: too many calls failed recently (retry budget).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {
@@ -149,12 +154,8 @@ export class HttpError extends ApiError {
   }
 
   /** @internal */
-  static create(
-    info: CallInfo,
-    response: HttpErrorResponse,
-    hints: readonly (string | undefined)[],
-  ): HttpError {
-    return new this({ info, problem: describeStatus(response.status), hints }, response)
+  static create(info: CallInfo, response: HttpErrorResponse, hint: string | undefined): HttpError {
+    return new this({ info, problem: describeStatus(response.status), hint }, response)
   }
 
   override toJSON(): object {
@@ -271,7 +272,7 @@ export class InvalidResponseError extends ApiError {
     const shown = text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
     const problem = `the response is not valid: ${shown}`
     const { cause } = response
-    return new this({ info, problem, hints: [hint], cause, isNeverRetried: true }, { ...response, issues })
+    return new this({ info, problem, hint, cause, isNeverRetried: true }, { ...response, issues })
   }
 
   override toJSON(): object {
@@ -320,7 +321,7 @@ export class PaginationError extends ApiError {
 
   /** @internal */
   static create(info: CallInfo, problem: string, hint: string, resumePage = info.page): PaginationError {
-    const error = new this({ info, problem, hints: [hint], isNeverRetried: true })
+    const error = new this({ info, problem, hint, isNeverRetried: true })
     return Object.assign(error, { page: resumePage })
   }
 }

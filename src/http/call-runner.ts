@@ -194,43 +194,40 @@ export class CallRunner {
   #onHttpError({ status, headers, bytes }: ReceivedResponse): AttemptFailure {
     if (isThrottled(status)) this.#call.onThrottled?.()
     const retryAfterMs = parseRetryAfter(headers)
-    return this.#fail({ status, retryAfterMs }, (info, budgetHint) => {
+    return this.#fail({ status, retryAfterMs }, info => {
       const body = bytes && this.#redactor.json(parseErrorBody(bytes, headers.get('content-type') ?? ''))
       const response = { status, headers: this.#redactor.headers(headers), body, retryAfterMs }
-      return HttpError.create(info, response, [
-        budgetHint,
-        httpErrorHint(status, retryAfterMs, {
-          ...this.#history,
-          isList: this.#call.page !== undefined,
-          sendsNoKey:
-            this.#call.settings.sendsNoApiKey && this.#call.settings.headers['api-key'] === undefined,
-          isOutcomeUnknown: info.outcomeUnknown,
-        }),
-      ])
+      const { page, settings } = this.#call
+      const hint = httpErrorHint(status, retryAfterMs, {
+        ...this.#history,
+        isList: page !== undefined,
+        sendsNoKey: settings.sendsNoApiKey && settings.headers['api-key'] === undefined,
+        isOutcomeUnknown: info.outcomeUnknown,
+      })
+      return HttpError.create(info, response, hint)
     })
   }
 
   #onNetworkError(error: unknown, phase: 'sending' | 'reading'): AttemptFailure {
     const { reason, code } = classifyNetworkError(error, phase)
-    return this.#fail({ networkError: reason }, (info, budgetHint) => {
+    return this.#fail({ networkError: reason }, info => {
       const { problem, hint } = describeNetworkError(reason, phase, {
         code: code && this.#redactor.text(code),
         isOutcomeUnknown: info.outcomeUnknown,
       })
-      const cause = this.#redactor.cause(error)
-      return ConnectionError.create({ info, problem, hints: [budgetHint, hint], cause })
+      return ConnectionError.create({ info, problem, hint, cause: this.#redactor.cause(error) })
     })
   }
 
   #onTimeout(isSent: boolean, { option }: TimeLimit): AttemptFailure {
     const ms = this.#call.settings[option]
-    return this.#fail(isSent ? {} : { networkError: 'not-connected' }, (info, budgetHint) => {
+    return this.#fail(isSent ? {} : { networkError: 'not-connected' }, info => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
       // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
       const options =
         option === 'totalTimeout' && info.attempts > 1 ? '`timeout` and `totalTimeout`' : `\`${option}\``
-      const hints = [budgetHint, `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`]
-      return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hints }, ms)
+      const hint = `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+      return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hint }, ms)
     })
   }
 
@@ -246,19 +243,13 @@ export class CallRunner {
   }
 
   /** Plans the retry of a failed attempt, and creates its error accordingly. */
-  #fail(
-    failed: FailedAttempt,
-    createError: (info: CallInfo, budgetHint: string | undefined) => AnyApiError,
-  ): AttemptFailure {
+  #fail(failed: FailedAttempt, createError: (info: CallInfo) => AnyApiError): AttemptFailure {
     const retry = isRetryable(failed, this.#history) ? this.#planRetry(failed) : undefined
     this.#mayHaveBeenApplied ||= this.#call.idempotencyKey !== undefined && mayHaveBeenApplied(failed)
     // No response and "rate limited" say nothing about an earlier request with the same key.
     if (failed.status !== undefined && failed.status !== 429) this.#lastStatus = failed.status
     const isBudgetExhausted = retry === 'budget exhausted'
-    const error = createError(
-      this.#callInfo(),
-      isBudgetExhausted ? 'Not retried: too many calls failed recently (retry budget).' : undefined,
-    )
+    const error = createError({ ...this.#callInfo(), isBudgetExhausted })
     this.#lastError = error
     if (retry === undefined || isBudgetExhausted) return new AttemptFailure(error)
     this.#emit({ type: 'retry', attempt: this.#attempts, delayMs: retry, error })
@@ -330,8 +321,8 @@ export class CallRunner {
         this.#mayHaveBeenApplied = true
         const { totalTimeout } = this.#call.settings
         const problem = `the schema did not finish within the totalTimeout of ${totalTimeout} ms`
-        const hints = ['Raise `totalTimeout`, or make the schema faster.']
-        reject(TimeoutError.create({ info: this.#callInfo(), problem, hints }, totalTimeout))
+        const hint = 'Raise `totalTimeout`, or make the schema faster.'
+        reject(TimeoutError.create({ info: this.#callInfo(), problem, hint }, totalTimeout))
       }, this.#remainingMs())
     }).finally(() => clearTimeout(timer))
   }
