@@ -1,14 +1,11 @@
 import { escapeNonAscii, formatPath } from './internal/describe.js'
 
 /** What every failure says about its call. */
-export interface CallInfo {
-  readonly method: string
-  readonly path: string
-  readonly attempts: number
-  readonly idempotencyKey: string | undefined
-  readonly outcomeUnknown: boolean
-  readonly page: number | undefined
-  readonly requestId: string | undefined
+export interface CallInfo
+  extends Pick<
+    ApiError,
+    'method' | 'path' | 'attempts' | 'idempotencyKey' | 'outcomeUnknown' | 'page' | 'requestId'
+  > {
   /** There is no other attempt, because the retry budget of the client is empty. */
   readonly isBudgetExhausted?: boolean
 }
@@ -164,12 +161,7 @@ export class HttpError extends ApiError {
   }
 }
 
-interface HttpErrorResponse {
-  readonly status: number
-  readonly headers: Headers
-  readonly body: unknown
-  readonly retryAfterMs: number | undefined
-}
+type HttpErrorResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
 
 function describeStatus(status: number): string {
   if (status === 0) return 'a redirect, which is not followed'
@@ -280,14 +272,10 @@ export class InvalidResponseError extends ApiError {
   }
 }
 
-interface InvalidResponse {
-  readonly status: number
-  readonly headers: Headers
-  readonly issues: readonly Issue[]
-  readonly body: unknown
+interface InvalidResponse
+  extends Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body' | 'cause'> {
   readonly hint: string
   readonly isCustomSchema: boolean
-  readonly cause: unknown
 }
 
 function formatIssues(issues: readonly Issue[]): string {

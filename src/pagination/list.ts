@@ -176,7 +176,7 @@ export function createList<T>(
     iterateFrom: iterateItems,
   })
   return new LazyList<T>({
-    params: { page, ...(limit === undefined ? {} : { limit }), ...(query === undefined ? {} : { query }) },
+    params: { page, ...params },
     path: endpoint.path,
     load: () => withCallerStack(async () => (await loader.load({ page })).page),
     iterate: () => iterateItems(),

@@ -95,12 +95,7 @@ export interface PageLoaderOptions<T> {
   readonly iterateFrom: (first: LoadedPage<T>) => AsyncGenerator<T, void>
 }
 
-interface Envelope {
-  readonly data: unknown[]
-  readonly page: number
-  readonly totalItems: number
-  readonly limit: number
-}
+type Envelope<T = unknown> = Pick<PageJson<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
@@ -155,22 +150,21 @@ export class PageLoader<T> {
     }
     const data = (await Promise.all(items)) as T[]
     if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
-    return this.#toLoadedPage(received, data, itemKeys, response)
+    return this.#toLoadedPage({ ...received, data }, itemKeys, response)
   }
 
   #toLoadedPage(
-    received: Envelope,
-    data: T[],
+    received: Envelope<T>,
     itemKeys: readonly unknown[] | undefined,
     response: SuccessResponse,
   ): LoadedPage<T> {
-    const { page, totalItems, limit } = received
+    const { data, page, limit } = received
     const { dedupeBy, iterateFrom } = this.#options
     let keys = itemKeys
     const nextPage = () =>
       withCallerStack(async () => (await this.load({ page: page + 1, expectedLimit: limit })).page)
     const loaded: LoadedPage<T> = {
-      page: createPage({ data, page, totalItems, limit }, response, nextPage, () => iterateFrom(loaded)),
+      page: createPage(received, response, nextPage, () => iterateFrom(loaded)),
       // Once for each page: the function is the caller's.
       keys: () => {
         if (dedupeBy) keys ??= data.map(item => dedupeBy(item))
@@ -187,7 +181,7 @@ export class PageLoader<T> {
  * closure, so that they work behind a proxy, as in Vue's `ref`.
  */
 function createPage<T>(
-  { data, page, totalItems, limit }: { data: T[]; page: number; totalItems: number; limit: number },
+  { data, page, totalItems, limit }: Envelope<T>,
   { status, headers, requestId }: SuccessResponse,
   nextPage: () => Promise<Page<T>>,
   iterate: () => AsyncGenerator<T, void>,
