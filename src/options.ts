@@ -1,7 +1,7 @@
 import type { ClientEvent } from './events.js'
 import { wrongArgument } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
-import { type BaseUrl, parseBaseUrl } from './internal/url.js'
+import { parseBaseUrl } from './internal/url.js'
 import {
   assertBoolean,
   assertDuration,
@@ -127,7 +127,7 @@ export interface CallSettings {
 
 /** The options of a client, checked and with defaults applied, except for `apiKey`. */
 export interface ClientConfig {
-  readonly baseUrl: BaseUrl
+  readonly baseUrl: string
   readonly maxResponseBytes: number
   readonly fetch: Fetch | undefined
   readonly onEvent: ((event: ClientEvent) => void) | undefined

@@ -12,12 +12,7 @@ export type SchemaOutput<S, Default> = S extends Schema ? StandardSchemaV1.Infer
 export interface Validator {
   readonly schema: Schema
   /** Passed by the caller: its output replaces the value, and its messages may quote values. */
-  readonly isCustom: boolean
-}
-
-/** A validator for one of the package's own schemas. */
-export function builtInValidator(schema: Schema): Validator {
-  return { schema, isCustom: false }
+  readonly isCustom?: boolean
 }
 
 /** The caller's schema as a validator, or the default. Throws for a value that is not a Standard Schema. */

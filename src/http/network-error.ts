@@ -32,9 +32,6 @@ const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'FailedToOpenSocket',
 ])
 
-// System calls before a connection is established: a request that failed in one of them was not sent, whatever the code.
-const connectSyscalls: ReadonlySet<string> = /* @__PURE__ */ new Set(['connect', 'getaddrinfo'])
-
 /** The runtime, or a proxy on its behalf, refuses to send this request at all. */
 const requestRefusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'ERR_ACCESS_DENIED',
@@ -68,9 +65,9 @@ export function classifyNetworkError(
 
 function reasonOf(code: string, syscall: string | undefined): NetworkErrorReason {
   if (handshakeFailed.test(code) || requestRefusedCodes.has(code)) return 'request-refused'
-  if (connectErrorCodes.has(code) || (syscall !== undefined && connectSyscalls.has(syscall))) {
-    return 'not-connected'
-  }
+  // A request that failed in one of these system calls was not sent, whatever the code.
+  const isConnecting = syscall === 'connect' || syscall === 'getaddrinfo'
+  if (isConnecting || connectErrorCodes.has(code)) return 'not-connected'
   return !code.includes('_ALERT_') && certificateRejected.test(code)
     ? 'certificate-rejected'
     : 'connection-lost'

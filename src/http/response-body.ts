@@ -63,7 +63,7 @@ class ByteBuffer {
   }
 
   get bytes(): Uint8Array {
-    return this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length)
+    return this.#bytes.subarray(0, this.#length)
   }
 
   /** False when the chunk does not fit. */

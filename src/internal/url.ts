@@ -55,21 +55,13 @@ function encode(name: string, text: string): string {
   return encodeURIComponent(text)
 }
 
-/** The root of all URLs of a client. */
-export interface BaseUrl {
-  /** Without a slash at the end. */
-  readonly text: string
-  /** A path, resolved against the page's location at each call. */
-  readonly isRelative: boolean
-}
-
 const absoluteUrlOrPath = 'an absolute https URL ("https://api.example.com/v1") or a path ("/api")'
 
-/** Checks the option `baseUrl`. */
-export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUrl {
+/** The option `baseUrl` after checks, without a slash at its end: an absolute URL or a path. */
+export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string {
   if (typeof given === 'string' && given.startsWith('/')) {
     assertPath('baseUrl', given)
-    return { text: withoutTrailingSlash(given), isRelative: true }
+    return withoutTrailingSlash(given)
   }
   // Not by instanceof: under Jest a URL is of another realm.
   const text: unknown = typeof given === 'string' ? given : (Object(given) as Partial<URL>).href
@@ -98,7 +90,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): BaseUr
       'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
     )
   }
-  return { text: withoutTrailingSlash(url.href), isRelative: false }
+  return withoutTrailingSlash(url.href)
 }
 
 /** Throws for what the URL parser would silently repair: requests would go elsewhere than written. */
@@ -124,14 +116,14 @@ function isLoopback(host: string): boolean {
   )
 }
 
-/** The absolute base URL for one call. */
-export function resolveBaseUrl({ text, isRelative }: BaseUrl): string {
-  if (!isRelative) return text
+/** The absolute base URL for one call. A path is resolved against the page's location. */
+export function resolveBaseUrl(baseUrl: string): string {
+  if (/^https?:/.test(baseUrl)) return baseUrl
   const location: string = globalThis.location?.href ?? ''
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: expected an absolute URL, as "${text || '/'}" only works in a web page, and this is not one (server rendering?)`,
+      `baseUrl: expected an absolute URL, as "${baseUrl || '/'}" only works in a web page, and this is not one (server rendering?)`,
     )
   }
-  return new URL(location).origin + text
+  return new URL(location).origin + baseUrl
 }

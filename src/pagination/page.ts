@@ -7,7 +7,7 @@ import type { Transport } from '../http/transport.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
-import { builtInValidator, type Validator, validate } from '../schema.js'
+import { type Validator, validate } from '../schema.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
@@ -99,14 +99,14 @@ type Envelope<T = unknown> = Pick<PageJson<T>, 'data' | 'page' | 'totalItems' | 
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
-const envelope: Validator = /* @__PURE__ */ builtInValidator(
-  /* @__PURE__ */ object({
+const envelope: Validator = {
+  schema: /* @__PURE__ */ object({
     data: /* @__PURE__ */ array(),
     page: /* @__PURE__ */ integer(1),
     totalItems: /* @__PURE__ */ integer(0),
     limit: /* @__PURE__ */ integer(1),
   }),
-)
+}
 
 /** Loads the pages of one list: request, envelope, items, and what a page says about itself. */
 export class PageLoader<T> {

@@ -2,7 +2,7 @@ import type { Transport } from '../http/transport.js'
 import { number, object, string } from '../internal/zod.js'
 import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
 import type { ListEndpoint } from '../pagination/page.js'
-import { builtInValidator, type Schema, type SchemaOutput } from '../schema.js'
+import type { Schema, SchemaOutput } from '../schema.js'
 
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
@@ -49,7 +49,7 @@ export interface Transactions {
 
 const endpoint: ListEndpoint = {
   path: '/transactions',
-  validator: /* @__PURE__ */ builtInValidator(transaction),
+  validator: { schema: transaction },
   itemKey: item => (item as Partial<Transaction> | null)?.id,
 }
 
