@@ -556,12 +556,12 @@ const mistakes: Record<string, readonly Mistake[]> = {
     {
       mistake: 'puts the query into the path',
       wrote: () => client.request('GET', '/refunds?page=2'),
-      gets: 'path: expected a path without query or fragment (pass `query` instead)',
+      gets: 'path: expected no query or fragment (pass `query` instead)',
     },
     {
       mistake: 'puts ".." into the path',
       wrote: () => client.request('GET', '/refunds/../customers'),
-      gets: 'path: expected a path without "." or ".." segments',
+      gets: 'path: expected no "." or ".." segments',
     },
     {
       mistake: 'sends a body with GET',
