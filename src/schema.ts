@@ -63,7 +63,7 @@ function toKey(key: unknown): PropertyKey {
   return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 
-/** Not by instanceof, as a caller's promises may be of another kind. */
-function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
+/** Whether a value must be awaited. Not by instanceof, as a caller's promises may be of another kind. */
+export function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | undefined)?.then === 'function'
 }

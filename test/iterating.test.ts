@@ -1287,11 +1287,11 @@ describe('dedupeBy', () => {
     expect(seen.map(({ reference }) => reference)).toEqual(wanted)
   })
 
-  test('may return undefined: such items are never dropped', async () => {
+  test.each([undefined, null, Number.NaN])('may return %s: such items are never dropped', async key => {
     const all = Array.from({ length: 20 }, () => newest('same'))
     respondTo(page => envelopeOf(all, page))
     const { client, events } = createObservedClient()
-    const list = client.transactions.list({}, { dedupeBy: () => undefined })
+    const list = client.transactions.list({}, { dedupeBy: () => key })
     expect(await collect(list)).toHaveLength(20)
     expect(events.filter(({ type }) => type === 'drift')).toEqual([])
   })
@@ -1302,6 +1302,27 @@ describe('dedupeBy', () => {
     const schema = z.object({ index: z.number() })
     expect(await collect(createClient().transactions.list({}, { schema }))).toEqual(all)
   })
+
+  test('yields every item whose id is null where a schema accepts them', async () => {
+    const all = Array.from({ length: 20 }, (_, index) => ({ id: null, index }))
+    respondTo(page => envelopeOf(all, page))
+    const schema = z.object({ id: z.null(), index: z.number() })
+    expect(await collect(createClient().transactions.list({}, { schema }))).toEqual(all)
+  })
+
+  test.each([
+    ['resolves', () => Promise.resolve('t1')],
+    ['rejects', () => Promise.reject(new Error('unhandled'))],
+  ])(
+    'must not be async: a promise that %s is a TypeError, as it would identify nothing',
+    async (_, dedupeBy) => {
+      fill(25)
+      const list = createClient().transactions.list({}, { dedupeBy })
+      expect(await rejectionOf(collect(list))).toEqual(
+        new TypeError('dedupeBy: expected a value, got a Promise (it must not be async)'),
+      )
+    },
+  )
 
   test('also de-duplicates within one page', async () => {
     const all = sampleTransactions(10)

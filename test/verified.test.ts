@@ -12,11 +12,14 @@ async function iterate(list: AsyncIterable<unknown>): Promise<void> {
 }
 
 test.each([
-  ['undefined', () => undefined],
-  ['an object', ({ id }: { id: string }) => ({ id })],
+  [undefined, 'undefined, null or NaN'],
+  [null, 'undefined, null or NaN'],
+  [Number.NaN, 'undefined, null or NaN'],
+  [{}, 'an object'],
 ])(
-  'a verified walk throws a TypeError when dedupeBy returns %s, instead of repeating the list',
-  async (got, dedupeBy) => {
+  'a verified walk throws a TypeError when dedupeBy returns %o, instead of repeating the list',
+  async (key, got) => {
+    const dedupeBy = () => key
     expect(await rejectionOf(iterate(createVerifiedList(dedupeBy)))).toEqual(
       new TypeError(
         `verified: expected every item to be identified by a string or a number, got ${got} (see \`dedupeBy\`)`,

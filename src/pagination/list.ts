@@ -50,7 +50,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   maxItems?: number | undefined
   /**
    * Returns what identifies an item, so that it is not yielded twice when it moves to a later page. An item for which it
-   * returns `undefined` is always yielded; with `verified`, every item needs a string or a number.
+   * returns `undefined`, `null` or `NaN` is always yielded; with `verified`, every item needs a string or a number.
    * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
   dedupeBy?: ((item: T) => unknown) | undefined

@@ -4,10 +4,11 @@ import { withCallerStack } from '../http/caller-stack.js'
 import { InvalidBody } from '../http/invalid-body.js'
 import { parseListBody } from '../http/response-body.js'
 import type { Transport } from '../http/transport.js'
+import { typeName } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
-import { type Validator, validate } from '../schema.js'
+import { isThenable, type Validator, validate } from '../schema.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
@@ -139,11 +140,10 @@ export class PageLoader<T> {
     const received = validate(body, envelope, issues) as Envelope
     if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAnEnvelopeHint })
     assertConsistent(received, request, response)
-    const { endpoint, validator } = this.#options
+    const { endpoint, validator, dedupeBy } = this.#options
+    const { itemKey } = endpoint
     // Before validation, as a caller's schema may change the items.
-    const itemKeys = this.#options.dedupeBy
-      ? undefined
-      : endpoint.itemKey && received.data.map(endpoint.itemKey)
+    const itemKeys = dedupeBy ? undefined : itemKey && received.data.map(item => toKey(itemKey(item)))
     const items: unknown[] = []
     for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
       items.push(validate(received.data[index], validator, issues, ['data', index]))
@@ -167,13 +167,20 @@ export class PageLoader<T> {
       page: createPage(received, response, nextPage, () => iterateFrom(loaded)),
       // Once for each page: the function is the caller's.
       keys: () => {
-        if (dedupeBy) keys ??= data.map(item => dedupeBy(item))
+        if (dedupeBy) keys ??= data.map(item => toKey(dedupeBy(item)))
         return keys
       },
       response,
     }
     return loaded
   }
+}
+
+/** What identifies an item. `null` is a missing id in JSON, and `NaN` one in a computation: two of them are not the same item. */
+function toKey(key: unknown): unknown {
+  if (!isThenable(key)) return key === null || Number.isNaN(key) ? undefined : key
+  Promise.resolve(key).catch(() => {})
+  throw new TypeError('dedupeBy: expected a value, got a Promise (it must not be async)')
 }
 
 /**

@@ -164,9 +164,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #keysOf(loaded: LoadedPage<T>): readonly unknown[] {
     const keys = loaded.keys() ?? []
     for (const key of keys) {
-      if (key !== undefined && key !== null && typeof key !== 'object') continue
+      if (key !== undefined && typeof key !== 'object') continue
+      const got = key === undefined ? 'undefined, null or NaN' : typeName(key)
       throw new TypeError(
-        `verified: expected every item to be identified by a string or a number, got ${typeName(key)} (see \`dedupeBy\`)`,
+        `verified: expected every item to be identified by a string or a number, got ${got} (see \`dedupeBy\`)`,
       )
     }
     if (new Set(keys).size === keys.length) return keys
