@@ -252,6 +252,17 @@ describe('an id', () => {
     expect(service.requests[0]?.path).toBe('/customers/c1/virtual_accounts/v1/deactivate')
   })
 
+  test('may come with the idempotency key of the call, but not with one that would be ignored', async () => {
+    const record = { ...account, idempotencyKey: 'job-17' }
+    const { deactivate } = createClient().virtualAccounts
+    await expect(deactivate(record)).rejects.toThrow(
+      new TypeError('account.idempotencyKey: pass it in the second argument'),
+    )
+    expect(service.requests).toEqual([])
+    await deactivate(record, { idempotencyKey: record.idempotencyKey })
+    expect(service.requests[0]?.headers.get('Idempotency-Key')).toBe('job-17')
+  })
+
   test('is named when it is wrong', async () => {
     const call = createClient().virtualAccounts.deactivate({ ...account, virtualAccountId: '' })
     await expect(call).rejects.toThrow(

@@ -57,6 +57,7 @@ export function createVirtualAccounts(transport: Transport): VirtualAccounts {
       withCallerStack(async () => {
         assertAccount(operation, account)
         const checked = readOptions('options', options, known)
+        if (checked.idempotencyKey === undefined) assertNoKey(account)
         return await request(transport, { method: 'POST', ...pathTo(operation, account) }, checked)
       })
   }
@@ -66,6 +67,13 @@ export function createVirtualAccounts(transport: Transport): VirtualAccounts {
 function assertAccount(operation: string, account: VirtualAccountRef): void {
   if (typeof account === 'object' && account !== null && !(account instanceof Promise)) return
   throw wrongArgument(operation, '{ customerId, virtualAccountId }', account)
+}
+
+/** An account may come with other properties, but a key that is ignored would make a repeated write a new one. */
+function assertNoKey(account: VirtualAccountRef): void {
+  const { idempotencyKey } = account as { idempotencyKey?: unknown }
+  if (idempotencyKey === undefined || !Object.hasOwn(account, 'idempotencyKey')) return
+  throw new TypeError('account.idempotencyKey: pass it in the second argument')
 }
 
 function pathTo(operation: string, account: VirtualAccountRef): { path: string; route: string } {
