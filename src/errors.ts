@@ -322,6 +322,21 @@ export function setResumePage(error: ApiError, page: number, limit: number): voi
   })
 }
 
+const thrown: WeakSet<ApiError> = /* @__PURE__ */ new WeakSet()
+
+/** Notes that a caller has the error: nothing may change it from now on. */
+export function markAsThrown(error: ApiError): void {
+  thrown.add(error)
+}
+
+/**
+ * Whether an error was created for the call that failed with it. Any other is the caller's own: it may abort a call with the
+ * error of another one, and its `apiKey` function may throw one.
+ */
+export function isNew(error: unknown): error is ApiError {
+  return error instanceof ApiError && !thrown.has(error)
+}
+
 /** Any of the five failures of a call; `kind` narrows it. */
 export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidResponseError | PaginationError
 

@@ -1,11 +1,11 @@
 import { network } from 'virtual:msw'
 import { HttpResponse, http } from 'msw'
-import type { Client, List, Page, Transaction } from 'virtual-accounts'
+import type { ApiError, Client, ClientEvent, List, Page, Transaction } from 'virtual-accounts'
 import { isApiError, PaginationError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
-import { createClient, createObservedClient, rejectionOf, service } from './service.ts'
+import { account, createClient, createObservedClient, rejectionOf, service } from './service.ts'
 
 afterEach(() => network.resetHandlers())
 
@@ -512,6 +512,39 @@ describe('leaving an iteration', () => {
       expect(stage.pages).toHaveLength(7)
     },
   )
+
+  test.each([false, true])(
+    'by abort with the error of another call leaves that error as it is (verified: %s)',
+    async verified => {
+      service.fail({ method: 'POST', with: new Response(null, { status: 404 }) })
+      const reason = (await rejectionOf(createClient().virtualAccounts.deactivate(account))) as ApiError
+      const { message, stack } = reason
+      fill(60)
+      const controller = new AbortController()
+      const onEvent = ({ type, page }: ClientEvent) => {
+        if (type === 'request' && page === 2) controller.abort(Object.freeze(reason))
+      }
+      const { signal } = controller
+      const list = createClient({ onEvent }).transactions.list({ limit: 20 }, { verified, signal })
+      expect((await iterateToError(list)).error).toBe(reason)
+      expect(reason).toMatchObject({ message, stack, page: undefined })
+    },
+  )
+
+  test('by an apiKey function that throws the error of another call leaves that error as it is', async () => {
+    service.fail({ method: 'POST', with: new Response(null, { status: 404 }) })
+    const mine = (await rejectionOf(createClient().virtualAccounts.deactivate(account))) as ApiError
+    const { message, stack } = mine
+    fill(60)
+    let keys = 0
+    const apiKey = () => {
+      if (++keys > 1) throw Object.freeze(mine)
+      return service.apiKey
+    }
+    const list = createClient({ apiKey }).transactions.list({ limit: 20 }, { verified: true })
+    expect((await iterateToError(list)).error).toBe(mine)
+    expect(mine).toMatchObject({ message, stack, page: undefined })
+  })
 
   test('by abort in the middle of a page yields no further item of it', async () => {
     fill(25)

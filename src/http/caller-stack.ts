@@ -1,4 +1,4 @@
-import { isApiError } from '../errors.js'
+import { isNew, markAsThrown } from '../errors.js'
 
 /** Runs a public call, so that the stack of its errors begins at the caller's line. */
 export async function withCallerStack<T>(call: () => Promise<T>): Promise<T> {
@@ -15,6 +15,8 @@ export async function withCallerStack<T>(call: () => Promise<T>): Promise<T> {
  * stack. An error of a retried or prefetched request was created in a timer or a queue, far from the caller.
  */
 export function recaptureStack(error: unknown, from: (...args: never[]) => unknown): void {
+  if (!isNew(error)) return
   const { captureStackTrace } = Error as { captureStackTrace?: (error: Error, from: unknown) => void }
-  if (isApiError(error)) captureStackTrace?.(error, from)
+  captureStackTrace?.(error, from)
+  markAsThrown(error)
 }

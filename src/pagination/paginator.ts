@@ -1,4 +1,4 @@
-import { type ApiError, isApiError, PaginationError, setResumePage } from '../errors.js'
+import { type ApiError, isNew, PaginationError, setResumePage } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { DroppedPages } from './dropped-pages.js'
 import { ItemMemory } from './item-memory.js'
@@ -85,7 +85,7 @@ export class Paginator<T> implements Walk<T> {
     } catch (error) {
       // The iterator was closed: the page's error is irrelevant.
       if (this.#isDone) return undefined
-      if (isApiError(error)) this.#moveResumePage(error)
+      if (isNew(error)) this.#moveResumePage(error)
       this.cancel()
       throw error
     }

@@ -1,4 +1,4 @@
-import { isApiError, PaginationError, setResumePage } from '../errors.js'
+import { isNew, PaginationError, setResumePage } from '../errors.js'
 import { typeName } from '../internal/describe.js'
 import { ItemMemory } from './item-memory.js'
 import type { LoadedPage } from './page.js'
@@ -74,7 +74,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       // The iterator was closed: the page's error is irrelevant.
       if (this.#isDone) return undefined
       this.cancel()
-      const isOfRequest = isApiError(error) && error !== this.#ownError
+      const isOfRequest = isNew(error) && error !== this.#ownError
       if (isOfRequest && this.#step > 0) setResumePage(error, this.#resumePage(), this.#limit)
       throw error
     }
