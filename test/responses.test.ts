@@ -474,6 +474,18 @@ describe('an error', () => {
     },
   )
 
+  test.each([
+    String.raw`live\/a+b=\u003d&<\"'`,
+    String.raw`live\u002Fa\u002bb\u003D=\u0026\u003c\u0022\u0027`,
+    'live/a+b==&amp;&lt;&quot;&apos;',
+    'live&#x2F;a&#x2b;b&#61;&#061;&#38;&#x03C;&#34;&#39;',
+  ])('redacts a key that JSON or HTML in a text writes as %s', async spelled => {
+    const apiKey = `live/a+b==&<"'`
+    respondWith(JSON.stringify({ upstream: `{"key":"${spelled}"}` }), { status: 403 })
+    const error = await rejectionOf(createClient({ apiKey }).transactions.list())
+    expect(error).toMatchObject({ body: { upstream: '{"key":"[api key]"}' } })
+  })
+
   test.each([[null], [undefined], ['text'], [7], [{}], [new Error('no')]])(
     'is not recognised in %o',
     value => {

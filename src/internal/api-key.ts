@@ -96,7 +96,7 @@ function toApiKey(key: unknown, expected: string): ApiKey {
 // if the key repeats itself.
 const partLength = 24
 
-/** Matches the key verbatim, as JSON writes it, and in every mix of URL encoding in either case. */
+/** Matches the key verbatim, and as JSON, HTML and URLs write it, in every mix of these and in either case. */
 function keyPattern(key: string): RegExp {
   const characters = Array.from(key, characterPattern)
   let pattern = characters.slice(0, partLength).join('')
@@ -108,9 +108,15 @@ function keyPattern(key: string): RegExp {
 
 function characterPattern(character: string): string {
   const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  const hex = inAnyCase(character.charCodeAt(0).toString(16).padStart(2, '0'))
   const bytes = encodeURIComponent(character)
-  const encoded = bytes.startsWith('%') ? bytes : `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  const anyCase = encoded.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
-  const more = { ' ': '|\\+', '"': '|\\\\"', '\\': '|\\\\\\\\' }[character] ?? ''
-  return `(?:${literal}|${anyCase}${more})`
+  let pattern = `${literal}|${bytes.startsWith('%') ? inAnyCase(bytes) : `%${hex}`}`
+  // A backslash or a number in JSON, and any entity in HTML, as the characters around it tell that this is the key.
+  if (/[^a-z0-9]/i.test(character)) pattern += `|\\\\${literal}|\\\\u00${hex}|&#?\\w{1,9};`
+  if (character === ' ') pattern += '|\\+'
+  return `(?:${pattern})`
+}
+
+function inAnyCase(hex: string): string {
+  return hex.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 }
