@@ -156,10 +156,12 @@ function parseText(
 
 /** The body of an error, parsed as far as possible. */
 export function parseErrorBody(bytes: Uint8Array, contentType: string): unknown {
-  const text = decoderFor(contentType).decode(bytes)
+  const decoder = decoderFor(contentType)
+  const text = decoder.decode(bytes)
   if (text === '') return undefined
   try {
-    return parseJson(text, bytes)
+    // The parser looks for long numbers in the bytes: those of UTF-16 would hide them.
+    return parseJson(text, decoder.encoding === 'utf-8' ? bytes : new TextEncoder().encode(text))
   } catch {
     return text
   }

@@ -144,6 +144,14 @@ describe.concurrent('the encoding of a response', () => {
     expect(error.body).toBe(text)
   })
 
+  test('of an error keeps every digit in UTF-16, too', async () => {
+    const bytes = new Uint8Array(Buffer.from('{"limit":9007199254740993}', 'utf16le'))
+    const type = 'application/json; charset=utf-16le'
+    await using service = await serve(respond(404, bytes, { 'content-type': type }))
+    const error = await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))
+    expect(error.body).toEqual({ limit: '9007199254740993' })
+  })
+
   test('that is not UTF-8 does not hide an error', async () => {
     await using service = await serve(respond(404, new Uint8Array([0x66, 0xfc, 0x72])))
     expect(await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))).toMatchObject({
