@@ -90,11 +90,13 @@ class ByteBuffer {
 
 /**
  * Whether a body is shorter than its `Content-Length`, which not every fetch reports as an error. A compressed body has
- * another length, and browsers hide from pages of other origins that it was compressed.
+ * another length, and browsers hide from pages of other origins that it was compressed. 204 and 205 have no body, whatever
+ * some services write as its length.
  */
-export function isTruncated({ headers, type }: Response, bytes: Uint8Array): boolean {
+export function isTruncated({ status, headers, type }: Response, bytes: Uint8Array): boolean {
   const length = headers.get('content-length')
   if (length === null || type === 'cors' || headers.has('content-encoding')) return false
+  if (status === 204 || status === 205) return false
   return /^\d+$/.test(length) && bytes.length < Number(length)
 }
 

@@ -166,6 +166,13 @@ describe('a fetch that reports a truncated response as complete', () => {
     expect(requests).toHaveLength(1)
   })
 
+  test.each([204, 205])('is not suspected because a %i, which has no body, has a length', async code => {
+    const { client, requests } = stubbed([status(code, { 'content-length': '2' })])
+    const { attempts, data } = await client.virtualAccounts.deactivate(account)
+    expect({ attempts, data }).toEqual({ attempts: 1, data: undefined })
+    expect(requests).toHaveLength(1)
+  })
+
   test.each([
     ['a compressed response', { 'content-encoding': 'gzip' }],
     ['a longer response', { 'content-length': '3' }],
