@@ -102,7 +102,8 @@ function lostHint(code = '', isOutcomeUnknown: boolean): string | undefined {
 
 function refusedHint(code = ''): string {
   if (code === 'ERR_ACCESS_DENIED') return 'Allow this process to use the network.'
-  if (code === 'ERR_PROXY_TUNNEL') return 'Check the proxy.'
+  // The second one is undici's: a proxy agent gives it when the proxy refuses the connection.
+  if (code === 'ERR_PROXY_TUNNEL' || code === 'UND_ERR_ABORTED') return 'Check the proxy.'
   if (code.startsWith('ERR_SSL_'))
     return 'Check the scheme and port of baseUrl, and the TLS versions of both sides.'
   return 'Check baseUrl and the headers.'

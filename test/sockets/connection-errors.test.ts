@@ -129,6 +129,7 @@ describe('the message of a ConnectionError', () => {
     ['ENFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
     ['ERR_ACCESS_DENIED', 'Allow this process to use the network.'],
     ['ERR_PROXY_TUNNEL', 'Check the proxy.'],
+    ['UND_ERR_ABORTED', 'Check the proxy.'],
     [
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'Check the scheme and port of baseUrl, and the TLS versions of both sides.',
