@@ -2013,6 +2013,14 @@ describe('a verified list', () => {
     expect(error.message).toContain('iterate without `verified`')
   })
 
+  test('does not block the program when the service echoes a huge limit but sends fewer items', async () => {
+    const all = sampleTransactions(400)
+    respondTo((page, limit) => ({ ...envelopeOf(all, page, Math.min(limit, 50)), limit }))
+    const list = createClient().transactions.list({ limit: Number.MAX_SAFE_INTEGER }, { verified: true })
+    const { before } = await iterateToPaginationError(list)
+    expect(before).toEqual(all.slice(0, 50))
+  })
+
   test.each([1, 2, 3, 5])(
     'is a PaginationError when a limit of %i is too small to overlap everywhere',
     async limit => {

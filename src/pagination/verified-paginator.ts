@@ -288,7 +288,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
 function farthestWindow(end: number, maxLimit: number): Window | undefined {
   let best: Window | undefined
   let reach = end
-  for (let limit = maxLimit; limit > 1; limit--) {
+  // No smaller limit reaches farther than `end - 1 + limit`. Without this a service's limit of a billion would take seconds.
+  for (let limit = maxLimit; limit > 1 && end - 1 + limit > reach; limit--) {
     const page = Math.floor((end - 1) / limit) + 1
     if (page * limit <= reach) continue
     best = { page, limit }
