@@ -661,7 +661,20 @@ const mistakes: Record<string, readonly Mistake[]> = {
       // @ts-expect-error
       wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response (1 attempt). Check the option `fetch`.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read (1 attempt). Check the option `fetch`: see error.cause.',
+    },
+    {
+      mistake: 'logs the body of a response, and returns the response that was read',
+      wrote: () => {
+        const logging = async (url: string, init: RequestInit) => {
+          const response = await fetch(url, init)
+          await response.text()
+          return response
+        }
+        return client.withOptions({ fetch: logging, maxRetries: 2 }).transactions.list()
+      },
+      getsFromCall:
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read (1 attempt). Check the option `fetch`: see error.cause.',
     },
     {
       mistake: 'has an apiKey function that returns nothing',

@@ -125,6 +125,10 @@ export class Attempt {
   }
 
   async #readBody(response: Response): Promise<Uint8Array | undefined> {
+    // A fetch that logs the body has read it. Retried, the request would be sent again to the same end.
+    if (response.bodyUsed || response.body?.locked) {
+      throw new InvalidFetchError('expected an unread body: read that of response.clone()')
+    }
     const bytes = await readBytes(response, this.#options.maxResponseBytes, this.#controller.signal)
     if (bytes && isTruncated(response, bytes))
       throw new TypeError('the body is shorter than its Content-Length')

@@ -68,7 +68,10 @@ export function describeNetworkError(
     case 'request-refused':
       return { problem: `the request could not be sent${withCode}`, hint: refusedHint(code) }
     case 'invalid-fetch':
-      return { problem: 'fetch did not resolve with a Response', hint: 'Check the option `fetch`.' }
+      return {
+        problem: 'fetch did not resolve with a Response that can be read',
+        hint: 'Check the option `fetch`: see error.cause.',
+      }
     case 'not-connected':
       return { problem: `could not connect${withCode}`, hint: connectHint(code) }
     case 'connection-lost':

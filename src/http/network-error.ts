@@ -4,7 +4,7 @@ import { findErrorCode } from '../internal/error-code.js'
  * Why there was no response:
  * - `not-connected`: no connection was made, so nothing was sent
  * - `certificate-rejected`, `request-refused`: nothing was sent, and another attempt would meet the same
- * - `invalid-fetch`: a custom fetch has not resolved with a Response; the request may have reached the service
+ * - `invalid-fetch`: a custom fetch has not resolved with a Response that can be read; the request may have reached the service
  * - `connection-lost`: anything else; the request may have reached the service
  */
 export type NetworkErrorReason =
@@ -14,7 +14,7 @@ export type NetworkErrorReason =
   | 'invalid-fetch'
   | 'connection-lost'
 
-/** A custom fetch has not resolved with a Response. */
+/** A custom fetch has not resolved with a Response that can be read. */
 export class InvalidFetchError extends TypeError {}
 
 // Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
