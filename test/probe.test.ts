@@ -956,6 +956,32 @@ test('an abort while the account is deactivated still reactivates it', async () 
   await vi.waitFor(() => expect(service.isActive(account)).toBe(true))
 })
 
+test('an abort before the response to the first deactivation reactivates the account, too', async () => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const abortOnDeactivate: Deviation = fetch => async (input, init) => {
+    const response = await fetch(input, init)
+    if (String(input).endsWith('/deactivate')) {
+      expect(service.isActive(account)).toBe(false)
+      controller.abort(reason)
+    }
+    return response
+  }
+  await expect(probeService([abortOnDeactivate], { signal: controller.signal })).rejects.toBe(reason)
+  await vi.waitFor(() => expect(service.isActive(account)).toBe(true))
+})
+
+test('an abort before the first deactivation is sent writes nothing', async () => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const onProgress = ({ name }: ProbeStep) => {
+    if (name === 'POST deactivate (new key)') controller.abort(reason)
+  }
+  await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+  await new Promise(resolve => setTimeout(resolve, 20))
+  expect(service.requests.filter(({ method }) => method === 'POST')).toEqual([])
+})
+
 test('errors of the apiKey function and of onProgress propagate unchanged', async () => {
   const error = new Error('no key')
   await expect(probeService([], { apiKey: () => Promise.reject(error) })).rejects.toBe(error)

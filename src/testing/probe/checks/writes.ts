@@ -30,9 +30,10 @@ export async function checkWrites(
       session.client.virtualAccounts[change](account, { idempotencyKey, signal }),
     )
   const key = createIdempotencyKey()
-  const first = await write('deactivate', 'new key', key)
-  reportWrite(findings, 'deactivate', first)
+  const requestsBefore = session.requests
   try {
+    const first = await write('deactivate', 'new key', key)
+    reportWrite(findings, 'deactivate', first)
     if (isOk(first) && first.error === undefined) {
       const again = await write('deactivate', 'same key', key)
       const twice = await write('deactivate', 'another key', createIdempotencyKey())
@@ -45,7 +46,9 @@ export async function checkWrites(
     }
   } catch (error) {
     // Aborted, or stopped by a callback: not awaited, as an abort must reject immediately.
-    void session.client.virtualAccounts.reactivate(account).catch(() => {})
+    if (session.requests > requestsBefore) {
+      void session.client.virtualAccounts.reactivate(account).catch(() => {})
+    }
     throw error
   }
   for (const id of writeFindings) {
