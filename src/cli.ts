@@ -45,7 +45,8 @@ async function main(): Promise<number> {
     throw new UsageError('API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY')
   }
   const account = accountOf(values)
-  const options: ProbeOptions = { baseUrl, apiKey, account, origin: values.origin }
+  const signal = account && interruptSignal()
+  const options: ProbeOptions = { baseUrl, apiKey, account, origin: values.origin, signal }
   const report = await probe({ ...options, onProgress: createProgress(account !== undefined) })
   print(values.json ? JSON.stringify(report, null, 2) : String(report))
   return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
@@ -71,6 +72,14 @@ function accountOf(values: ReturnType<typeof parse>['values']): ProbeOptions['ac
   if (write) return { customerId, virtualAccountId }
   warn('Read-only: add --write to deactivate and reactivate the test account.')
   return undefined
+}
+
+/** Ctrl-C lets the probe reactivate the test account before the program ends; a second one ends it immediately. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController()
+  const reason = new UsageError('Interrupted. If the test account was deactivated, it is reactivated.')
+  process.once('SIGINT', () => controller.abort(reason))
+  return controller.signal
 }
 
 /** Says first how many requests there are at most, then, on a terminal, which one is next. */

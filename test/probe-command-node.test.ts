@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -35,7 +35,11 @@ async function serve(...deviations: Deviation[]): Promise<{ url: string; service
   return { url: baseUrl, service }
 }
 
-function run(args: string[], env: NodeJS.ProcessEnv = { API_KEY: apiKey }) {
+function run(
+  args: string[],
+  env: NodeJS.ProcessEnv = { API_KEY: apiKey },
+  onStart: (child: ChildProcess) => void = () => {},
+) {
   // Node 22 calls type stripping an experiment.
   const node = [
     '--disable-warning=ExperimentalWarning',
@@ -46,9 +50,10 @@ function run(args: string[], env: NodeJS.ProcessEnv = { API_KEY: apiKey }) {
   ]
   return new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
     const options = { cwd: root, env: { ...process.env, API_KEY: undefined, ...env } }
-    execFile(process.execPath, node, options, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, node, options, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr })
     })
+    onStart(child)
   })
 }
 
@@ -83,6 +88,23 @@ test('prints JSON, and status 0 when nothing is broken', async () => {
   expect(service.isActive({ customerId: 'c1', virtualAccountId: 'v1' })).toBe(true)
   expect(stderr).toBe('At most 26 requests, one at a time; deactivates and reactivates the test account.\n')
   expect(status).toBe(0)
+})
+
+test('reactivates the account when it is interrupted', async () => {
+  let child: ChildProcess | undefined
+  const { url, service } = await serve(fetch => async (input, init) => {
+    const response = await fetch(input, init)
+    if (String(input).endsWith('/deactivate')) child?.kill('SIGINT')
+    return response
+  })
+  const args = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
+  const { status, stderr } = await run(['probe', url, ...args], undefined, started => {
+    child = started
+  })
+  const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
+  expect(stderr).toContain('Interrupted. If the test account was deactivated, it is reactivated.\n')
+  expect(status).toBe(2)
 })
 
 test('writes nothing without --write, even if an account is named', async () => {
