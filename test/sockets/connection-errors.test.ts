@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runProgram } from './child-process.ts'
 import {
   closeAfter,
@@ -17,10 +17,12 @@ import {
   clientOf,
   failedFetch,
   outcomeOf,
+  passing,
   rejectionOf,
   serve,
   status,
   stubbed,
+  useFakeTime,
 } from './support.ts'
 
 const notSent = { kind: 'connection', outcomeUnknown: false }
@@ -33,6 +35,9 @@ async function writeWith(code: string, details: { syscall?: string } = {}, maxRe
 }
 
 describe('a write that was never sent', () => {
+  beforeEach(useFakeTime)
+  afterEach(() => void vi.useRealTimers())
+
   // Node: ENETUNREACH and the like come from `connect`; ERR_ACCESS_DENIED from --permission since Node 25.
   test.each([
     ['ECONNREFUSED', { syscall: 'connect' }],
@@ -50,7 +55,7 @@ describe('a write that was never sent', () => {
     ['UND_ERR_CONNECT_TIMEOUT', {}],
   ])('has a known outcome and is retried after %s %j', async (code, details) => {
     const { client, requests } = stubbed([failedFetch(code, details), status(204)])
-    expect((await client.virtualAccounts.deactivate(account)).attempts).toBe(2)
+    expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
     expect(requests).toHaveLength(2)
     const { error } = await writeWith(code, details)
     expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
@@ -84,11 +89,14 @@ describe('a write that was never sent', () => {
     const refused = Array.from({ length: 40 }, () => failedFetch('UND_ERR_INVALID_ARG'))
     const { client } = stubbed([...refused, failedFetch('ECONNREFUSED'), status(204)])
     for (let call = 0; call < 40; call++) await rejectionOf(client.virtualAccounts.deactivate(account))
-    expect((await client.virtualAccounts.deactivate(account)).attempts).toBe(2)
+    expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
   })
 })
 
 describe('a write that may have been sent', () => {
+  beforeEach(useFakeTime)
+  afterEach(() => void vi.useRealTimers())
+
   test.each([
     ['ECONNRESET', { syscall: 'read' }],
     ['ECONNRESET', {}],
@@ -105,7 +113,7 @@ describe('a write that may have been sent', () => {
     ['EUNKNOWN_TO_US', {}],
   ])('has an unknown outcome and is retried after %s %j', async (code, details) => {
     const { client } = stubbed([failedFetch(code, details), status(204)])
-    expect((await client.virtualAccounts.deactivate(account)).attempts).toBe(2)
+    expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
     const { error } = await writeWith(code, details)
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
     expect(error.message).toContain(`connection lost before a response arrived: ${code}`)
