@@ -41,8 +41,13 @@ describe('a write that was never sent', () => {
   // Node: ENETUNREACH and the like come from `connect`; ERR_ACCESS_DENIED from --permission since Node 25.
   test.each([
     ['ECONNREFUSED', { syscall: 'connect' }],
+    ['ECONNREFUSED', {}],
     ['ENOTFOUND', { syscall: 'getaddrinfo' }],
+    ['ENOTFOUND', {}],
     ['EAI_AGAIN', { syscall: 'getaddrinfo' }],
+    ['EAI_AGAIN', {}],
+    ['EAI_FAIL', {}],
+    ['EAI_NODATA', { syscall: 'getaddrinfo' }],
     ['ENETUNREACH', { syscall: 'connect' }],
     ['ENETUNREACH', {}],
     ['EHOSTUNREACH', { syscall: 'connect' }],
@@ -53,6 +58,9 @@ describe('a write that was never sent', () => {
     ['EMFILE', {}],
     ['ENFILE', {}],
     ['UND_ERR_CONNECT_TIMEOUT', {}],
+    // Bun's own.
+    ['ConnectionRefused', {}],
+    ['FailedToOpenSocket', {}],
   ])('has a known outcome and is retried after %s %j', async (code, details) => {
     const { client, requests } = stubbed([failedFetch(code, details), status(204)])
     expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
@@ -69,6 +77,11 @@ describe('a write that was never sent', () => {
     // As Node writes it, with the slash.
     ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', {}],
     ['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', {}],
+    ['ERR_SSL_UNSUPPORTED_PROTOCOL', {}],
+    ['ERR_SSL_PACKET_LENGTH_TOO_LONG', {}],
+    ['ERR_SSL_NO_PROTOCOLS_AVAILABLE', {}],
+    ['ERR_INVALID_URL', {}],
+    ['ERR_PROXY_TUNNEL', {}],
     ['ERR_ACCESS_DENIED', { syscall: 'connect' }],
     ['UND_ERR_INVALID_ARG', {}],
     ['UND_ERR_NOT_SUPPORTED', {}],
@@ -77,6 +90,12 @@ describe('a write that was never sent', () => {
     ['CERT_HAS_EXPIRED', {}],
     ['ERR_TLS_CERT_ALTNAME_INVALID', {}],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', {}],
+    ['UNABLE_TO_GET_CRL', {}],
+    ['UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY', {}],
+    ['INVALID_CA', {}],
+    ['INVALID_PURPOSE', {}],
+    ['HOSTNAME_MISMATCH', {}],
+    ['PATH_LENGTH_EXCEEDED', {}],
   ])('has a known outcome and is not retried after %s %j', async (code, details) => {
     const { error, requests } = await writeWith(code, details, 2)
     expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
