@@ -63,6 +63,13 @@ describe('a header value with a control character', () => {
       expect(events).toEqual([])
     },
   )
+
+  test('is sent if that is a tab, as is Latin-1', async () => {
+    const { client, requests } = stubbed([status(204)])
+    const value = 'a\tb \xfc\xff'
+    await client.virtualAccounts.deactivate(account, { headers: { 'X-Tenant': value } })
+    expect(requests[0]?.headers.get('X-Tenant')).toBe(value)
+  })
 })
 
 describe('an idempotency key', () => {
