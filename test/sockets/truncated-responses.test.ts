@@ -177,8 +177,15 @@ describe('a fetch that reports a truncated response as complete', () => {
     ['a compressed response', { 'content-encoding': 'gzip' }],
     ['a longer response', { 'content-length': '3' }],
     ['an unreadable length', { 'content-length': 'many' }],
+    ['a length that is not in decimal digits', { 'content-length': '0x64' }],
   ])('is not suspected because of %s', async (_what, headers) => {
     const { client } = stubbed([cut(headers)], { maxRetries: 0 })
+    expect((await client.virtualAccounts.deactivate(account)).data).toBe(body)
+  })
+
+  test('is not suspected in a page of another origin, from which a browser hides the encoding', async () => {
+    const hidden = () => Object.defineProperty(cut()(), 'type', { value: 'cors' })
+    const { client } = stubbed([hidden], { maxRetries: 0 })
     expect((await client.virtualAccounts.deactivate(account)).data).toBe(body)
   })
 })
