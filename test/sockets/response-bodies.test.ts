@@ -77,6 +77,7 @@ describe.concurrent('the body of a 2xx response', () => {
   test.each([
     ['{"status":', 'application/json', 'JSON that ends too early'],
     ['OK', 'application/json; charset=utf-8', 'text'],
+    ['OK', 'Application/JSON', 'text'],
     ['{"a":1}}', 'application/problem+json', 'malformed JSON'],
   ])(
     'to a write is an InvalidResponseError when it claims to be JSON: %j (%s)',
