@@ -578,6 +578,15 @@ describe('the retry budget', () => {
     expect(await requestsOfCalls(36, service)).toEqual([...times(35, 2), 1])
   })
 
+  test('gets back the cost of a retry for which the apiKey function gives no key', async () => {
+    let calls = 0
+    const apiKey = () => (++calls % 2 ? 'a_key_of_the_vault' : Promise.reject(new Error('sealed')))
+    const service = stubbed([status(503)], { maxRetries: 1, apiKey })
+    expect(await requestsOfCalls(40, service)).toEqual(times(40, 1))
+    const derived = service.client.withOptions({ apiKey: 'another_key_of_ours' })
+    expect(await requestsOfCalls(36, service, derived)).toEqual([...times(35, 2), 1])
+  })
+
   test('is not shared by independent clients', async () => {
     const service = stubbed([status(503)], { maxRetries: 1 })
     await requestsOfCalls(36, service)
