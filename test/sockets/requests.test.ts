@@ -254,8 +254,11 @@ describe('a custom fetch', () => {
       await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
     }
     for (const given of [undefined, null, 'text', {}, { ok: true, status: 200 }]) {
-      const { client } = stubbed([], { fetch: async () => given as Response, maxRetries: 0 })
+      const fetch = vi.fn(async () => given as Response)
+      const { client } = stubbed([], { fetch })
       await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      // It would resolve with no Response again.
+      expect(fetch).toHaveBeenCalledOnce()
     }
   })
 
