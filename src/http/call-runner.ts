@@ -106,7 +106,9 @@ export class CallRunner {
         },
       })
     } catch (error) {
-      throw error instanceof AttemptFailure ? error.reason : error
+      if (error instanceof AttemptFailure) throw error.reason
+      // The response has been read: what ky then meets in one of a custom fetch changes nothing.
+      if (success === undefined) throw error
     }
     return success as SuccessResponse
   }

@@ -311,6 +311,16 @@ describe('a custom fetch', () => {
     }
   })
 
+  test('may resolve with a response whose other properties throw: the write succeeds', async () => {
+    for (const name of ['ok', 'url', 'bodyUsed', 'clone', 'json', Symbol.toStringTag]) {
+      const response = { status: 200, type: 'basic', headers: new Headers(), body: null }
+      Object.defineProperty(response, name, { get: refuse })
+      const { client, requests } = stubbed([() => odd(response)])
+      expect(await client.virtualAccounts.deactivate(account)).toMatchObject({ status: 200, attempts: 1 })
+      expect(requests).toHaveLength(1)
+    }
+  })
+
   describe('without streams', () => {
     /** As React Native and whatwg-fetch: `body` is undefined. */
     const withoutStreams =
