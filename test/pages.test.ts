@@ -14,6 +14,16 @@ function deepProxy<T extends object>(target: T): T {
   })
 }
 
+/** Wraps an object so that its methods come bound, as libraries for tracing do. */
+function bindingProxy<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)
@@ -60,6 +70,12 @@ describe('a page', () => {
     expect(await collect(page)).toEqual(service.transactions)
   })
 
+  test('works behind a proxy that binds methods', async () => {
+    const page = bindingProxy(await createClient().transactions.list({ limit: 10 }))
+    expect((await page.nextPage())?.page).toBe(2)
+    expect(await collect(page)).toEqual(service.transactions)
+  })
+
   test('yields its items and those after it when it is iterated, and is not fetched again', async () => {
     const page = await createClient().transactions.list({ page: 2, limit: 10 })
     expect(await collect(page)).toEqual(service.transactions.slice(10))
@@ -101,6 +117,12 @@ describe('a client behind a proxy', () => {
     expect(await collect(client.transactions.list())).toEqual(service.transactions)
     await client.virtualAccounts.deactivate(account)
     expect(service.isActive(account)).toBe(false)
+  })
+
+  test('works if the proxy binds methods', async () => {
+    const client = bindingProxy(createClient())
+    expect((await client.request('GET', '/transactions')).status).toBe(200)
+    expect((await client.withOptions({ timeout: 1000 }).transactions.list()).page).toBe(1)
   })
 
   test('calls other endpoints, and changes options', async () => {
