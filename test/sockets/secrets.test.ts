@@ -366,6 +366,13 @@ describe('a short key', () => {
     expect(error.body).toEqual({ message: 'a mistake' })
   })
 
+  test('does not hide headers that have it in their name, as it would hide most', async () => {
+    await using server = await FaultServer.start(json({}, 400, { 'x-mistakes': '1' }))
+    const client = clientOf(server, { apiKey: 'mis' })
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error.headers.get('x-mistakes')).toBe('1')
+  })
+
   test('is redacted everywhere from 8 characters on', async () => {
     await using server = await FaultServer.start(json({ message: '12345678' }, 400, { echo: '12345678' }))
     await failing('http', server, { apiKey: '12345678' })
