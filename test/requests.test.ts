@@ -527,6 +527,7 @@ describe('the options of a client', () => {
   test.each([
     ['https://api.example.com', 'https://api.example.com/transactions?page=1'],
     ['https://api.example.com/', 'https://api.example.com/transactions?page=1'],
+    ['HTTPS://API.example.com/v1', 'https://api.example.com/v1/transactions?page=1'],
     ['https://api.example.com/v1/', 'https://api.example.com/v1/transactions?page=1'],
     ['https://api.example.com/v1//', 'https://api.example.com/v1/transactions?page=1'],
     // A URL of another realm is no instance of ours.
