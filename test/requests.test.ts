@@ -336,11 +336,17 @@ describe('any other endpoint', () => {
     expect(service.requests).toEqual([])
   })
 
-  test.each(['get', 'Post', 'delete'])('accepts the method %s, and sends it in capitals', async method => {
-    respondWith('{}')
-    await createClient().request(method as 'GET', '/a')
-    expect(service.requests[0]?.method).toBe(method.toUpperCase())
-  })
+  test.each(['get', 'Post', 'put', 'patch', 'delete'])(
+    'accepts the method %s, and sends it in capitals',
+    async method => {
+      // A Request would write all but `patch` in capitals itself.
+      const fetch = vi.fn(async (_url: string, _init: RequestInit) => new Response('{}'))
+      await createClient({ fetch }).request(method as 'GET', '/a')
+      const headers = new Headers(fetch.mock.calls[0]?.[1].headers)
+      expect(fetch.mock.calls[0]?.[1].method).toBe(method.toUpperCase())
+      expect(headers.has('Idempotency-Key')).toBe(method !== 'get')
+    },
+  )
 
   test.each([
     ['HEAD', '"HEAD"'],
