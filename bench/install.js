@@ -13,7 +13,8 @@ export function install() {
   const { dependencies } = read(`${here}package.json`)
   const isThere = ([name, version]) => read(`${here}node_modules/${name}/package.json`).version === version
   if (Object.entries(dependencies).every(isThere)) return
-  console.error('installing the peers: npm ci --prefix bench')
+  console.error('installing the peers: (cd bench && npm ci)')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  execFileSync(npm, ['ci', '--prefix', here, '--loglevel=error'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  // Not --prefix, with which npm ignores the machine's own npmrc.
+  execFileSync(npm, ['ci', '--loglevel=error'], { cwd: here, stdio: ['ignore', 'ignore', 'inherit'] })
 }

@@ -202,7 +202,7 @@ describe.each(['bulk-deactivate', 'export-parallel'])('%s, without BullMQ', exam
   test('says in one line how to install it', async () => {
     const { code, stdout, stderr } = await runCopy()
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/\nBullMQ is not installed: npm ci --prefix examples\/scaling\/bullmq\n$/)
+    expect(stderr).toMatch(/\nBullMQ is not installed: \(cd examples\/scaling\/bullmq && npm ci\)\n$/)
     expectToFit(stderr)
   })
 

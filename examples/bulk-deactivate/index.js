@@ -1,7 +1,7 @@
 // Deactivates many accounts through a queue, with several worker processes. One command starts all of it, including a
 // Redis and a fake service:
 //
-//   npm ci --prefix examples/scaling/bullmq
+//   (cd examples/scaling/bullmq && npm ci)
 //   npm run example examples/bulk-deactivate -- --kill
 //
 // The accounts that are not deactivated are printed on stdout, one JSON object per line; all else goes to stderr.

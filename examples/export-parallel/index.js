@@ -1,7 +1,7 @@
 // Exports all transactions through a queue, with several worker processes, to a file with one transaction per line. One
 // command starts all of it, including a Redis and a fake service:
 //
-//   npm ci --prefix examples/scaling/bullmq
+//   (cd examples/scaling/bullmq && npm ci)
 //   npm run example examples/export-parallel -- --kill
 
 import { parseArgs } from 'node:util'

@@ -98,6 +98,6 @@ export async function withQueue(load) {
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
     if (code !== 'ERR_MODULE_NOT_FOUND' || !/'(bullmq|ioredis)'/.test(message)) throw error
-    throw new Problem('BullMQ is not installed: npm ci --prefix examples/scaling/bullmq')
+    throw new Problem('BullMQ is not installed: (cd examples/scaling/bullmq && npm ci)')
   }
 }

@@ -5,7 +5,7 @@
 //
 // Then, on http://127.0.0.1:8788:
 //
-//   npm ci --prefix test/runtimes
+//   (cd test/runtimes && npm ci)
 //   node test/runtimes/workerd.js examples/worker/accounts.js
 //
 // BASE_URL is a variable of the Worker, and API_KEY a secret.

@@ -1,4 +1,4 @@
-// Runs a Worker on this machine, as Cloudflare runs it, after `npm ci --prefix test/runtimes`:
+// Runs a Worker on this machine, as Cloudflare runs it, after `(cd test/runtimes && npm ci)`:
 //
 //   node test/runtimes/workerd.js examples/worker/accounts.js   http://127.0.0.1:8788
 //   BASE_URL=… API_KEY=… PORT=3000 node test/runtimes/workerd.js …

@@ -1,6 +1,6 @@
 // Runs the programs of docs/scaling.md with their kills, and breaks them. What counts is what the service received and
 // what is in the file, so the fault server runs here, and the programs are given its address.
-// Usage: node test/scaling/run.js [part of a name], after `npm run build` and `npm ci --prefix examples/scaling/bullmq`,
+// Usage: node test/scaling/run.js [part of a name], after `npm run build` and `(cd examples/scaling/bullmq && npm ci)`,
 // with Redis.
 
 import assert from 'node:assert/strict'
