@@ -27,7 +27,7 @@ const notForMutations = [
   ...slow,
   'test/simulation/deliberate-bugs-node.test.ts',
   'test/guides/**',
-  'test/{docs,readme,openapi-node,types}.test.ts',
+  'test/{ci-node,docs,readme,openapi-node,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]
 
