@@ -144,10 +144,22 @@ describe('the retry policy', () => {
     }
   })
 
-  test('uses the maxRetries of a call rather than that of the client', async () => {
-    const { client, requests } = stubbed([status(503)], { maxRetries: 5 })
-    await apiErrorOf('http', passing(client.virtualAccounts.deactivate(account, { maxRetries: 0 })))
-    expect(requests).toHaveLength(1)
+  test.each([
+    [5, 0],
+    [0, 5],
+    [undefined, 4],
+  ])('instead of the maxRetries %s of the client uses the %i of a call', async (ofClient, maxRetries) => {
+    const { client, requests } = stubbed([status(503)], { maxRetries: ofClient })
+    await apiErrorOf('http', passing(client.virtualAccounts.deactivate(account, { maxRetries })))
+    expect(requests).toHaveLength(maxRetries + 1)
+  })
+
+  test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)('retries %s', async method => {
+    const { client, requests, keys } = stubbed([status(503), 'lost', ok])
+    const { attempts, idempotencyKey } = await passing(client.request(method, '/a'))
+    expect(attempts).toBe(3)
+    expect(requests.map(({ init }) => init.method)).toEqual(Array(3).fill(method))
+    expect(keys()).toEqual(Array(3).fill(idempotencyKey ?? null))
   })
 })
 
