@@ -144,7 +144,8 @@ export class Attempt {
       signal.addEventListener('abort', () => resolve(undefined)),
     )
     try {
-      return await Promise.race([readBytes(response, maxErrorBodyBytes, signal), tooLate])
+      const bytes = await Promise.race([readBytes(response, maxErrorBodyBytes, signal), tooLate])
+      return bytes && isTruncated(response, bytes) ? undefined : bytes
     } catch {
       return undefined
     } finally {

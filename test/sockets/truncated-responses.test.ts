@@ -173,6 +173,14 @@ describe('a fetch that reports a truncated response as complete', () => {
     expect(requests).toHaveLength(1)
   })
 
+  test('is found out for an error, which is then one without a body', async () => {
+    const { client } = stubbed([status(404, { 'content-length': '21' }, body)])
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ status: 404, body: undefined, attempts: 1 })
+    const whole = stubbed([status(404, { 'content-length': String(body.length) }, body)])
+    expect(await apiErrorOf('http', whole.client.virtualAccounts.deactivate(account))).toMatchObject({ body })
+  })
+
   test.each([
     ['a compressed response', { 'content-encoding': 'gzip' }],
     ['a longer response', { 'content-length': '3' }],
