@@ -10,6 +10,7 @@ export type ApiKeyOption = string | null | (() => string | Promise<string>)
 export class ApiKey {
   readonly #value: string
   #pattern: RegExp | undefined
+  #namePattern: RegExp | undefined
 
   constructor(value: string) {
     this.#value = value
@@ -23,6 +24,12 @@ export class ApiKey {
   get pattern(): RegExp {
     this.#pattern ??= keyPattern(this.#value)
     return this.#pattern
+  }
+
+  /** Matches the key in the name of a header, which is in lower case. */
+  get namePattern(): RegExp {
+    this.#namePattern ??= new RegExp(this.pattern.source, 'i')
+    return this.#namePattern
   }
 }
 

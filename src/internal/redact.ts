@@ -41,10 +41,12 @@ export class Redactor {
     return copy
   }
 
-  /** Names are in lower case, so a key in one is, too. */
   #isInName(name: string): boolean {
     return this.#keys.some(
-      ({ value }) => value.length >= minKeyLengthInText && name.toLowerCase().includes(value.toLowerCase()),
+      key =>
+        key.value.length >= minKeyLengthInText &&
+        key.value.length <= name.length &&
+        key.namePattern.test(name),
     )
   }
 

@@ -46,7 +46,12 @@ function everythingOf(value: unknown): string {
 
 /** As a service that uses the key as a header name; names arrive in lower case. */
 function headersNamedAfter(secret: string): Record<string, string> {
-  return { [secret]: '1', [`x-${secret.toUpperCase()}-limit`]: '2', 'x-other': 'kept' }
+  return {
+    [secret]: '1',
+    [`x-${secret.toUpperCase()}-limit`]: '2',
+    [`x-${hex(secret)}`]: '3',
+    'x-other': 'kept',
+  }
 }
 
 const hex = (text: string) =>
@@ -172,8 +177,9 @@ describe.concurrent('the key is nowhere in', () => {
     await using server = await FaultServer.start(responder)
     const error = await failing(kind, server, { apiKey: plainKey })
     const { headers } = error as { headers?: Headers }
-    expect(JSON.stringify([...(headers ?? [])]).toLowerCase()).not.toContain(plainKey.toLowerCase())
-    expect(headers?.get('x-other')).toBe('kept')
+    const names = [...(headers ?? [])].map(([name]) => name)
+    expect(names.filter(name => decodeURIComponent(name).includes(plainKey.toLowerCase()))).toEqual([])
+    expect(names).toContain('x-other')
   })
 
   test('an HttpError whose JSON escapes it', async () => {
