@@ -418,6 +418,16 @@ describe("a caller's schema", () => {
     expect(error.message.length).toBeLessThan(4096)
   })
 
+  test('that finds an issue in a place of any depth gives a message of less than 4 KB, too', async () => {
+    const path = Array.from({ length: 1000 }, () => 'deeper')
+    const validate = () => ({ issues: [{ message: 'no', path }] })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const error = await invalidResponseOf(createClient().request('GET', '/transactions', { schema }))
+    expect(error.issues).toEqual([{ message: 'no', path }])
+    expect(error.message).toMatch(/: deeper\.deeper\.[deeper.]+\.\.\. Details are in error\.issues/)
+    expect(error.message.length).toBeLessThan(4096)
+  })
+
   test('gives a message of one line of ASCII, whatever its paths contain', async () => {
     const path = ['a-b', 0, 'c d', '\u202e"é', '']
     const issues = [{ message: 'no', path }]
