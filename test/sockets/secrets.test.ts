@@ -284,6 +284,16 @@ describe.concurrent('the key is nowhere in', () => {
     expectNoKey(error, earlierKey)
   })
 
+  test('an error that names any of the last five keys', async () => {
+    const recent = Array.from({ length: 5 }, (_, index) => `sk_key_number_${index + 1}`)
+    const keys = [...recent, 'sk_the_newest_key']
+    await using server = await FaultServer.start(...recent.map(() => respond(204)), json(recent, 401))
+    const client = clientOf(server, { apiKey: () => keys.shift() as string })
+    for (const _ of recent) await client.virtualAccounts.deactivate(account)
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error.body).toEqual(Array(5).fill('[api key]'))
+  })
+
   test('an error after several attempts with several keys', async () => {
     const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
     let called = 0
@@ -308,8 +318,12 @@ describe('an error of a custom fetch', () => {
     ['its headers in the message', init => new Error(`failed with ${JSON.stringify(init.headers)}`)],
     ['the key URL-encoded in the message', () => new Error(`GET https://x/?key=${encodeURIComponent(key)}`)],
     ['the key in its name', () => Object.assign(new Error('x'), { name: key })],
-    ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${key}` })],
-    ['the key in a code about certificates', () => Object.assign(new Error('x'), { code: `CERT_${key}` })],
+    // Only word characters make a code.
+    ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${plainKey}` })],
+    [
+      'the key in a code about certificates',
+      () => Object.assign(new Error('x'), { code: `CERT_${plainKey}` }),
+    ],
     [
       'causes that contain it',
       init => new Error('a', { cause: new Error(key, { cause: { init, message: key } }) }),
@@ -325,18 +339,15 @@ describe('an error of a custom fetch', () => {
       throw problem(init)
     }
     const onEvent = (event: ClientEvent) => void events.push(event)
-    const client = new Client({
-      baseUrl: 'https://api.example.com',
-      apiKey: key,
-      fetch,
-      onEvent,
-      maxRetries: 0,
-    })
+    for (const apiKey of [key, plainKey]) {
+      const options = { baseUrl: 'https://api.example.com', fetch, onEvent, maxRetries: 0 }
+      const client = new Client({ ...options, apiKey })
 
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
 
-    expectNoKey(error)
-    expectNoKey(events)
+      expectNoKey(error, apiKey)
+      expectNoKey(events.splice(0), apiKey)
+    }
   })
 
   test('keeps its name, message and code where they do not contain the key', async () => {
