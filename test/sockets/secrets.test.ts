@@ -284,6 +284,24 @@ describe.concurrent('the key is nowhere in', () => {
     expectNoKey(error, earlierKey)
   })
 
+  test('an error of a call whose path contains it', async () => {
+    await using server = await FaultServer.start(respond(404))
+    const call = (client: Client) => client.request('DELETE', `/keys/${plainKey}`)
+    const error = await failing('http', server, { apiKey: plainKey }, call)
+    expect(error.path).toBe('/keys/[api key]')
+  })
+
+  test('an error that names two keys of which one begins with the other', async () => {
+    const shorter = 'sk_one_key'
+    const keys = [shorter, `${shorter}_and_more`]
+    for (const given of [keys, keys.toReversed()]) {
+      await using server = await FaultServer.start(respond(503), json(given, 401))
+      const left = [...given]
+      const error = await failing('http', server, { apiKey: () => left.shift() as string })
+      expect((error as { body?: unknown }).body).toEqual(['[api key]', '[api key]'])
+    }
+  })
+
   test('an error that names any of the last five keys', async () => {
     const recent = Array.from({ length: 5 }, (_, index) => `sk_key_number_${index + 1}`)
     const keys = [...recent, 'sk_the_newest_key']
