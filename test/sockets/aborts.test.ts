@@ -252,6 +252,20 @@ describe('an abort', () => {
     expect(await call).toBe(reason)
   })
 
+  test('cancels the body of a response that a fetch without signals gives later', async () => {
+    const late = Promise.withResolvers<Response>()
+    const cancelled = Promise.withResolvers<void>()
+    const body = new ReadableStream({ cancel: () => cancelled.resolve() })
+    const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch: () => late.promise })
+    const controller = new AbortController()
+    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    await soon()
+    controller.abort()
+    await call
+    late.resolve(new Response(body))
+    await expect(cancelled.promise).resolves.toBeUndefined()
+  })
+
   test('ends a call whose body ignores it', async () => {
     const fetch = async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))
     const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
