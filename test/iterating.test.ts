@@ -1357,6 +1357,12 @@ describe('dedupeBy', () => {
     },
   )
 
+  test('is called once for each item', async () => {
+    const dedupeBy = vi.fn(({ id }: Transaction) => id)
+    const items = await collect(createClient().transactions.list({ limit: 10 }, { dedupeBy }))
+    expect(dedupeBy.mock.calls).toEqual(items.map(item => [item]))
+  })
+
   test('also de-duplicates within one page', async () => {
     const all = sampleTransactions(10)
     respondTo(page => envelopeOf(all, page))
