@@ -7,11 +7,14 @@ export function findErrorCode(error: unknown): { code: string | undefined; sysca
     let current = error
     for (let depth = 0; depth < maxCauseDepth && current; depth++) {
       const { code, syscall, cause, errors } = Object(current) as Record<string, unknown>
+      const first: unknown = Array.isArray(errors) ? errors[0] : undefined
       // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
       if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {
-        return { code, syscall: typeof syscall === 'string' ? syscall : undefined }
+        // Where Node tried several addresses, only the code of the first attempt is on the error of all.
+        const call = syscall ?? (Object(first) as { syscall?: unknown }).syscall
+        return { code, syscall: typeof call === 'string' ? call : undefined }
       }
-      current = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+      current = cause ?? first
     }
   } catch {
     // Anything can be thrown, even an object whose getters throw.

@@ -210,6 +210,10 @@ describe('the code of a ConnectionError', () => {
       // As Node's fetch behind a proxy: a numeric code on the way.
       new TypeError('a', { cause: Object.assign(new Error('b', { cause: inner }), { code: 0 }) }),
       new TypeError('fetch failed', { cause: new AggregateError([inner, inner]) }),
+      // As Node's, when it has tried several addresses of a host.
+      new TypeError('fetch failed', {
+        cause: Object.assign(new AggregateError([inner, inner]), { code: 'EHOSTUNREACH' }),
+      }),
     ]) {
       const { client } = stubbed([thrown], { maxRetries: 0 })
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
