@@ -284,6 +284,13 @@ describe.concurrent('the key is nowhere in', () => {
     expectNoKey(error, earlierKey)
   })
 
+  test('an error that names a long one: all of it is left out', async () => {
+    const long = Array.from({ length: 20 }, (_, index) => `part_${index}`).join('.')
+    await using server = await FaultServer.start(json({ message: `<${long}> <${hex(long)}>` }, 401))
+    const error = await failing('http', server, { apiKey: long })
+    expect((error as { body?: unknown }).body).toEqual({ message: '<[api key]> <[api key]>' })
+  })
+
   test('an error of a call whose path contains it', async () => {
     await using server = await FaultServer.start(respond(404))
     const call = (client: Client) => client.request('DELETE', `/keys/${plainKey}`)
