@@ -118,7 +118,8 @@ export function parseListBody(bytes: Uint8Array, contentType: string): unknown {
 export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): unknown {
   const text = decode(bytes)
   if (text === '') return undefined
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
+  // As the MIME Sniffing Standard says it: application/json-seq, for example, is no JSON.
+  const isJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
   return parseText(text, bytes, contentType, isJson ? notTheTypeHint : undefined)
 }
 

@@ -78,6 +78,7 @@ describe.concurrent('the body of a 2xx response', () => {
     ['{"status":', 'application/json', 'JSON that ends too early'],
     ['OK', 'application/json; charset=utf-8', 'text'],
     ['OK', 'Application/JSON', 'text'],
+    ['OK', 'text/json ;charset=utf-8', 'text'],
     ['{"a":1}}', 'application/problem+json', 'malformed JSON'],
   ])(
     'to a write is an InvalidResponseError when it claims to be JSON: %j (%s)',
@@ -89,6 +90,14 @@ describe.concurrent('the body of a 2xx response', () => {
       expect(error.message).toContain('may have been applied: retry with the same idempotencyKey')
       expect(service.server.requests).toHaveLength(1)
       expect((await apiErrorOf('invalid-response', service.get())).outcomeUnknown).toBe(false)
+    },
+  )
+
+  test.each(['application/json-seq', 'application/jsonlines', 'text/plain; format=application/json'])(
+    'to a write is a string when it claims to be no more than similar to JSON: %s',
+    async type => {
+      await using service = await given('{"a":1}\n{"a":2}', { 'content-type': type })
+      expect((await service.write()).data).toBe('{"a":1}\n{"a":2}')
     },
   )
 
