@@ -56,7 +56,7 @@ export class Client {
       retryBudget: new RetryBudget(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       ...(options as Options)[shared],
-      config: resolveClientOptions(this.#options),
+      ...resolveClientOptions(this.#options),
     })
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)

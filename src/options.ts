@@ -131,6 +131,7 @@ export interface ClientConfig {
   readonly maxResponseBytes: number
   readonly fetch: Fetch | undefined
   readonly onEvent: ((event: ClientEvent) => void) | undefined
+  /** The settings of a call without options. */
   readonly settings: CallSettings
 }
 

@@ -31,10 +31,7 @@ import {
 import { parseRetryAfter } from './retry-after.js'
 
 /** The limit that applies to an attempt: its own, or the rest of the call's. */
-interface TimeLimit {
-  readonly option: 'timeout' | 'totalTimeout'
-  readonly ms: number
-}
+type TimeLimit = 'timeout' | 'totalTimeout'
 
 /** Runs one call: its attempts, the decision after each, and the call's result or error. */
 export class CallRunner {
@@ -117,7 +114,7 @@ export class CallRunner {
   async #attempt(): Promise<ReceivedResponse> {
     if (this.#isAborted) throw new AttemptFailure(this.#abortReason)
     this.#attempts++
-    const { config, apiKeys } = this.#state
+    const { maxResponseBytes, apiKeys } = this.#state
     const { method, settings, idempotencyKey, body } = this.#call
     const headers = { ...settings.headers }
     if (idempotencyKey !== undefined) {
@@ -125,18 +122,18 @@ export class CallRunner {
       headers['idempotency-key'] = idempotencyKey
     }
     const startedAt = performance.now()
-    const limit = this.#timeLimit()
-    let pendingKey: unknown
+    const remainingMs = this.#remainingMs()
+    const limit = settings.timeout <= remainingMs ? 'timeout' : 'totalTimeout'
+    let pendingKey: ReturnType<typeof apiKeys.get> = null
     const attempt = new Attempt({
       url: this.#url,
       init: { method, headers, ...noStoreOption(), ...(body === undefined ? {} : { body }) },
       apiKey: () => {
-        const key = apiKeys.get()
-        pendingKey = key
-        return key
+        pendingKey = apiKeys.get()
+        return pendingKey
       },
       fetch: this.#fetch,
-      maxResponseBytes: config.maxResponseBytes,
+      maxResponseBytes,
       onSend: apiKey => {
         const { 'api-key': ownKey } = headers
         if (apiKey !== null) this.#redactor.addKey(apiKey)
@@ -145,7 +142,7 @@ export class CallRunner {
       },
     })
     this.#cancel = () => attempt.cancel()
-    const result = await attempt.run(limit.ms)
+    const result = await attempt.run(Math.min(settings.timeout, remainingMs))
     if (result.type === 'timeout' && !result.isSent) apiKeys.invalidate(pendingKey)
     if (result.type === 'response') this.#onResponse(result.received, performance.now() - startedAt)
     return this.#toResponse(result, limit)
@@ -153,7 +150,7 @@ export class CallRunner {
 
   #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
     this.#requestId = requestIdOf(headers)
-    if (this.#state.config.onEvent === undefined) return
+    if (this.#state.onEvent === undefined) return
     this.#emit({
       type: 'response',
       attempt: this.#attempts,
@@ -162,14 +159,6 @@ export class CallRunner {
       requestId: this.#redactedRequestId,
       durationMs,
     })
-  }
-
-  #timeLimit(): TimeLimit {
-    const { timeout } = this.#call.settings
-    const remaining = this.#remainingMs()
-    return timeout <= remaining
-      ? { option: 'timeout', ms: timeout }
-      : { option: 'totalTimeout', ms: remaining }
   }
 
   #remainingMs(): number {
@@ -221,15 +210,15 @@ export class CallRunner {
     })
   }
 
-  #onTimeout(isSent: boolean, { option }: TimeLimit): AttemptFailure {
-    const ms = this.#call.settings[option]
+  #onTimeout(isSent: boolean, limit: TimeLimit): AttemptFailure {
+    const ms = this.#call.settings[limit]
     return this.#fail(isSent ? {} : { networkError: 'not-connected' }, info => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
       // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
       const options =
-        option === 'totalTimeout' && info.attempts > 1 ? '`timeout` and `totalTimeout`' : `\`${option}\``
+        limit === 'totalTimeout' && info.attempts > 1 ? '`timeout` and `totalTimeout`' : `\`${limit}\``
       const hint = `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`
-      return TimeoutError.create({ info, problem: `${missing} within the ${option} of ${ms} ms`, hint }, ms)
+      return TimeoutError.create({ info, problem: `${missing} within the ${limit} of ${ms} ms`, hint }, ms)
     })
   }
 
@@ -282,7 +271,7 @@ export class CallRunner {
 
   #toSuccess({ status, headers, bytes }: ReceivedResponse): SuccessResponse {
     if (bytes === undefined) {
-      const { maxResponseBytes } = this.#state.config
+      const { maxResponseBytes } = this.#state
       const hint =
         this.#call.page === undefined
           ? 'Raise `maxResponseBytes`.'
@@ -370,7 +359,7 @@ export class CallRunner {
   }
 
   #emit(details: EventDetails): void {
-    const { onEvent } = this.#state.config
+    const { onEvent } = this.#state
     if (onEvent === undefined) return
     const { method, path, route = path, page } = this.#call
     const shown = (text: string) => this.#redactor.text(text)

@@ -44,8 +44,7 @@ export interface SuccessResponse {
 export type ParseResponse<T> = (response: SuccessResponse) => Promise<T>
 
 /** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */
-export interface ClientState {
-  readonly config: ClientConfig
+export interface ClientState extends ClientConfig {
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
 }

@@ -107,7 +107,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
   if (signal !== undefined) assertSignal(signal)
-  const settings = mergeSettings(transport.settings, options)
+  const settings = mergeSettings(transport.state.settings, options)
   const validator = resolveSchema(options.schema, spec.validator)
   if (isWrite) assertJsonContentType(settings)
   else assertNoWriteOptions(options)

@@ -1,5 +1,5 @@
 import { resolveBaseUrl } from '../internal/url.js'
-import type { CallSettings, Fetch } from '../options.js'
+import type { Fetch } from '../options.js'
 import type { Call, ClientState, ParseResponse } from './call.js'
 import { CallRunner } from './call-runner.js'
 
@@ -13,18 +13,12 @@ export class Transport {
     this.state = state
   }
 
-  /** The settings of a call without options. */
-  get settings(): CallSettings {
-    return this.state.config.settings
-  }
-
   /** Sends a call, retries it where that may help, and parses its response. */
   async send<T>(call: Call, parse: ParseResponse<T>): Promise<T> {
     for (const signal of call.signals) if (signal?.aborted) throw signal.reason
-    const { config } = this.state
-    const url = `${resolveBaseUrl(config.baseUrl)}${call.path}${call.query}`
+    const url = `${resolveBaseUrl(this.state.baseUrl)}${call.path}${call.query}`
     // Looked up at each call, so that later patches take effect.
-    const fetch: Fetch | undefined = config.fetch ?? globalThis.fetch
+    const fetch: Fetch | undefined = this.state.fetch ?? globalThis.fetch
     if (typeof fetch !== 'function')
       throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
     const callId = `${this.#callIdPrefix}-${++this.#calls}`

@@ -151,7 +151,7 @@ export function createList<T>(
       'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
     )
   }
-  const settings = mergeSettings(transport.settings, options)
+  const settings = mergeSettings(transport.state.settings, options)
   const createWalk = (first?: LoadedPage<T>): Walk<T> => {
     let loaded = first
     const load = (request: PageRequest) => {
