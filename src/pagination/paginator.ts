@@ -177,12 +177,10 @@ export class Paginator<T> implements Walk<T> {
   }
 
   #checkTotal(fetched: FetchedPage<T>, previous: LoadedPage<T>): void {
-    const { page, largestTotalBefore } = fetched
-    const { totalItems } = page
-    const isShrink = this.#mustThrowShrink(fetched)
-    const before = isShrink ? largestTotalBefore : previous.page.totalItems
+    if (this.#mustThrowShrink(fetched)) this.#throwShrink(fetched)
+    const before = previous.page.totalItems
+    const { totalItems } = fetched.page
     if (totalItems !== before) emitDrift(fetched, 'total', before, totalItems)
-    if (isShrink) this.#throwShrink(fetched, before)
   }
 
   /** An empty page before the position reaches the total: the list ended early, or its total is out of date. */
@@ -269,10 +267,7 @@ export class Paginator<T> implements Walk<T> {
 
   #dropPagesRequestedBefore({ page, arrivedAt }: FetchedPage<T>): void {
     for (const fetched of this.#prefetcher.drop(page.page, arrivedAt)) {
-      if (this.#mustThrowShrink(fetched)) {
-        emitDrift(fetched, 'total', fetched.largestTotalBefore, fetched.page.totalItems)
-        this.#throwShrink(fetched, fetched.largestTotalBefore)
-      }
+      if (this.#mustThrowShrink(fetched)) this.#throwShrink(fetched)
       this.#drop(fetched)
     }
   }
@@ -325,8 +320,10 @@ export class Paginator<T> implements Walk<T> {
     return this.#resumePage(this.#options.firstPage * limit - (totalItems - this.#position), limit)
   }
 
-  #throwShrink(fetched: FetchedPage<T>, before: number): void {
+  #throwShrink(fetched: FetchedPage<T>): void {
     const { data, totalItems, limit } = fetched.page
+    const before = fetched.largestTotalBefore
+    emitDrift(fetched, 'total', before, totalItems)
     const smallest = Math.min(totalItems, ...this.#prefetcher.buffered.map(({ page }) => page.totalItems))
     const missed = before - smallest
     // What came after the removed items has moved towards the beginning, by at most as many places.
