@@ -438,6 +438,15 @@ describe('the probe of a service that does not list transactions', () => {
     expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to check' })
   })
 
+  test('has no page to check where one is nested too deeply', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const page = `{"data":[{"id":"t1","extra":${deep}}],"page":1,"totalItems":1,"limit":20}`
+    const { find } = await probeService([
+      respond(request => (isList(request) ? new Response(page) : undefined)),
+    ])
+    expect(find('total')).toMatchObject({ status: 'unknown', observed: 'no page to check' })
+  })
+
   test('reports that an HTML page responded', async () => {
     const html = () => new Response('<h1>Log in</h1>', { headers: { 'Content-Type': 'text/html' } })
     const { broken, find } = await probeService([respond(request => (isList(request) ? html() : undefined))])

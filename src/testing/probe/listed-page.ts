@@ -29,13 +29,27 @@ export function idsOf(page: ListedPage): string[] | undefined {
   return ids.every(id => typeof id === 'string' || typeof id === 'number') ? ids.map(String) : undefined
 }
 
-/** JSON of any kind; `undefined` for text that is not JSON. */
+/** JSON of any kind; `undefined` for text that is not JSON, or so deeply nested that checks would use up the stack. */
 export function parse(text: string | undefined): unknown {
   try {
-    return JSON.parse(text ?? '')
+    const value: unknown = JSON.parse(text ?? '')
+    return isShallow(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+const maxDepth = 1000
+
+function isShallow(value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return false
+    level = level.flatMap(parent =>
+      typeof parent === 'object' && parent !== null ? Object.values(parent) : [],
+    )
+  }
+  return true
 }
 
 function isWhole(value: unknown): value is number {
