@@ -550,6 +550,15 @@ describe('a fault', () => {
     expect((await get(service, '/transactions')).status).toBe(200)
   })
 
+  test('can be a function that returns the same response again', async () => {
+    const service = new FakeService()
+    const response = new Response('busy', { status: 503 })
+    service.fail({ times: 2, with: () => response })
+
+    expect(await (await get(service, '/transactions')).text()).toBe('busy')
+    expect(await (await get(service, '/transactions')).text()).toBe('busy')
+  })
+
   test('can be a function that throws: fetch and handle reject with its error', async () => {
     const service = new FakeService()
     const error = Object.assign(new TypeError('fetch failed'), { code: 'ECONNRESET' })

@@ -261,11 +261,12 @@ export class FakeService {
     if (fault === 'truncate') return toTruncatedResponse(this.#rules.respond(request))
     // A request that hangs never gets this response.
     if (fault === 'network-error' || fault === 'hang') return Response.error()
-    const response = typeof fault === 'function' ? fault() : fault.clone()
+    const response = typeof fault === 'function' ? fault() : fault
     if (!isResponse(response)) {
       throw new TypeError(`with: expected the function to return a Response, got ${describe(response)}`)
     }
-    return abortable(response, signal)
+    // It may be given again: each request needs a body of its own.
+    return abortable(response.clone(), signal)
   }
 }
 

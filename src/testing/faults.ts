@@ -29,8 +29,8 @@ export interface Fault {
   path?: string | RegExp | undefined
   /**
    * What matching requests get instead of their response:
-   * - a `Response`, copied for each request, or a function that returns one. If the function throws, `fetch` rejects with
-   *   its error. Nothing is applied, and no idempotency key is remembered.
+   * - a `Response`, or a function that returns one; it is copied for each request. If the function throws, `fetch` rejects
+   *   with its error. Nothing is applied, and no idempotency key is remembered.
    * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied.
    * - `'hang'`: the request is received, but neither applied nor ever responded to. It ends when its signal aborts.
    * - `'truncate'`: the request is received and **applied**, but its response is cut off: status, headers and half of the
