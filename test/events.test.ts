@@ -425,6 +425,7 @@ describe('the request id', () => {
   test.each<[string, Record<string, string>, string | undefined]>([
     ['x-request-id', { 'X-Request-Id': 'a', 'Request-Id': 'b' }, 'a'],
     ['request-id', { 'Request-Id': 'b' }, 'b'],
+    ['request-id if x-request-id is empty', { 'X-Request-Id': '', 'Request-Id': 'b' }, 'b'],
     ['neither header', { 'X-Amzn-RequestId': 'c' }, undefined],
   ])('is that of %s', async (_name, headers, requestId) => {
     expect((await respond(page, 200, headers).transactions.list()).requestId).toBe(requestId)

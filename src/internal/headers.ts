@@ -45,5 +45,5 @@ function isHeaderValue(value: string): boolean {
 
 /** The id that a service gave to a request, by the two customary names. Neither is specified. */
 export function requestIdOf(headers: Headers): string | undefined {
-  return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined
+  return headers.get('x-request-id') || headers.get('request-id') || undefined
 }
