@@ -68,9 +68,10 @@ export interface CommonOptions {
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
    * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null) and `Idempotency-Key` throw a `TypeError`: use
-   * `apiKey` and `idempotencyKey`. So does a `Content-Type` other than `application/json`, on the client or on a write.
+   * `apiKey` and `idempotencyKey`. So do `Content-Length`, which fetch sets, and, on the client or on a write, a
+   * `Content-Type` other than `application/json`.
    */
-  headers?: RequestInit['headers'] | undefined
+  headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
   /**
    * Maximum number of pages that are fetched in parallel while a list is iterated. 1 fetches one page at a time.
    * @defaultValue 4
@@ -228,6 +229,7 @@ function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['hea
   if ('idempotency-key' in headers) {
     throw new TypeError('headers: "Idempotency-Key" is set by the option idempotencyKey of a call')
   }
+  if ('content-length' in headers) throw new TypeError('headers: "Content-Length" is set by fetch')
   return { ...settings.headers, ...headers }
 }
 

@@ -398,6 +398,7 @@ describe('headers', () => {
       new Headers({ 'Idempotency-Key': 'x' }),
       'headers: "Idempotency-Key" is set by the option idempotencyKey of a call',
     ],
+    [{ 'Content-Length': '2' }, 'headers: "Content-Length" is set by fetch'],
     [
       { 'Content-Type': 'text/plain' },
       'headers: expected no Content-Type other than "application/json", which all writes are sent with',

@@ -30,6 +30,11 @@ const { baseUrl, apiKey, fetch } = new FakeService({ transactions: sampleTransac
 const client = new Client({ baseUrl, apiKey, fetch })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
+test('a header may be undefined', () => {
+  const headers = { 'X-Trace': process.env.TRACE_ID_THAT_IS_NOT_SET }
+  expect(new Client({ baseUrl, apiKey, fetch, headers })).toBeInstanceOf(Client)
+})
+
 test('a list is a list of transactions', async () => {
   const list = client.transactions.list()
   expectTypeOf(list).toEqualTypeOf<List<Transaction>>()
