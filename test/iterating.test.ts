@@ -2039,6 +2039,31 @@ describe('a verified list', () => {
     },
   )
 
+  test('goes on at the beginning of the list when all items before it were removed', async () => {
+    const { fake, client } = createService(100)
+    const all = [...fake.transactions]
+    const read: Transaction[] = []
+    for await (const item of client.transactions.list({ limit: 20 }, { verified: true })) {
+      read.push(item)
+      if (read.length === 20) fake.transactions.splice(0, 50)
+    }
+    const later = read.slice(20)
+    expect(later.slice(-50)).toEqual(all.slice(50))
+    expect(new Set(read).size).toBe(read.length)
+  })
+
+  test('that began at a later page is a PaginationError when all items that it read were removed', async () => {
+    const { fake, client } = createService(100)
+    const list = client.transactions.list({ page: 2, limit: 20 }, { verified: true, concurrency: 1 })
+    let read = 0
+    const iteration = (async () => {
+      for await (const _item of list) if (++read === 20) fake.transactions.splice(0, 60)
+    })()
+    const error = await rejectionOf(iteration)
+    expect(error).toMatchObject({ kind: 'pagination', page: 1 })
+    expect((error as Error).message).toContain('more items were removed than this walk remembers')
+  })
+
   test('is a PaginationError when none of the items that were read is left', async () => {
     const { fake, client } = createService(400)
     const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })

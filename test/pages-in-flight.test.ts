@@ -1,18 +1,20 @@
+import type { DriftEvent, ListOptions } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { ByHand } from './simulation/by-hand.ts'
 
 describe('a page that was requested before its predecessor arrived, and is out of date,', () => {
   /** Page 3 is served, then n1 is inserted at the head, then page 2 is served: t5 and t6 may have moved. */
-  async function fetchAgain() {
-    const service = new ByHand(2)
-    const walked = service.walk({}, { concurrency: 4 })
+  async function fetchAgain(options: ListOptions = {}) {
+    const drifts: DriftEvent[] = []
+    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const walked = service.walk({}, { concurrency: 4, ...options })
     await service.requested(1)
     await service.respond(1, 't1 t2', 20)
     await service.requested(2, 3)
     await service.respond(3, 't5 t6', 20)
     await service.respond(2, 't2 t3', 21)
     await service.requested(3, 4, 5, 6)
-    return { service, walked }
+    return { service, walked, drifts }
   }
 
   test('is fetched again, and its items are yielded once', async () => {
@@ -47,6 +49,16 @@ describe('a page that was requested before its predecessor arrived, and is out o
     })
   })
 
+  test("reports its missing items once with onMissedItems: 'continue'", async () => {
+    const { service, walked, drifts } = await fetchAgain({ onMissedItems: 'continue' })
+    await service.respond(3, 't4 t6', 21)
+    await service.respond(4, 't7 t8', 21)
+    await service.respond(5, 't9 t10', 21)
+    expect(walked.items.slice(-2)).toEqual(['t9', 't10'])
+    const missing = drifts.filter(({ change }) => change === 'missing')
+    expect(missing).toMatchObject([{ page: 3, before: 21, after: 20 }])
+  })
+
   test('has a later failure resume at page 1 while its items have not appeared again', async () => {
     const { service, walked } = await fetchAgain()
     await service.respond(3, 't4 x1', 21)
@@ -74,14 +86,16 @@ test('after a page in flight was dropped, the pages after it are requested once,
   await service.requested(1)
   await service.respond(1, 't1 t2', 20)
   await service.requested(2, 3)
-  // t1 is removed and something inserted before t2: page 3 was requested before that showed.
-  await service.respond(2, 't2 t3', 20)
-  await service.requested(3, 4)
+  await service.respond(3, 't5 t6', 20)
+  await service.respond(2, 't3 t4', 20)
+  await service.requested(4, 5)
+  // t1 is removed and something inserted before t6: page 5 was requested before that showed, and page 6 after it.
   await service.respond(4, 't6 t7', 20)
-  await service.requested(3, 5)
-  await service.respond(3, 't4 t5', 20)
   await service.requested(5, 6)
-  expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7'])
+  await service.respond(6, 't10 t11', 20)
+  await service.requested(5, 7)
+  await service.respond(5, 't8 t9', 20)
+  expect(walked.items).toEqual(Array.from({ length: 11 }, (_, index) => `t${index + 1}`))
 })
 
 test('an iteration can be ended while its page waits for others to arrive before it is fetched again', async () => {

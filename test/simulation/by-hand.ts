@@ -1,4 +1,4 @@
-import { Client, isApiError, type ListOptions, type ListParams } from 'virtual-accounts'
+import { Client, type ClientOptions, isApiError, type ListOptions, type ListParams } from 'virtual-accounts'
 
 interface Pending {
   readonly page: number
@@ -11,7 +11,7 @@ export class ByHand {
   readonly client: Client
   readonly limit: number
 
-  constructor(limit: number) {
+  constructor(limit: number, { onEvent }: Pick<ClientOptions, 'onEvent'> = {}) {
     this.limit = limit
     const fetch = (url: string, { signal }: RequestInit) =>
       new Promise<Response>((resolve, reject) => {
@@ -23,7 +23,13 @@ export class ByHand {
           reject(signal.reason)
         })
       })
-    this.client = new Client({ baseUrl: 'https://by-hand.test', apiKey: 'test_key', maxRetries: 0, fetch })
+    this.client = new Client({
+      baseUrl: 'https://by-hand.test',
+      apiKey: 'test_key',
+      maxRetries: 0,
+      fetch,
+      onEvent,
+    })
   }
 
   /** Walks until the end or an error. */
