@@ -153,9 +153,9 @@ describe('an abort', () => {
     controller.abort(reason)
 
     expect(await call).toBe(reason)
+    expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(120_000)
     expect(requests).toHaveLength(1)
-    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('during the second attempt rejects with the reason, not with the error of the first', async () => {
@@ -170,19 +170,26 @@ describe('an abort', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test.each(['request', 'response', 'retry'] as const)(
-    'from the listener of a %s event sends nothing more',
-    async type => {
+  test.each([
+    ['request', 503],
+    ['response', 503],
+    ['response', 204],
+    ['retry', 503],
+  ] as const)(
+    'from the listener of a %s event of a %i rejects immediately, and sends nothing more',
+    async (type, code) => {
       const controller = new AbortController()
       const reason = because()
       useFakeTime()
-      const { client, requests } = stubbed([status(503)], {
+      const startedAt = Date.now()
+      const { client, requests } = stubbed([status(code)], {
         onEvent: event => {
           if (event.type === type) controller.abort(reason)
         },
       })
       const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
       expect(await passing(rejectionOf(call), 1)).toBe(reason)
+      expect(Date.now() - startedAt).toBeLessThan(10)
       // Longer than any backoff.
       await vi.advanceTimersByTimeAsync(60_000)
       expect(requests).toHaveLength(type === 'request' ? 0 : 1)
