@@ -496,6 +496,12 @@ describe('an error', () => {
     expect(error).toMatchObject({ body: { upstream: '{"key":"[api key]"}' } })
   })
 
+  test('redacts a key of digits that a service echoes as a number, and leaves other numbers', async () => {
+    respondWith('{"key":1234567890,"count":123456789}', { status: 403 })
+    const error = await rejectionOf(createClient({ apiKey: '1234567890' }).transactions.list())
+    expect(error).toMatchObject({ body: { key: '[api key]', count: 123_456_789 } })
+  })
+
   test.each([[null], [undefined], ['text'], [7], [{}], [new Error('no')]])(
     'is not recognised in %o',
     value => {

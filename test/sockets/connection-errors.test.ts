@@ -150,6 +150,14 @@ describe('a write that may have been sent', () => {
 })
 
 describe('the message of a ConnectionError', () => {
+  test('says where to look when fetch gives no code, as in browsers', async () => {
+    const { client } = stubbed([new TypeError('Failed to fetch')], { maxRetries: 0 })
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(error.message).toBe(
+      'POST /customers/c1/virtual_accounts/v1/deactivate: could not connect, or connection lost before a response arrived (1 attempt). The request may have been applied: retry with the same idempotencyKey. Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).',
+    )
+  })
+
   test.each([
     ['ECONNREFUSED', 'Check baseUrl and the network.'],
     ['EMFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
