@@ -80,22 +80,41 @@ describe('a page that was requested before its predecessor arrived, and is out o
   })
 })
 
-test('after a page in flight was dropped, the pages after it are requested once, and side by side', async () => {
-  const service = new ByHand(2)
-  const walked = service.walk({}, { concurrency: 2 })
-  await service.requested(1)
-  await service.respond(1, 't1 t2', 20)
-  await service.requested(2, 3)
-  await service.respond(3, 't5 t6', 20)
-  await service.respond(2, 't3 t4', 20)
-  await service.requested(4, 5)
-  // t1 is removed and something inserted before t6: page 5 was requested before that showed, and page 6 after it.
-  await service.respond(4, 't6 t7', 20)
-  await service.requested(5, 6)
-  await service.respond(6, 't10 t11', 20)
-  await service.requested(5, 7)
-  await service.respond(5, 't8 t9', 20)
-  expect(walked.items).toEqual(Array.from({ length: 11 }, (_, index) => `t${index + 1}`))
+describe('a page with an item that has moved although the list did not grow', () => {
+  /** Page 4 is in flight, and page 5 was requested before it arrives. */
+  async function toPage4() {
+    const service = new ByHand(2)
+    const walked = service.walk({}, { concurrency: 2 })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.requested(2, 3)
+    await service.respond(3, 't5 t6', 20)
+    await service.respond(2, 't3 t4', 20)
+    await service.requested(4, 5)
+    return { service, walked }
+  }
+
+  test.each(['t6 t7', 'x1 t6'])(
+    'has the page after it fetched again although it has arrived (%s)',
+    async ids => {
+      const { service } = await toPage4()
+      await service.respond(5, 't8 t9', 20)
+      await service.requested(4, 6)
+      await service.respond(4, ids, 20)
+      // Page 7 was requested when page 4 arrived.
+      await service.requested(5, 7)
+    },
+  )
+
+  test('has no page fetched again that was requested after it arrived', async () => {
+    const { service, walked } = await toPage4()
+    await service.respond(4, 't6 t7', 20)
+    await service.requested(5, 6)
+    await service.respond(6, 't10 t11', 20)
+    await service.requested(5, 7)
+    await service.respond(5, 't8 t9', 20)
+    expect(walked.items).toEqual(Array.from({ length: 11 }, (_, index) => `t${index + 1}`))
+  })
 })
 
 test('an iteration can be ended while its page waits for others to arrive before it is fetched again', async () => {
