@@ -2039,6 +2039,16 @@ describe('a verified list', () => {
     },
   )
 
+  test('is a PaginationError at once when no window would show the end of the list', async () => {
+    const { fake, client } = createService(60)
+    const list = (options = {}) => client.transactions.list({ limit: 5 }, { verified: true, ...options })
+    const { before } = await iterateToPaginationError(list())
+    expect(before).toEqual([])
+    expect(await collect(list({ maxItems: 60 }))).toEqual(fake.transactions)
+    fake.transactions.pop()
+    expect(await collect(list())).toEqual(fake.transactions)
+  })
+
   test('goes on at the beginning of the list when all items before it were removed', async () => {
     const { fake, client } = createService(100)
     const all = [...fake.transactions]

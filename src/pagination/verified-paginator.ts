@@ -89,7 +89,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const { page, limit, totalItems, data } = loaded.page
     this.#limit = limit
     this.#end = (page - 1) * limit
-    this.#assertLimitSuffices(loaded, Math.min(totalItems, this.#end + this.#remaining))
+    // One more than the list has: only a window that reaches beyond the last item shows that it is the last.
+    this.#assertLimitSuffices(loaded, Math.min(totalItems + 1, this.#end + this.#remaining))
     return this.#accept(loaded, data, this.#keysOf(loaded))
   }
 
