@@ -170,6 +170,8 @@ export class CallRunner {
     switch (result.type) {
       case 'response':
         if (isSuccess(result.received.status)) return result.received
+        // The listener of the response may have aborted the call.
+        if (this.#isAborted) throw new AttemptFailure(this.#abortReason)
         throw this.#onHttpError(result.received)
       case 'network-error':
         throw this.#onNetworkError(result.error, result.phase)

@@ -196,6 +196,24 @@ describe('an abort', () => {
     },
   )
 
+  test.each([200, 404, 503])(
+    'from the listener of the response event of a %i rejects with the reason',
+    async code => {
+      const controller = new AbortController()
+      const reason = because()
+      const types: string[] = []
+      const { client } = stubbed([status(code)], {
+        onEvent: ({ type }) => {
+          types.push(type)
+          if (type === 'response') controller.abort(reason)
+        },
+      })
+      const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
+      expect(await rejectionOf(call)).toBe(reason)
+      expect(types).toEqual(['request', 'response', 'failure'])
+    },
+  )
+
   test('from the apiKey function sends nothing', async () => {
     const controller = new AbortController()
     const reason = because()
