@@ -193,7 +193,7 @@ export class ConnectionError extends ApiError {
   }
 }
 
-/** There was no complete response in time. */
+/** There was no complete response in time, or an asynchronous `schema` did not finish. */
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
   /** The limit that was exceeded, in milliseconds: that of `timeout` or `totalTimeout`. */

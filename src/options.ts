@@ -55,8 +55,8 @@ export interface CommonOptions {
    */
   timeout?: number | undefined
   /**
-   * Time limit for the whole call, with all attempts and the delays between them, in milliseconds. When iterating a list, it
-   * applies to each page.
+   * Time limit for the whole call, in milliseconds: all attempts, the delays between them, and an asynchronous `schema`. When
+   * iterating a list, it applies to each page.
    * @defaultValue 180_000
    */
   totalTimeout?: number | undefined
