@@ -132,7 +132,10 @@ export class HttpError extends ApiError {
   readonly status: number
   /** The response headers. */
   readonly headers: Headers
-  /** The response body: a JSON value if it is JSON, else its text; `undefined` if empty, cut off or over 1 MiB. */
+  /**
+   * The response body: a JSON value if it is JSON, else its text. `undefined` if it is empty, over 1 MiB, cut off, not complete
+   * in half of the time that the attempt had left, or nested too deeply.
+   */
   readonly body: unknown
   /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
   readonly retryAfterMs: number | undefined
