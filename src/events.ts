@@ -58,8 +58,8 @@ export interface RetryEvent extends EventBase {
 }
 
 /**
- * A call has failed: the last event of every call that was begun and rejects. A wrong argument emits no events, nor does a
- * `PaginationError` that a loop throws after comparing pages, as each of its calls succeeded.
+ * A call has failed: the last event of every call that was begun and rejects. There is none for a wrong argument, and none when
+ * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `dedupeBy` throws.
  */
 export interface FailureEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
