@@ -31,7 +31,8 @@ export interface Fault {
    * What matching requests get instead of their response:
    * - a `Response`, or a function that returns one; it is copied for each request. If the function throws, `fetch` rejects
    *   with its error. Nothing is applied, and no idempotency key is remembered.
-   * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied.
+   * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied. The error has no code, as
+   *   in a browser, so `outcomeUnknown` of a write is `true`.
    * - `'hang'`: the request is received, but neither applied nor ever responded to. It ends when its signal aborts.
    * - `'truncate'`: the request is received and **applied**, but its response is cut off: status, headers and half of the
    *   body arrive, then the body fails. This is a write whose response was lost; retried with its key, it gets the whole
