@@ -118,8 +118,10 @@ function characterPattern(character: string): string {
   const hex = inAnyCase(character.charCodeAt(0).toString(16).padStart(2, '0'))
   const bytes = encodeURIComponent(character)
   let pattern = `${literal}|${bytes.startsWith('%') ? inAnyCase(bytes) : `%${hex}`}`
-  // A backslash or a number in JSON, and any entity in HTML, as the characters around it tell that this is the key.
-  if (/[^a-z0-9]/i.test(character)) pattern += `|\\\\${literal}|\\\\u00${hex}|&#?\\w{1,9};`
+  // Backslashes or a number in JSON, and any entity in HTML, as the characters around it tell that this is the key. JSON within
+  // JSON has more backslashes each time.
+  const slashes = character === '\\' ? '\\\\' : '\\\\{1,15}'
+  if (/[^a-z0-9]/i.test(character)) pattern += `|${slashes}(?:${literal}|u00${hex})|&#?\\w{1,9};`
   if (character === ' ') pattern += '|\\+'
   return `(?:${pattern})`
 }

@@ -188,6 +188,16 @@ describe.concurrent('the key is nowhere in', () => {
     await failing('http', server, { apiKey: plainKey })
   })
 
+  test('an HttpError whose text quotes JSON within JSON that escapes it', async () => {
+    const apiKey = 'c2VjcmV0/a2V5+Zm9y=='
+    const quote = (value: unknown) => JSON.stringify(value).replaceAll('/', '\\/')
+    for (const quoted of [quote(quote(apiKey)), quote(quote(quote(apiKey)))]) {
+      await using server = await FaultServer.start(respond(400, `failed: ${quoted}`, {}))
+      const error = await failing('http', server, { apiKey })
+      expect((error as { body?: unknown }).body).toContain('[api key]')
+    }
+  })
+
   test('an HttpError whose body echoes a key of digits as a number', async () => {
     const apiKey = '4815162342'
     await using server = await FaultServer.start(
