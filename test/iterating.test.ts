@@ -1069,6 +1069,19 @@ describe('items inserted during an iteration', () => {
 })
 
 describe('items removed during an iteration', () => {
+  test.each([
+    ['with', ({ id }: Transaction) => id, ', start over with `verified: true`, or accept'],
+    ['without', undefined, ', or accept'],
+  ])('are an error that advises a verified walk for a list %s identity', async (_, dedupeBy, advice) => {
+    const all = sampleTransactions(60)
+    respondTo((page, _limit, count) => envelopeOf(count > 3 ? all.slice(12) : all, page))
+    const options = { schema: z.custom<Transaction>(), concurrency: 1, dedupeBy }
+    const { error } = await iterateToPaginationError(createClient().list('/refunds', { limit: 10 }, options))
+    expect(error.message).toContain(
+      `Resume with list({ page: 2, limit: 10 }) and all else unchanged${advice} missed items with onMissedItems: 'continue'.`,
+    )
+  })
+
   test('are a PaginationError whose page is early enough to resume', async () => {
     const all = fill(60)
     const { client, events } = createObservedClient()

@@ -130,6 +130,26 @@ test('a list in which ids occur twice is read to its end', async () => {
   expect(walked.items).toEqual(['t5', 't7', 't8', 't9', 't10', 't11'])
 })
 
+test('after a limit that changed while items were removed, the page to resume from counts them, too', async () => {
+  const all = Array.from({ length: 30 }, (_, index) => `t${index + 1}`)
+  const service = new ByHand(3)
+  const walked = service.walk({}, { concurrency: 1 })
+  for (const [page, ids] of ['t1 t2 t3', 't4 t5 t6', 't7 t8 t9'].entries()) {
+    await service.requested(page + 1)
+    await service.respond(page + 1, ids, 30)
+  }
+  await service.requested(4)
+  // t1 to t4 are removed, and pages are larger from now on.
+  const left = all.slice(4)
+  await service.respond(4, left.slice(12, 16).join(' '), 26, 4)
+  expect(await walked.ended).toMatchObject({
+    kind: 'pagination',
+    page: 2,
+    message: expect.stringMatching(/ Start over with a limit that the service allows\.$/),
+  })
+  expect(await resumed(walked, left.join(' '), 4)).toEqual(all)
+})
+
 /** Whether the walk ends at once or looks further is its own choice. */
 async function respondIfRequested(
   service: ByHand,
