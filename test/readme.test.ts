@@ -107,6 +107,8 @@ describe('the documentation', () => {
   const testInBrowser = test.skipIf(!existsSync(chromiumOptions.executablePath))
   testInBrowser.each(blocksToRun.filter(needsBrowser))(
     'has an example that works in Chromium: $name',
+    // A browser takes long to start on a busy machine.
+    { timeout: 60_000 },
     async block => {
       const page = await (await startBrowser()).newPage()
       await (isPage(block) ? open(page, block) : run(block, { page }))
