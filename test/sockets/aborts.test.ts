@@ -170,19 +170,14 @@ describe('an abort', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test.each([
-    ['request', 503],
-    ['response', 503],
-    ['response', 204],
-    ['retry', 503],
-  ] as const)(
-    'from the listener of a %s event of a %i rejects immediately, and sends nothing more',
-    async (type, code) => {
+  test.each(['request', 'response', 'retry'] as const)(
+    'from the listener of a %s event rejects immediately, and sends nothing more',
+    async type => {
       const controller = new AbortController()
       const reason = because()
       useFakeTime()
       const startedAt = Date.now()
-      const { client, requests } = stubbed([status(code)], {
+      const { client, requests } = stubbed([status(503)], {
         onEvent: event => {
           if (event.type === type) controller.abort(reason)
         },
