@@ -147,7 +147,8 @@ export class PageLoader<T> {
     for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
       items.push(validate(received.data[index], validator, issues, ['data', index]))
     }
-    const data = (await Promise.all(items)) as T[]
+    // Most schemas are synchronous, and a promise for each item is not free.
+    const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
     if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
     return this.#toLoadedPage({ ...received, data }, itemKeys, response)
   }
