@@ -71,6 +71,8 @@ const mutations: TestProjectInlineConfiguration = {
   test: {
     name: 'mutations',
     exclude: notForMutations,
+    // Loading what every file imports again and again would double the time.
+    isolate: false,
     // A mutation that hangs is found soon.
     testTimeout: 8_000,
     provide: { casesFactor: 0.02 },

@@ -1,5 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createClient, rejectionOf } from './service.ts'
+import { createClient, rejectionOf, startService } from './service.ts'
+
+startService()
 
 // Not in a browser, whose location cannot be replaced.
 describe('a baseUrl that is a path', () => {

@@ -7,7 +7,10 @@ import {
   rejectionOf,
   respondWithPage,
   service,
+  startService,
 } from './service.ts'
+
+startService()
 
 const respond503 = () => service.fail({ with: () => new Response(null, { status: 503 }) })
 

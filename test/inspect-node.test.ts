@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createClient, rejectionOf, respondWithPage, service } from './service.ts'
+import { createClient, rejectionOf, respondWithPage, service, startService } from './service.ts'
+
+startService()
 
 const everything = { depth: 20, showHidden: true }
 

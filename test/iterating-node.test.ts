@@ -5,7 +5,9 @@ import { runInNewContext } from 'node:vm'
 import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient, rejectionOf } from './service.ts'
+import { createClient, rejectionOf, startService } from './service.ts'
+
+startService()
 
 function createList(count: number) {
   const service = new FakeService({ transactions: sampleTransactions(count) })

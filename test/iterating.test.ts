@@ -5,7 +5,9 @@ import { isApiError, PaginationError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
-import { account, createClient, createObservedClient, rejectionOf, service } from './service.ts'
+import { account, createClient, createObservedClient, rejectionOf, service, startService } from './service.ts'
+
+startService()
 
 afterEach(() => network.resetHandlers())
 

@@ -1,7 +1,9 @@
 import { isApiError, type Page, type Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { account, createClient, rejectionOf, service } from './service.ts'
+import { account, createClient, rejectionOf, service, startService } from './service.ts'
+
+startService()
 
 /** Wraps an object, and the objects and arrays that are read from it, as Vue's `ref` does. */
 function deepProxy<T extends object>(target: T): T {

@@ -1,6 +1,8 @@
 import { Client, type ClientOptions } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
-import { account, createClient, rejectionOf, respondWith, service } from './service.ts'
+import { account, createClient, rejectionOf, respondWith, service, startService } from './service.ts'
+
+startService()
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

@@ -1,7 +1,17 @@
 import { type Client, type InvalidResponseError, isApiError } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { account, createClient, rejectionOf, respondWith, respondWithPage, service } from './service.ts'
+import {
+  account,
+  createClient,
+  rejectionOf,
+  respondWith,
+  respondWithPage,
+  service,
+  startService,
+} from './service.ts'
+
+startService()
 
 const valid = '{"id":"t1","amount":200,"currency":"AED","description":"Test"}'
 const list = () => createClient().transactions.list()

@@ -9,17 +9,20 @@ export const service = new FakeService({ transactions: sampleTransactions(25) })
 
 export const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
-beforeAll(async () => {
-  network.configure({
-    handlers: [http.all(`${service.baseUrl}/*`, ({ request }) => service.handle(request))],
-    onUnhandledFrame: 'error',
+/** Gives this test file the service, as new for each test. Call it once, at the top of the file. */
+export function startService(): void {
+  beforeAll(async () => {
+    network.configure({
+      handlers: [http.all(`${service.baseUrl}/*`, ({ request }) => service.handle(request))],
+      onUnhandledFrame: 'error',
+    })
+    await network.enable()
   })
-  await network.enable()
-})
-beforeEach(() => service.reset())
-afterAll(async () => {
-  await network.disable()
-})
+  beforeEach(() => service.reset())
+  afterAll(async () => {
+    await network.disable()
+  })
+}
 
 export function createClient(options: Partial<ClientOptions> = {}): Client {
   return new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, ...options })

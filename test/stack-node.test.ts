@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { ApiError, type List, type Page, type Transaction } from 'virtual-accounts'
 import { expect, test, vi } from 'vitest'
-import { account, createClient, rejectionOf, service } from './service.ts'
+import { account, createClient, rejectionOf, service, startService } from './service.ts'
+
+startService()
 
 const thisFile = fileURLToPath(import.meta.url)
 

@@ -1,6 +1,8 @@
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, test } from 'vitest'
-import { createClient, rejectionOf } from './service.ts'
+import { createClient, rejectionOf, startService } from './service.ts'
+
+startService()
 
 function createVerifiedList(dedupeBy: (item: { id: string }) => unknown) {
   const { fetch } = new FakeService({ transactions: sampleTransactions(60) })
