@@ -548,6 +548,23 @@ describe('leaving an iteration', () => {
     expect(mine).toMatchObject({ message, stack, page: undefined })
   })
 
+  test.each([false, true])(
+    'by return() yields nothing more, even if the next page has arrived (verified: %s)',
+    async verified => {
+      const stage = createStage(60)
+      const list = createClient({ fetch: stage.fetch }).transactions.list({ limit: 20 }, { verified })
+      const items = list[Symbol.asyncIterator]()
+      const first = items.next()
+      await stage.respond(1)
+      await first
+      for (let read = 1; read < 20; read++) await items.next()
+      await stage.respondToAll()
+      const next = items.next()
+      await items.return()
+      expect(await next).toEqual({ done: true, value: undefined })
+    },
+  )
+
   test('by abort in the middle of a page yields no further item of it', async () => {
     fill(25)
     const controller = new AbortController()
@@ -696,19 +713,23 @@ describe('an unusual page', () => {
     })
   })
 
-  test('that is empty before the total is reached is a PaginationError, never a silent end', async () => {
-    const all = sampleTransactions(100)
-    respondTo(page => (page === 4 ? { ...envelopeOf(all, page), data: [] } : envelopeOf(all, page)))
-    for (const onMissedItems of ['throw', 'continue'] as const) {
-      const list = createClient().transactions.list({}, { onMissedItems })
-      const { before, error } = await iterateToPaginationError(list)
-      expect(before).toEqual(all.slice(0, 30))
-      // Nothing tells where the items went that the total counts.
-      expect(error.page).toBe(1)
-      expect(error.message).toMatch(/\(page 4\): page 4 is empty/)
-    }
-    await expect(createClient().transactions.list({ page: 4 })).rejects.toBeInstanceOf(PaginationError)
-  })
+  // Page 4 of 100 items, and the last page of 35.
+  test.each([100, 35])(
+    'that is empty before the total of %i is reached is a PaginationError, never a silent end',
+    async total => {
+      const all = sampleTransactions(total)
+      respondTo(page => (page === 4 ? { ...envelopeOf(all, page), data: [] } : envelopeOf(all, page)))
+      for (const onMissedItems of ['throw', 'continue'] as const) {
+        const list = createClient().transactions.list({}, { onMissedItems })
+        const { before, error } = await iterateToPaginationError(list)
+        expect(before).toEqual(all.slice(0, 30))
+        // Nothing tells where the items went that the total counts.
+        expect(error.page).toBe(1)
+        expect(error.message).toMatch(/\(page 4\): page 4 is empty/)
+      }
+      await expect(createClient().transactions.list({ page: 4 })).rejects.toBeInstanceOf(PaginationError)
+    },
+  )
 
   test('that is short in the middle does not end the iteration', async () => {
     const all = sampleTransactions(28)
@@ -743,6 +764,7 @@ describe('an unusual page', () => {
     expect(before).toEqual(all.slice(0, 10))
     expect(error.page).toBe(3)
     expect(error.message).toMatch(/page 3 repeats page 2, and so did the page before it/)
+    expect(error.message).toContain('The service seems to ignore the requested page')
     expect(new Set(requested).size).toBeLessThanOrEqual(6)
   })
 
@@ -782,6 +804,48 @@ describe('an unusual page', () => {
     expect(requested).toEqual([1, 2, 3, 4, 5])
   })
 
+  test('that begins with the same item as the pages before it, and goes on with others, is none that repeats', async () => {
+    const [pinned, ...others] = sampleTransactions(13)
+    const data = [0, 4, 8].map(start => [pinned, ...others.slice(start, start + 4)])
+    respondTo(page => ({ data: data[page - 1] ?? [], page, totalItems: 15, limit: 5 }))
+    const items = await collect(createClient().transactions.list({}, { concurrency: 1 }))
+    expect(items).toEqual([pinned, ...others])
+  })
+
+  test('that begins with the same item, and goes on with others that nothing identifies, is none that repeats', async () => {
+    const all = ['pinned', 1, 2, 'pinned', 3, 4, 'pinned', 5, 6].map(number => ({ number }))
+    respondTo(page => envelopeOf(all, page, 3))
+    const schema = z.looseObject({ number: z.unknown() })
+    const dedupeBy = ({ number }: { number: unknown }) => (number === 'pinned' ? number : undefined)
+    const list = createClient().list('/refunds', {}, { schema, dedupeBy, concurrency: 1 })
+    expect((await collect(list)).map(refundNumber)).toEqual(['pinned', 1, 2, 3, 4, 5, 6])
+  })
+
+  test('that comes after the total, and is not what the page before it is, is none that repeats', async () => {
+    const refunds = Array.from({ length: 20 }, (_, number) => ({ number }))
+    respondTo(page => ({ ...envelopeOf(refunds, page, 5), totalItems: 3 }))
+    const schema = z.looseObject({ number: z.number() })
+    expect(await collect(createClient().list('/refunds', {}, { schema }))).toEqual(refunds)
+  })
+
+  test('that comes after the total is read even if it is the first', async () => {
+    const refunds = Array.from({ length: 20 }, (_, number) => ({ number }))
+    respondTo(page => ({ ...envelopeOf(refunds, page, 5), totalItems: 10 }))
+    const schema = z.looseObject({ number: z.number() })
+    const list = createClient().list('/refunds', { page: 3 }, { schema })
+    expect(await collect(list)).toEqual(refunds.slice(10))
+  })
+
+  test('that comes right after the total and repeats an earlier one counts as repeated even without identity', async () => {
+    const refunds = Array.from({ length: 10 }, (_, number) => ({ number }))
+    // The total is not reached by page 2, as page 1 is short: page 3 is the first after it.
+    const data = [refunds.slice(0, 4), refunds.slice(5)]
+    respondTo(page => ({ data: data[Math.min(page, 2) - 1] ?? [], page, totalItems: 10, limit: 5 }))
+    const schema = z.looseObject({ number: z.number() })
+    const { error } = await iterateToPaginationError(createClient().list('/refunds', {}, { schema }))
+    expect(error.message).toMatch(/page 4 repeats page 3/)
+  })
+
   test('may repeat an earlier one after a page of items was inserted', async () => {
     const all = fill(40)
     const { client, events } = createObservedClient()
@@ -795,6 +859,15 @@ describe('an unusual page', () => {
     expect(seen).toEqual(all)
     expect(requestedPages()).toEqual([1, 2, 3, 4, 5])
     expect(events.filter(({ type }) => type === 'drift')).toHaveLength(1 + 10)
+  })
+
+  test('may repeat the one before it when a page of items was inserted before each', async () => {
+    const all = sampleTransactions(40)
+    const inserted = Array.from({ length: 20 }, (_, index) => newest(`new${index}`))
+    respondTo(page =>
+      envelopeOf([...inserted.slice(0, 10 * Math.min(2, Math.max(0, page - 2))), ...all], page),
+    )
+    expect(await collect(createClient().transactions.list({}, { concurrency: 1 }))).toEqual(all)
   })
 
   test('that fails ends the iteration, and a new one can resume there', async () => {

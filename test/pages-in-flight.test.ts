@@ -117,6 +117,177 @@ describe('a page with an item that has moved although the list did not grow', ()
   })
 })
 
+describe('an out-of-date page that shows', () => {
+  /** Page 3 is served, then n1 is inserted at the head, then page 2 is served. Page 3 is fetched again. */
+  async function fetchAgain(page3: string, options: ListOptions = {}) {
+    const service = new ByHand(2)
+    const walked = service.walk({}, options)
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.requested(2, 3)
+    await service.respond(3, page3, 20)
+    await service.respond(2, 't2 t3', 21)
+    return { service, walked }
+  }
+
+  test('an item that was read before does not expect it again', async () => {
+    const { service, walked } = await fetchAgain('t2 t3')
+    await service.requested(3, 4, 5, 6)
+    await service.respond(3, 't3 t4', 21)
+    await service.respond(4, 't5 t6', 21)
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6'])
+  })
+
+  test('an item that nothing identifies does not expect it again', async () => {
+    const dedupeBy = ({ id }: { id: string }) => (id.startsWith('u') ? undefined : id)
+    const { service, walked } = await fetchAgain('u1 t5', { dedupeBy } as ListOptions)
+    await service.requested(3, 4, 5, 6)
+    await service.respond(3, 't4 t5', 21)
+    await service.respond(4, 't6 t7', 21)
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7'])
+  })
+
+  test('an item that is beyond maxItems does not expect it again', async () => {
+    const { service, walked } = await fetchAgain('t5 t6', { maxItems: 5 })
+    await service.requested(3)
+    await service.respond(3, 't4 t6', 21)
+    expect(await walked.ended).toBeUndefined()
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't6'])
+  })
+})
+
+describe('a page whose first item was on the page before it, although the list did not grow,', () => {
+  /** Page 4 is served, then page 3, on which t7 is now. Page 4 is fetched again. */
+  async function fetchAgain(page3: string) {
+    const drifts: DriftEvent[] = []
+    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const walked = service.walk({}, { concurrency: 2 })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.requested(2, 3)
+    await service.respond(2, 't3 t4', 20)
+    await service.requested(3, 4)
+    await service.respond(4, 't7 t8', 20)
+    await service.respond(3, page3, 20)
+    // Two may be in flight.
+    await service.requested(5, 6)
+    await service.respond(5, 't10 t11', 20)
+    await service.requested(4, 6)
+    return { service, walked, drifts }
+  }
+
+  test('ends the iteration if it has moved on when the page is fetched again', async () => {
+    const { service, walked, drifts } = await fetchAgain('t6 t7')
+    await service.respond(4, 't8 t9', 20)
+    const message =
+      'PaginationError: GET /transactions (page 4): the list changed while it was read, so up to 1 may have been missed. ' +
+      'Resume with list({ page: 2, limit: 2 }) and all else unchanged'
+    expect(String(await walked.ended)).toContain(message)
+    expect(drifts).toMatchObject([{ change: 'missing', page: 4, before: 20, after: 19 }])
+  })
+
+  test('goes on if it is still there', async () => {
+    const { service, walked } = await fetchAgain('t6 t7')
+    await service.respond(4, 't7 t8', 20)
+    expect(walked.items.slice(0, 7)).toEqual(['t1', 't2', 't3', 't4', 't6', 't7', 't8'])
+  })
+
+  test('goes on if one of several such items is still there', async () => {
+    const { service, walked } = await fetchAgain('t7 t8')
+    await service.respond(4, 't8 t9', 20)
+    expect(walked.items.slice(0, 7)).toEqual(['t1', 't2', 't3', 't4', 't7', 't8', 't9'])
+  })
+})
+
+test('a page that shows an item twice has no page fetched again', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.requested(2, 3)
+  await service.respond(3, 't5 t6', 20)
+  await service.respond(2, 't3 t3', 20)
+  await service.requested(4, 5)
+  expect(walked.items).toEqual(['t1', 't2', 't3', 't5', 't6'])
+})
+
+test('a page that is fetched again ends the iteration if it showed that the list shrank', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.requested(2, 3)
+  await service.respond(3, 't5 t6', 20)
+  await service.respond(2, 't3 t4', 20)
+  await service.requested(4, 5)
+  await service.respond(5, 't8 t9', 19)
+  // t6 was on page 3.
+  await service.respond(4, 't6 t7', 20)
+  expect(await walked.ended).toMatchObject({
+    kind: 'pagination',
+    message: expect.stringContaining('the list shrank from 20 to 19 items'),
+  })
+})
+
+describe('a page that fails while a later one has arrived', () => {
+  test('is the page to resume from if both show the same total', async () => {
+    const service = new ByHand(2)
+    const walked = service.walk({}, { concurrency: 4 })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.respond(2, 't3 t4', 20)
+    await service.requested(3, 4, 5, 6)
+    await service.respond(5, 't9 t10', 20)
+    await service.respond(3, 't5 t6', 20)
+    await service.fail(4, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
+  })
+
+  test('resumes earlier if the list was larger before', async () => {
+    const service = new ByHand(2)
+    const walked = service.walk({}, { concurrency: 4, onMissedItems: 'continue' })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.respond(2, 't3 t4', 19)
+    await service.requested(3, 4, 5, 6)
+    await service.respond(4, 't7 t8', 19)
+    await service.fail(3, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 2 })
+  })
+
+  test('leaves the error of another call as it is, whatever the later page shows', async () => {
+    const other = new ByHand(2)
+    const failed = other.walk({ page: 9 })
+    await other.requested(9)
+    await other.fail(9, 500)
+    const reason = await failed.ended
+    const controller = new AbortController()
+    const service = new ByHand(2)
+    const walked = service.walk({}, { concurrency: 4, signal: controller.signal })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 20)
+    await service.respond(2, 't3 t4', 20)
+    await service.requested(3, 4, 5, 6)
+    await service.respond(4, 't7 t8', 16)
+    controller.abort(reason)
+    expect(await walked.ended).toBe(reason)
+    expect(reason).toMatchObject({ page: 9 })
+  })
+})
+
+test('an empty page that shows that the list shrank has the iteration resume where items may have been removed first', async () => {
+  const service = new ByHand(10)
+  const walked = service.walk({}, { concurrency: 1 })
+  const ids = (page: number) => Array.from({ length: 10 }, (_, index) => `t${page}${index}`).join(' ')
+  for (const page of [1, 2, 3]) {
+    await service.requested(page)
+    await service.respond(page, ids(page), 40)
+  }
+  await service.requested(4)
+  await service.respond(4, '', 39)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+})
+
 test('an iteration can be ended while its page waits for others to arrive before it is fetched again', async () => {
   const service = new ByHand(2)
   const list = service.client.transactions.list({ limit: 2 }, { concurrency: 2 })

@@ -86,7 +86,6 @@ export class Paginator<T> implements Walk<T> {
       // The iterator was closed: the page's error is irrelevant.
       if (this.#isDone) return undefined
       if (isNew(error)) this.#moveResumePage(error)
-      this.cancel()
       throw error
     }
   }
@@ -234,7 +233,7 @@ export class Paginator<T> implements Walk<T> {
       keys.every((key, index) => key !== undefined && key === earlier.keys[index])
     if (isRepeated) return earlier.page
     // Past every total only an empty page ends a list, and a service that ignores `page` has none.
-    const isPastEnd = data.length > 0 && (page - 1) * limit >= this.#largestTotal
+    const isPastEnd = (page - 1) * limit >= this.#largestTotal
     const previous = this.#previous?.page
     return isPastEnd && JSON.stringify(data) === JSON.stringify(previous?.data) ? previous?.page : undefined
   }
@@ -295,10 +294,10 @@ export class Paginator<T> implements Walk<T> {
   }
 
   /** The interface has no "more" flag: the end follows from the limit in effect, the total and what was received. */
-  #isEnd({ data, page, limit, totalItems }: Page<T>): boolean {
+  #isEnd({ data, totalItems }: Page<T>): boolean {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After one repeated page, the next one tells whether the service ignores `page`.
-    if (page * limit < totalItems || this.#repeatedPages > 0) return false
+    if (this.#repeatedPages > 0) return false
     // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#largestTotal
   }
@@ -357,7 +356,7 @@ export class Paginator<T> implements Walk<T> {
     const resumePage = this.#dropped.hasMissingBefore(this.#position)
       ? 1
       : this.#resumePage(Math.min(...positions), limit)
-    if (error.page !== undefined && resumePage < error.page) setResumePage(error, resumePage, limit)
+    if (resumePage < (error.page ?? 0)) setResumePage(error, resumePage, limit)
   }
 
   #resumePage(position: number, limit: number): number {

@@ -73,7 +73,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
     } catch (error) {
       // The iterator was closed: the page's error is irrelevant.
       if (this.#isDone) return undefined
-      this.cancel()
       const isOfRequest = isNew(error) && error !== this.#ownError
       if (isOfRequest && this.#step > 0) setResumePage(error, this.#resumePage(), this.#limit)
       throw error
