@@ -75,6 +75,12 @@ describe('a page', () => {
     ['{"data": x}', 'expected JSON, got malformed JSON', notJson],
     ['{"data":[{"id":"t', 'expected JSON, got JSON that ends too early', truncated],
     ['[1, 2', 'expected JSON, got JSON that ends too early', truncated],
+    ['\n {"data":[{},', 'expected JSON, got JSON that ends too early', truncated],
+    ['[1, [2] ', 'expected JSON, got malformed JSON', notJson],
+    ['[[1], [2', 'expected JSON, got JSON that ends too early', truncated],
+    ['{"data":[],"page":{} ,\n', 'expected JSON, got JSON that ends too early', truncated],
+    ['[1 2]\n\n', 'expected JSON, got malformed JSON', notJson],
+    ['{1}\n\n', 'expected JSON, got malformed JSON', notJson],
     ['<html>', 'expected JSON, got markup (HTML or XML)', notTheService],
     ['[]', 'expected an object, got an array', notAList],
     ['null', 'expected an object, got null', notAList],
@@ -166,6 +172,51 @@ describe('a page', () => {
       /expected at most 1000 bytes\. Request smaller pages with `limit`, or raise `maxResponseBytes`\.$/,
     )
   })
+
+  test('of exactly maxResponseBytes is accepted, also from a fetch without streams', async () => {
+    const { data, page, totalItems, limit } = await list()
+    const { length } = JSON.stringify({ data, page, totalItems, limit })
+    for (const fetch of [service.fetch, withoutStreams]) {
+      const accepting = createClient({ maxResponseBytes: length, fetch })
+      expect((await accepting.transactions.list()).data).toHaveLength(20)
+      const rejecting = createClient({ maxResponseBytes: length - 1, fetch })
+      await invalidResponseOf(rejecting.transactions.list())
+    }
+  })
+
+  const response = (parts: object) => {
+    const { status, headers } = new Response()
+    return { status, headers, body: {}, arrayBuffer: async () => new ArrayBuffer(0), ...parts }
+  }
+  const read = new Response('{}')
+  void read.text()
+  const chunks = { getReader: () => ({ read: async () => ({ value: '{}' }), cancel: async () => {} }) }
+  const headers = new Proxy(new Headers(), {
+    get: () => {
+      throw new Error('no headers')
+    },
+  })
+
+  test.each<[string, object | undefined, string]>([
+    ['no Response', undefined, 'expected fetch to resolve with a Response'],
+    ['a network error', Response.error(), 'fetch resolved with a network error'],
+    ['headers that throw', response({ headers }), 'expected headers that can be iterated'],
+    ['a body that was read', read, 'expected an unread body: read that of response.clone()'],
+    ['a body of text', response({ arrayBuffer: async () => '{}' }), 'expected a body of bytes'],
+    ['chunks of text', response({ body: chunks }), 'expected a body of bytes'],
+    [
+      'a body that is too short',
+      new Response('{', { headers: { 'Content-Length': '2' } }),
+      'the body is shorter than its Content-Length',
+    ],
+  ])(
+    'from a fetch that resolves with %s is a ConnectionError, whose cause says so',
+    async (_what, response, message) => {
+      const fetch = async () => response as Response
+      const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+      expect(error).toMatchObject({ kind: 'connection', cause: { message } })
+    },
+  )
 })
 
 describe('a number', () => {

@@ -32,6 +32,8 @@ export type AttemptResult =
   | { readonly type: 'api-key-error'; readonly error: unknown }
   | { readonly type: 'aborted' }
 
+const aborted = { type: 'aborted' } as const
+
 const maxErrorBodyBytes = 1024 * 1024
 
 /**
@@ -41,8 +43,7 @@ const maxErrorBodyBytes = 1024 * 1024
 export class Attempt {
   readonly #options: AttemptOptions
   readonly #controller = new AbortController()
-  /** `undefined` until the request is sent. */
-  #phase: 'sending' | 'reading' | undefined
+  #isSent = false
   #deadline = 0
   #settle: (result: AttemptResult) => void = () => {}
 
@@ -54,7 +55,7 @@ export class Attempt {
   run(timeoutMs: number): Promise<AttemptResult> {
     this.#deadline = performance.now() + timeoutMs
     return new Promise(resolve => {
-      const onTimeout = () => this.#end({ type: 'timeout', isSent: this.#phase !== undefined })
+      const onTimeout = () => this.#end({ type: 'timeout', isSent: this.#isSent })
       const timer = setTimeout(onTimeout, timeoutMs)
       this.#settle = result => {
         clearTimeout(timer)
@@ -65,7 +66,7 @@ export class Attempt {
   }
 
   cancel(): void {
-    this.#end({ type: 'aborted' })
+    this.#end(aborted)
   }
 
   #end(result: AttemptResult): void {
@@ -82,42 +83,43 @@ export class Attempt {
       return { type: 'api-key-error', error }
     }
     // Nothing is sent if the key came too late, or if the listener of the request event aborts.
-    if (signal.aborted) return { type: 'aborted' }
+    if (signal.aborted) return aborted
     this.#options.onSend(apiKey)
-    if (signal.aborted) return { type: 'aborted' }
-    this.#phase = 'sending'
+    if (signal.aborted) return aborted
+    this.#isSent = true
+    let phase: 'sending' | 'reading' = 'sending'
     try {
       const response = await this.#send(apiKey)
       if (signal.aborted) {
-        void response?.body?.cancel().catch(() => {})
-        return { type: 'aborted' }
+        void response.body?.cancel().catch(() => {})
+        return aborted
       }
+      phase = 'reading'
       return { type: 'response', received: await this.#read(response) }
     } catch (error) {
-      return { type: 'network-error', phase: this.#phase ?? 'sending', error }
+      return { type: 'network-error', phase, error }
     }
   }
 
-  async #send(apiKey: ApiKey | null): Promise<Response | undefined> {
+  async #send(apiKey: ApiKey | null): Promise<Response> {
     const { url, init, fetch } = this.#options
     const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey.value }
     // Set last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
-    const response = await fetch(url, {
+    const response = (await fetch(url, {
       ...init,
       headers,
       signal: this.#controller.signal,
       redirect: 'manual',
-    })
-    return response as Response
-  }
-
-  async #read(response: Response | undefined): Promise<ReceivedResponse> {
+    })) as Response | undefined
     // Not by instanceof: the caller's fetch may have a Response of its own.
     if (typeof response?.status !== 'number') {
       throw new InvalidFetchError('expected fetch to resolve with a Response')
     }
     if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
-    this.#phase = 'reading'
+    return response
+  }
+
+  async #read(response: Response): Promise<ReceivedResponse> {
     const { status } = response
     const headers = toHeaders(response.headers)
     const bytes = isSuccess(status) ? await this.#readBody(response) : await this.#readErrorBody(response)
