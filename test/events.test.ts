@@ -397,6 +397,7 @@ describe('durationMs', () => {
   test('is in milliseconds: of its own attempt on a response, of the whole call on a failure', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
+    vi.advanceTimersByTime(100_000)
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const fetch = vi.fn(takes(300, 503)).mockImplementationOnce(takes(700, 503))
     const { client, events } = createObservedClient({ fetch, maxRetries: 1 })

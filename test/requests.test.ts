@@ -1,5 +1,5 @@
 import { Client, type ClientOptions } from 'virtual-accounts'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { account, createClient, rejectionOf, respondWith, service, startService } from './service.ts'
 
 startService()
@@ -338,6 +338,14 @@ describe('any other endpoint', () => {
     expect(service.requests).toEqual([])
   })
 
+  test('rejects with a TypeError in a runtime without fetch', async () => {
+    vi.stubGlobal('fetch', undefined)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    await expect(createClient().request('GET', '/a')).rejects.toThrow(
+      new TypeError('fetch: this runtime has none, so pass one as the option `fetch`'),
+    )
+  })
+
   test.each(['get', 'Post', 'put', 'patch', 'delete'])(
     'accepts the method %s, and sends it in capitals',
     async method => {
@@ -354,6 +362,7 @@ describe('any other endpoint', () => {
     ['HEAD', '"HEAD"'],
     ['', '""'],
     [undefined, 'undefined'],
+    [['GET'], 'an array'],
   ])('rejects the method %j', async (method, got) => {
     await expect(createClient().request(method as 'GET', '/a')).rejects.toThrow(
       new TypeError(`method: expected one of GET, POST, PUT, PATCH, DELETE, got ${got}`),

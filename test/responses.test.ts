@@ -190,6 +190,8 @@ describe('a page', () => {
   }
   const read = new Response('{}')
   void read.text()
+  const locked = new Response('{}')
+  locked.body?.getReader()
   const chunks = { getReader: () => ({ read: async () => ({ value: '{}' }), cancel: async () => {} }) }
   const headers = new Proxy(new Headers(), {
     get: () => {
@@ -201,6 +203,7 @@ describe('a page', () => {
     ['no Response', undefined, 'expected fetch to resolve with a Response'],
     ['a network error', Response.error(), 'fetch resolved with a network error'],
     ['headers that throw', response({ headers }), 'expected headers that can be iterated'],
+    ['a body that is being read', locked, 'expected an unread body: read that of response.clone()'],
     ['a body that was read', read, 'expected an unread body: read that of response.clone()'],
     ['a body of text', response({ arrayBuffer: async () => '{}' }), 'expected a body of bytes'],
     ['chunks of text', response({ body: chunks }), 'expected a body of bytes'],
@@ -300,9 +303,9 @@ describe('a number', () => {
     JSON.parse = (text, reviver) => parse(text, reviver && ((key, value) => reviver.call(null, key, value)))
     try {
       respondWithPage(valid.replace('}', ',"n":9007199254740993}'))
-      expect((await invalidResponseOf(list())).issues).toEqual([
-        { path: [], message: 'expected numbers that this engine can hold, got one with more digits' },
-      ])
+      expect((await invalidResponseOf(list())).message).toBe(
+        'GET /transactions (page 1): the response is not valid: expected numbers that this engine can hold, got one with more digits. Newer JavaScript engines keep every digit (docs/runtimes.md). The response is in error.body, as text.',
+      )
       respondWithPage(valid.replace('}', ',"n":1234567890123456,"ref":"x: 9007199254740993 "}'))
       expect(await unspecified('n')).toBe(1234567890123456)
 
@@ -417,6 +420,18 @@ describe("a caller's schema", () => {
     expect(error.message).toMatch(
       /the body does not match the schema\..* The schema threw: see error\.cause\. The response is in error\.body\.$/,
     )
+  })
+
+  test('that throws for one item, and refuses another, is said to have thrown', async () => {
+    const schema = z.unknown().transform((item, { issues }) => {
+      if (Object.keys(Object(item)).length > 0) throw new RangeError('oops')
+      issues.push({ code: 'custom', input: item, message: 'empty' })
+    })
+    respondWithPage('{},{"id":"t1"}')
+    const error = await invalidResponseOf(createClient().transactions.list({}, { schema }))
+    expect(error.issues.map(({ message }) => message)).toEqual(['empty', 'the schema threw RangeError'])
+    expect(error.message).toContain('The schema threw: see error.cause.')
+    expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
   test.each([

@@ -92,7 +92,7 @@ export function describeNetworkError(
 
 const checkNetwork = 'Check baseUrl and the network.'
 
-function connectHint(code = ''): string {
+function connectHint(code: string | undefined): string {
   if (code !== 'EMFILE' && code !== 'ENFILE') return checkNetwork
   return 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'
 }
