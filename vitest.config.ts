@@ -73,6 +73,8 @@ const mutations: TestProjectInlineConfiguration = {
     exclude: notForMutations,
     // Loading what every file imports again and again would double the time.
     isolate: false,
+    // Stryker notes which test runs which code.
+    maxConcurrency: 1,
     // A mutation that hangs is found soon.
     testTimeout: 8_000,
     provide: { casesFactor: 0.02 },
