@@ -18,7 +18,10 @@ export function startService(): void {
     })
     await network.enable()
   })
-  beforeEach(() => service.reset())
+  beforeEach(() => {
+    service.reset()
+    network.resetHandlers()
+  })
   afterAll(async () => {
     await network.disable()
   })

@@ -1,6 +1,20 @@
+import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
-import { expect, test } from 'vitest'
-import { createClient, rejectionOf, startService } from './service.ts'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import {
+  collect,
+  createStage,
+  envelopeOf,
+  idle,
+  ids,
+  iterateToError,
+  iterateToPaginationError,
+  newest,
+  refundNumber,
+  respondTo,
+} from './lists.ts'
+import { createClient, createObservedClient, rejectionOf, service, startService } from './service.ts'
 
 startService()
 
@@ -34,4 +48,314 @@ test('a verified walk throws a PaginationError when two items of one page have t
   const error = await rejectionOf(iterate(createVerifiedList(() => 'same')))
   expect(error).toMatchObject({ kind: 'pagination' })
   expect(String(error)).toContain('one page holds two items with the same identity')
+})
+
+describe('a verified list', () => {
+  /** A service with a list of `count` items, and a client of it. */
+  function createService(count: number, maxLimit = 100) {
+    const fake = new FakeService({ transactions: sampleTransactions(count), maxLimit })
+    const { client, events } = createObservedClient({ fetch: fake.fetch })
+    return {
+      fake,
+      client,
+      all: [...fake.transactions],
+      windows: () =>
+        fake.requests.map(({ query }) => ({ page: Number(query.page), limit: Number(query.limit) })),
+      drift: () => events.filter(event => event.type === 'drift'),
+    }
+  }
+
+  /** Iterates a verified list, and calls `change` when `at` items were read. */
+  async function collectWith<T>(list: AsyncIterable<T>, at: number, change: () => void): Promise<T[]> {
+    const seen: T[] = []
+    for await (const item of list) {
+      seen.push(item)
+      if (seen.length === at) change()
+    }
+    return seen
+  }
+
+  /** The end of the page that contains the item before `end` and reaches farthest. */
+  function farthestEnd(end: number, maxLimit: number): number {
+    const limits = Array.from({ length: maxLimit }, (_, index) => index + 1)
+    return Math.max(...limits.map(limit => Math.ceil(end / limit) * limit))
+  }
+
+  test.each([1, 4])(
+    'yields an unchanged list by pages that overlap and reach farthest (concurrency %i)',
+    async concurrency => {
+      const { client, all, windows, drift } = createService(500)
+      expect(await collect(client.transactions.list({ limit: 20 }, { verified: true, concurrency }))).toEqual(
+        all,
+      )
+      expect(drift()).toEqual([])
+      let end = 0
+      for (const { page, limit } of windows()) {
+        expect(limit).toBeLessThanOrEqual(20)
+        expect((page - 1) * limit).toBeLessThanOrEqual(Math.max(0, end - 1))
+        expect(page * limit).toBe(end === 0 ? 20 : farthestEnd(end, 20))
+        end = page * limit
+      }
+      expect(end).toBeGreaterThanOrEqual(500)
+    },
+  )
+
+  test.each([
+    [100, 1.15],
+    [50, 1.23],
+    [20, 1.4],
+  ])('with a limit of %i takes at most about %d times the requests', async (limit, factor) => {
+    const { client, all, windows } = createService(10_000)
+    expect(await collect(client.transactions.list({ limit }, { verified: true }))).toEqual(all)
+    expect(windows().length / (10_000 / limit)).toBeLessThan(factor + 0.05)
+  })
+
+  test.each([1, 10, 25, 90])('repairs %i removals at the head between two pages', async removed => {
+    const { fake, client, all, drift } = createService(400)
+    const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    expect(await collectWith(list, 100, () => fake.transactions.splice(0, removed))).toEqual(all)
+    const repaired = drift().filter(({ change }) => change === 'repaired')
+    // Fewer than a page overlaps by are seen without going back.
+    if (removed >= 25) expect(repaired).toHaveLength(1)
+    for (const { before, after } of repaired) {
+      expect(before).toBeGreaterThan(0)
+      expect(after).toBeGreaterThan(0)
+    }
+  })
+
+  test('repairs removals that a prefetched page has missed', async () => {
+    const stage = createStage(400, 20)
+    const all = [...stage.items]
+    const iteration = collect(createClient({ fetch: stage.fetch }).transactions.list({}, { verified: true }))
+    await stage.respond(1)
+    for (let changes = 0; changes < 10; changes++) {
+      await idle()
+      const [first, ...others] = stage.requests.filter(({ isSettled }) => !isSettled)
+      first?.serve()
+      stage.items.splice(0, 3)
+      for (const request of others) request.respond()
+      first?.deliver()
+    }
+    await stage.respondToAll()
+    // All but the ten times three that were removed had been in the list throughout.
+    const seen = await iteration
+    expect(seen).toEqual(expect.arrayContaining(stage.items))
+    expect(new Set(ids(seen)).size).toBe(seen.length)
+    expect(ids(all).filter(id => ids(seen).includes(id))).toEqual(ids(seen))
+  })
+
+  test.each([1, 30])(
+    'notices %i items that are swapped between two requests, which no total shows',
+    async count => {
+      const { fake, client, all } = createService(400)
+      const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+      const added = Array.from({ length: count }, (_, index) => newest(`new${index}`))
+      const seen = await collectWith(list, 100, () => {
+        fake.transactions.splice(0, count)
+        fake.transactions.push(...added)
+      })
+      expect(seen).toEqual([...all, ...added])
+    },
+  )
+
+  test('yields each item once when items are inserted at the head', async () => {
+    const { fake, client, all } = createService(400)
+    const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const seen = await collectWith(list, 100, () =>
+      fake.transactions.unshift(...Array.from({ length: 50 }, (_, index) => newest(`new${index}`))),
+    )
+    expect(ids(seen).filter(id => !String(id).startsWith('new'))).toEqual(ids(all))
+    expect(new Set(ids(seen)).size).toBe(seen.length)
+  })
+
+  test.each([20, 39, 40, 57, 58, 60, 100])('may end exactly where a page ends (%i items)', async count => {
+    const { client, all } = createService(count)
+    expect(await collect(client.transactions.list({ limit: 20 }, { verified: true }))).toEqual(all)
+  })
+
+  test('may be empty, or begin beyond the end, with one request each', async () => {
+    const empty = createService(0)
+    expect(await collect(empty.client.transactions.list({}, { verified: true }))).toEqual([])
+    expect(empty.windows()).toHaveLength(1)
+    const short = createService(5)
+    expect(await collect(short.client.transactions.list({ page: 7 }, { verified: true }))).toEqual([])
+    expect(short.windows()).toHaveLength(1)
+  })
+
+  test.each<[string, (totals: number[]) => number]>([
+    ['too small', () => 60],
+    ['zero', () => 0],
+    ['too large', () => 430],
+    ['lagging behind', totals => totals.at(-3) ?? 400],
+  ])('is complete although its total is %s', async (_what, lie) => {
+    const items = sampleTransactions(400)
+    const all = [...items]
+    const totals: number[] = []
+    respondTo((page, limit) => {
+      totals.push(items.length)
+      return { ...envelopeOf(items, page, limit), totalItems: lie(totals) }
+    })
+    const list = createClient().transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    expect(await collectWith(list, 200, () => items.splice(0, 30))).toEqual(all)
+  })
+
+  test('is a PaginationError when the service does not honour smaller limits', async () => {
+    const all = sampleTransactions(400)
+    respondTo(page => envelopeOf(all, page, 20))
+    const list = createClient().transactions.list({ limit: 20 }, { verified: true })
+    const { before, error } = await iterateToPaginationError(list)
+    expect(before).toEqual(all.slice(0, before.length))
+    expect(error.message).toMatch(/a limit of \d+ was requested, but the service used 20/)
+    expect(error.message).toContain('iterate without `verified`')
+  })
+
+  test('does not block the program when the service echoes a huge limit but sends fewer items', async () => {
+    const all = sampleTransactions(400)
+    respondTo((page, limit) => ({ ...envelopeOf(all, page, Math.min(limit, 50)), limit }))
+    const list = createClient().transactions.list({ limit: Number.MAX_SAFE_INTEGER }, { verified: true })
+    const { before } = await iterateToPaginationError(list)
+    expect(before).toEqual(all.slice(0, 50))
+  })
+
+  test.each([1, 2, 3, 5])(
+    'is a PaginationError when a limit of %i is too small to overlap everywhere',
+    async limit => {
+      const { client, windows } = createService(2_000)
+      const list = client.transactions.list({ limit }, { verified: true })
+      const { before, error } = await iterateToPaginationError(list)
+      expect(before).toEqual([])
+      expect(error.message).toContain(`a limit of ${limit} is too small for pages to overlap`)
+      expect(windows()).toHaveLength(1)
+    },
+  )
+
+  test('is a PaginationError at once when no window would show the end of the list', async () => {
+    const { fake, client } = createService(60)
+    const list = (options = {}) => client.transactions.list({ limit: 5 }, { verified: true, ...options })
+    const { before } = await iterateToPaginationError(list())
+    expect(before).toEqual([])
+    expect(await collect(list({ maxItems: 60 }))).toEqual(fake.transactions)
+    fake.transactions.pop()
+    expect(await collect(list())).toEqual(fake.transactions)
+  })
+
+  test('goes on at the beginning of the list when all items before it were removed', async () => {
+    const { fake, client } = createService(100)
+    const all = [...fake.transactions]
+    const read: Transaction[] = []
+    for await (const item of client.transactions.list({ limit: 20 }, { verified: true })) {
+      read.push(item)
+      if (read.length === 20) fake.transactions.splice(0, 50)
+    }
+    const later = read.slice(20)
+    expect(later.slice(-50)).toEqual(all.slice(50))
+    expect(new Set(read).size).toBe(read.length)
+  })
+
+  test('that began at a later page is a PaginationError when all items that it read were removed', async () => {
+    const { fake, client } = createService(100)
+    const list = client.transactions.list({ page: 2, limit: 20 }, { verified: true, concurrency: 1 })
+    let read = 0
+    const iteration = (async () => {
+      for await (const _item of list) if (++read === 20) fake.transactions.splice(0, 60)
+    })()
+    const error = await rejectionOf(iteration)
+    expect(error).toMatchObject({ kind: 'pagination', page: 1 })
+    expect((error as Error).message).toContain('more items were removed than this walk remembers')
+  })
+
+  test('is a PaginationError when none of the items that were read is left', async () => {
+    const { fake, client } = createService(400)
+    const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const before: Transaction[] = []
+    const iteration = (async () => {
+      for await (const item of list) {
+        before.push(item)
+        // More than is remembered has been removed once the beginning of the list is new, too.
+        if (before.length % 20 === 0) {
+          fake.transactions.splice(0, fake.transactions.length, ...sampleTransactions(400, before.length))
+          for (const item of fake.transactions) item.id += `-${before.length}`
+        }
+        if (before.length > 4_000) break
+      }
+    })()
+    const error = await rejectionOf(iteration)
+    expect(error).toMatchObject({ kind: 'pagination', page: 1 })
+    expect((error as Error).message).toMatch(/Start over/)
+  })
+
+  test('is a TypeError without identity, and has no pages()', async () => {
+    const schema = z.looseObject({ number: z.number() })
+    const client = createClient()
+    expect(() => client.list('/refunds', {}, { schema, verified: true })).toThrow(
+      /^verified: expected `dedupeBy` too/,
+    )
+    expect(() => client.transactions.list({}, { verified: true }).pages()).toThrow(TypeError)
+    expect(service.requests).toEqual([])
+    const refunds = Array.from({ length: 50 }, (_, number) => ({ number }))
+    service.serveList('/refunds', refunds)
+    const list = client.list('/refunds', { limit: 20 }, { schema, verified: true, dedupeBy: refundNumber })
+    expect(await collect(list)).toEqual(refunds)
+  })
+
+  test.each([1, 2, 4])('keeps no more pages in flight than its concurrency of %i', async concurrency => {
+    const stage = createStage(600, 20)
+    const client = createClient({ fetch: stage.fetch, concurrency })
+    const iteration = collect(client.transactions.list({ limit: 20 }, { verified: true }))
+    await stage.respondToAll()
+    expect(await iteration).toEqual(stage.items)
+    expect(stage.mostInFlight).toBe(concurrency)
+  })
+
+  test.each([0, 1, 20, 21, 100, 399, 400, 500])(
+    'yields at most %i items with that maxItems',
+    async maxItems => {
+      const { client, all, windows } = createService(400)
+      const list = client.transactions.list({ limit: 20 }, { verified: true, maxItems })
+      expect(await collect(list)).toEqual(all.slice(0, maxItems))
+      for (const { page, limit } of windows()) expect((page - 1) * limit).toBeLessThan(maxItems)
+    },
+  )
+
+  test('is cancelled by break', async () => {
+    const stage = createStage(600, 20)
+    const client = createClient({ fetch: stage.fetch })
+    let read = 0
+    const iteration = (async () => {
+      for await (const _item of client.transactions.list({ limit: 20 }, { verified: true })) {
+        if (++read === 45) break
+      }
+    })()
+    for (let responses = 0; responses < 3; responses++) {
+      await idle()
+      stage.requests.find(({ isSettled }) => !isSettled)?.respond()
+    }
+    await iteration
+    await idle()
+    expect(stage.inFlight).toEqual([])
+    expect(stage.requests.filter(({ isAborted }) => isAborted).length).toBeGreaterThan(0)
+  })
+
+  test.each([2, 3, 7, 15])(
+    'resumes from the page of an error, in units of the caller’s limit (request %i)',
+    async failing => {
+      const all = sampleTransactions(400)
+      const limits: number[] = []
+      respondTo((page, limit, count) => {
+        limits.push(limit)
+        return count === failing ? new Response(null, { status: 404 }) : envelopeOf(all, page, limit)
+      })
+      const client = createClient()
+      const options = { verified: true, concurrency: 1 }
+      const { before, error } = await iterateToError(client.transactions.list({ limit: 20 }, options))
+      const { page = 0 } = error as { page?: number }
+      expect(before).toEqual(all.slice(0, before.length))
+      // The page of 20 that contains the last item read.
+      expect(page).toBe(Math.ceil(before.length / 20))
+      expect((error as Error).message).toContain(`list({ page: ${page}, limit: 20 })`)
+      expect(limits.at(-1)).toBeLessThanOrEqual(20)
+      const rest = await collect(client.transactions.list({ page, limit: 20 }, options))
+      expect(new Set(ids([...before, ...rest]))).toEqual(new Set(ids(all)))
+    },
+  )
 })
