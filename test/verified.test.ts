@@ -47,7 +47,9 @@ test.each([
 test('a verified walk throws a PaginationError when two items of one page have the same identity', async () => {
   const error = await rejectionOf(iterate(createVerifiedList(() => 'same')))
   expect(error).toMatchObject({ kind: 'pagination' })
-  expect(String(error)).toContain('one page holds two items with the same identity')
+  expect(String(error)).toContain(
+    'one page holds two items with the same identity. Identify items by something unique: see `dedupeBy`.',
+  )
 })
 
 describe('a verified list', () => {
@@ -225,6 +227,7 @@ describe('a verified list', () => {
       const { before, error } = await iterateToPaginationError(list)
       expect(before).toEqual([])
       expect(error.message).toContain(`a limit of ${limit} is too small for pages to overlap`)
+      expect(error.message).toContain('Use a larger `limit`: 20 is always enough.')
       expect(windows()).toHaveLength(1)
     },
   )
@@ -237,6 +240,130 @@ describe('a verified list', () => {
     expect(await collect(list({ maxItems: 60 }))).toEqual(fake.transactions)
     fake.transactions.pop()
     expect(await collect(list())).toEqual(fake.transactions)
+  })
+
+  test('may begin where no window overlaps, if none has to later', async () => {
+    // 60 is a multiple of every limit up to 5.
+    const { fake, client, windows } = createService(119)
+    const list = client.transactions.list({ page: 13, limit: 5 }, { verified: true })
+    expect(await collect(list)).toEqual(fake.transactions.slice(60))
+    fake.transactions.push(newest('new'))
+    const before = windows().length
+    expect((await iterateToPaginationError(list)).before).toEqual([])
+    expect(windows()).toHaveLength(before + 1)
+  })
+
+  test.each([1, 4])(
+    'is a PaginationError where no window overlaps in a list that grew (concurrency %i)',
+    async concurrency => {
+      const { fake, client, all } = createService(55)
+      const list = client.transactions.list({ limit: 5 }, { verified: true, concurrency })
+      const added = Array.from({ length: 20 }, (_, index) => newest(`new${index}`))
+      const read: Transaction[] = []
+      const iteration = (async () => {
+        for await (const item of list) {
+          read.push(item)
+          if (read.length === 20) fake.transactions.push(...added)
+        }
+      })()
+      expect(await rejectionOf(iteration)).toMatchObject({ kind: 'pagination', page: 12 })
+      // A new walk begins with item 56.
+      expect(read.length).toBeGreaterThanOrEqual(55)
+      expect(read).toEqual([...all, ...added].slice(0, read.length))
+    },
+  )
+
+  test('leaves out an item that is inserted before the last one that was read', async () => {
+    const { fake, client, all } = createService(40)
+    const list = client.transactions.list({ limit: 5 }, { verified: true, concurrency: 1 })
+    const seen = await collectWith(list, 5, () => fake.transactions.splice(4, 0, newest('new')))
+    expect(seen).toEqual(all)
+  })
+
+  test('goes back farther each time until it finds an item that it knows, and reads on from there', async () => {
+    const { fake, client, all, windows, drift } = createService(2_000)
+    const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const added = Array.from({ length: 340 }, (_, index) => newest(`new${index}`))
+    const starts = () => windows().map(({ page, limit }) => (page - 1) * limit)
+    let requests = 0
+    const seen = await collectWith(list, 600, () => {
+      requests = windows().length
+      // The total stays: nothing tells how far the items have moved.
+      fake.transactions.splice(0, 340)
+      fake.transactions.push(...added)
+    })
+    expect(seen).toEqual([...all, ...added])
+    expect(windows()[requests - 1]).toEqual({ page: 34, limit: 18 })
+    // 612 items were read, of which the last is at 271 now. The gap, then 20, 40, 80, 160 … items before the window before.
+    expect(starts().slice(requests, requests + 8)).toEqual([608, 600, 578, 532, 450, 288, 0, 19])
+    expect(drift().filter(({ change }) => change === 'repaired')).toMatchObject([
+      { before: 1, after: 608 - 272 },
+    ])
+  })
+
+  test('reports nothing as repaired where nothing was missed', async () => {
+    const { fake, client, all, windows, drift } = createService(60)
+    const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    // The only item that the next window shares with what was read.
+    expect(await collectWith(list, 20, () => fake.transactions.splice(19, 1))).toEqual(all)
+    expect(windows()[1]).toEqual({ page: 2, limit: 19 })
+    expect(drift().map(({ change }) => change)).not.toContain('repaired')
+  })
+
+  test('is a PaginationError when the service ignores the page', async () => {
+    const all = sampleTransactions(100)
+    respondTo((page, limit) => ({ ...envelopeOf(all, 1, limit), page }))
+    const list = createClient().transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const { before, error } = await iterateToPaginationError(list)
+    expect(before).toEqual(all.slice(0, 20))
+    expect(error.page).toBe(1)
+    expect(error.message).toContain(
+      'the list changed faster than it could be read (more than 8 responses without a new item). Start over, or iterate when fewer changes are made.',
+    )
+  })
+
+  test('is a PaginationError when its first page is empty, although its total says more', async () => {
+    respondTo(page => ({ data: [], page, totalItems: 25, limit: 20 }))
+    const list = createClient().transactions.list({}, { verified: true })
+    expect((await iterateToPaginationError(list)).error.message).toContain('page 1 is empty')
+  })
+
+  test('resumes at its first page when that fails', async () => {
+    respondTo(() => new Response(null, { status: 404 }))
+    const list = createClient().transactions.list({ page: 3 }, { verified: true })
+    expect((await iterateToError(list)).error).toMatchObject({ status: 404, page: 3 })
+  })
+
+  test('resumes at page 1 when a request fails while it looks for what it knows', async () => {
+    const fake = new FakeService({ transactions: sampleTransactions(400) })
+    let requestsLeft = Number.POSITIVE_INFINITY
+    const fetch = async (url: string, init: RequestInit) =>
+      requestsLeft-- > 0 ? fake.fetch(url, init) : new Response(null, { status: 404 })
+    const list = createClient({ fetch }).transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const iteration = collectWith(list, 100, () => {
+      fake.transactions.splice(0, 60)
+      requestsLeft = 1
+    })
+    expect(await rejectionOf(iteration)).toMatchObject({ status: 404, page: 1 })
+  })
+
+  test('resumes earlier when a later page shows that the list shrank', async () => {
+    const stage = createStage(400, 20)
+    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
+    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
+    const next = async () => {
+      await idle()
+      return stage.requests.filter(({ isSettled }) => !isSettled)
+    }
+    for (let responses = 0; responses < 3; responses++) (await next())[0]?.respond()
+    const [first, second] = await next()
+    stage.items.splice(0, 25)
+    second?.respond()
+    await idle()
+    first?.lose()
+    const { before, error } = await iteration
+    expect(before.length).toBeGreaterThan(50)
+    expect(error).toMatchObject({ kind: 'connection', page: Math.ceil((before.length - 25) / 20) })
   })
 
   test('goes on at the beginning of the list when all items before it were removed', async () => {

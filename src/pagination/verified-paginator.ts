@@ -162,7 +162,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
   #keysOf(loaded: LoadedPage<T>): readonly unknown[] {
-    const keys = loaded.keys() ?? []
+    const keys = loaded.keys() as readonly unknown[]
     for (const key of keys) {
       if (key !== undefined && typeof key !== 'object') continue
       const got = key === undefined ? 'undefined, null or NaN' : typeName(key)
@@ -255,7 +255,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     for (let limit = 2; limit <= this.#limit && multiple < needed; limit++) {
       multiple = leastCommonMultiple(multiple, limit)
     }
-    if (multiple < needed && Math.floor((needed - 1) / multiple) * multiple > this.#end) {
+    if (Math.floor((needed - 1) / multiple) * multiple > this.#end) {
       throw this.#createOverlapError(loaded)
     }
   }
