@@ -229,6 +229,26 @@ test('a page that is fetched again ends the iteration if it showed that the list
   })
 })
 
+test('a page that is fetched again ends the iteration if its items have moved towards the beginning', async () => {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 4 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.respond(2, 't3 t4', 20)
+  await service.requested(3, 4, 5, 6)
+  await service.respond(6, 't11 t12', 20)
+  await service.respond(3, 't5 t6', 20)
+  await service.requested(4, 5, 7, 8)
+  // One item was added before t5: pages 5 and 6 are fetched again.
+  await service.respond(4, 't6 t7', 20)
+  await service.respond(7, 't12 t13', 20)
+  await service.respond(4, 't6 t7', 20)
+  // Two were removed before t8, which is on page 4 now, as is t9. Others were added at the end, so the total stays.
+  await service.respond(5, 't10 t11', 20)
+  await service.respond(6, 't12 t13', 20)
+  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+})
+
 describe('a page that fails while a later one has arrived', () => {
   test('is the page to resume from if both show the same total', async () => {
     const service = new ByHand(2)

@@ -18,10 +18,9 @@ export class DroppedPages {
   /** Notes the items of a page that has been read and begins at `position`. */
   markSeen(position: number, keys: readonly unknown[]): void {
     for (const { start, items } of this.#pages) {
-      // Before its place only another item with the same id can appear.
+      // An item before its place has moved there because others were removed: some may have been missed.
       if (position >= start) for (const key of keys) if (items.has(key)) items.set(key, true)
     }
-    this.#pages = this.#pages.filter(page => countMissing(page) > 0)
   }
 
   /** Whether items are missing that were in the part of the list that has been read. */
