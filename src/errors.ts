@@ -67,12 +67,12 @@ export abstract class ApiError extends Error {
 
   /** @internal */
   protected constructor(parts: ErrorParts) {
-    const { info, cause } = parts
-    if (info === undefined) {
+    if (parts?.info === undefined) {
       throw new TypeError(
         `${new.target.prototype.name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
+    const { info, cause } = parts
     super(formatMessage(parts), cause === undefined ? undefined : { cause })
     this.method = info.method
     this.path = info.path

@@ -33,4 +33,9 @@ describe('a baseUrl that is a path', () => {
       ),
     )
   })
+
+  test('may be the root, and is said to be', async () => {
+    const error = await rejectionOf(createClient({ baseUrl: '/' }).transactions.list())
+    expect(String(error)).toContain('as "/" only works in a web page')
+  })
 })

@@ -339,6 +339,18 @@ describe('the cause of a ConnectionError', () => {
     })
   })
 
+  test('is left out when it throws itself', async () => {
+    const thrown = {
+      get message() {
+        throw new Error('no message')
+      },
+    }
+    const fetch = () => Promise.reject(thrown)
+    const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+    expect(error).toMatchObject({ kind: 'connection' })
+    expect((error as Error).cause).toBeUndefined()
+  })
+
   test('may be anything that was thrown', async () => {
     for (const [thrown, message] of [
       ['a string', 'a string'],

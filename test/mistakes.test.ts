@@ -1,4 +1,4 @@
-import { Client, HttpError } from 'virtual-accounts'
+import { Client, HttpError, TimeoutError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -687,6 +687,12 @@ const mistakes: Record<string, readonly Mistake[]> = {
       // @ts-expect-error
       wrote: () => new HttpError({ status: 503 }),
       gets: 'HttpError: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
+    },
+    {
+      mistake: 'creates an error from nothing',
+      // @ts-expect-error
+      wrote: () => new TimeoutError(),
+      gets: 'TimeoutError: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
     },
   ],
 

@@ -396,6 +396,25 @@ describe("a caller's schema", () => {
     expect(error.issues).toEqual([{ path: [], message: 'the schema threw TypeError' }])
   })
 
+  test.each([
+    [[], 'the schema failed without an issue'],
+    [[{ message: 'no path' }], 'no path'],
+  ])('that fails with the issues %j has not accepted an item', async (issues, message) => {
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    respondWithPage(valid)
+    const error = await invalidResponseOf(createClient().transactions.list({}, { schema: schema as never }))
+    expect(error.issues).toEqual([{ path: ['data', 0], message }])
+  })
+
+  test('may name a symbol without a description', async () => {
+    const symbol = Symbol()
+    const issues = [{ message: 'wrong', path: [symbol] }]
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    respondWith('{}')
+    const error = await invalidResponseOf(createClient().request('GET', '/a', { schema: schema as never }))
+    expect(error.issues[0]?.path).toEqual([symbol])
+  })
+
   test('may be asynchronous', async () => {
     const schema = z
       .looseObject({ id: z.string() })
@@ -530,6 +549,17 @@ describe('an error', () => {
       const shown = path === '/é' ? '/\\u00e9' : `/${'a'.repeat(299)}${path.length > 300 ? '...' : ''}`
       expect((error as Error).message).toMatch(`GET ${shown}: HTTP 404 (1 attempt).`)
     }
+  })
+
+  test('has its name as a property that is not enumerable', async () => {
+    respondWith(null, { status: 404 })
+    const error = await rejectionOf(list())
+    expect(Object.getOwnPropertyDescriptor(error, 'name')).toEqual({
+      value: 'HttpError',
+      enumerable: false,
+      configurable: true,
+      writable: true,
+    })
   })
 
   test('counts the attempts in its message', async () => {
