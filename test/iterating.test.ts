@@ -1661,6 +1661,16 @@ describe('iterating a page', () => {
     expect(requestedPages()).toEqual([1, 2, 2, 3, 3, 4, 4, 5, 5])
   })
 
+  test.each([false, true])(
+    'yields its items and all that follow even if its data was taken out of it (verified: %s)',
+    async verified => {
+      const all = fill(45)
+      const page = await createClient().transactions.list({ limit: 20 }, { verified })
+      page.data.splice(0)
+      expect(await collect(page)).toEqual(all)
+    },
+  )
+
   test('works for pages of pages()', async () => {
     const all = fill(25)
     const client = createClient()

@@ -158,13 +158,17 @@ export class PageLoader<T> {
     itemKeys: readonly unknown[] | undefined,
     response: SuccessResponse,
   ): LoadedPage<T> {
-    const { data, page, limit } = received
+    const { data, page: number, limit } = received
     const { dedupeBy, iterateFrom } = this.#options
     let keys = itemKeys
     const nextPage = () =>
-      withCallerStack(async () => (await this.load({ page: page + 1, expectedLimit: limit })).page)
+      withCallerStack(async () => (await this.load({ page: number + 1, expectedLimit: limit })).page)
+    // A copy: what the caller does to it must not change what iterating the page yields.
+    const page: Page<T> = createPage({ ...received, data: [...data] }, response, nextPage, () =>
+      iterateFrom({ ...loaded, page: { ...page, ...received } }),
+    )
     const loaded: LoadedPage<T> = {
-      page: createPage(received, response, nextPage, () => iterateFrom(loaded)),
+      page,
       // Once for each page: the function is the caller's.
       keys: () => {
         if (dedupeBy) keys ??= data.map(item => toKey(dedupeBy(item)))
