@@ -324,6 +324,21 @@ describe('the cause of a ConnectionError', () => {
     ])
   })
 
+  test('has no code that only a fifth error has, even if the chain is endless', async () => {
+    const fifth = Object.assign(new Error('fifth'), { code: 'ECONNREFUSED' })
+    const endless = new Error('endless')
+    endless.cause = endless
+    const chain = ['fourth', 'third', 'second', 'first'].reduce(
+      (cause, name) => new Error(name, { cause }),
+      fifth as Error,
+    )
+    for (const thrown of [chain, endless]) {
+      const fetch = () => Promise.reject(thrown)
+      const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
+      expect(String(error)).toContain('could not connect, or connection lost before a response arrived')
+    }
+  })
+
   test('is { name, message, code } in the JSON of its error', async () => {
     const reset = Object.assign(new RangeError('read'), { code: 'ECONNRESET', errno: -104 })
     const fetch = async () => Promise.reject(reset)

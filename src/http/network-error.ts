@@ -63,7 +63,7 @@ export function classifyNetworkError(
   }
 }
 
-function reasonOf(code: string, syscall: string | undefined): NetworkErrorReason {
+function reasonOf(code: string, syscall: unknown): NetworkErrorReason {
   if (handshakeFailed.test(code) || requestRefusedCodes.has(code)) return 'request-refused'
   // A request that failed in one of these system calls was not sent, whatever the code.
   const isConnecting = syscall === 'connect' || syscall === 'getaddrinfo'

@@ -2,7 +2,7 @@
 export const maxCauseDepth = 4
 
 /** The code and the system call that a runtime gave, on the error or along its causes. */
-export function findErrorCode(error: unknown): { code: string | undefined; syscall: string | undefined } {
+export function findErrorCode(error: unknown): { code: string | undefined; syscall: unknown } {
   try {
     let current = error
     for (let depth = 0; depth < maxCauseDepth && current; depth++) {
@@ -11,8 +11,7 @@ export function findErrorCode(error: unknown): { code: string | undefined; sysca
       // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
       if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {
         // Where Node tried several addresses, only the code of the first attempt is on the error of all.
-        const call = syscall ?? (Object(first) as { syscall?: unknown }).syscall
-        return { code, syscall: typeof call === 'string' ? call : undefined }
+        return { code, syscall: syscall ?? (Object(first) as { syscall?: unknown }).syscall }
       }
       current = cause ?? first
     }

@@ -87,7 +87,6 @@ function isOneOf(characters: string, byte: number | undefined): boolean {
  * services print it (10.119999999999999 for 10.12).
  */
 export function isExact(source: string, value: number): boolean {
-  if (!Number.isFinite(value)) return false
   const written = normalizeDecimal(source)
   return (
     written === normalizeDecimal(value.toExponential()) ||
