@@ -91,3 +91,8 @@ export class Findings {
     this.#byId.set(id, consequence === undefined ? finding : { ...finding, consequence })
   }
 }
+
+/** `1 response`, `2 responses`. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,5 +1,5 @@
 import type { Bodies } from './checks/bodies.js'
-import type { ProbeFinding } from './finding.js'
+import { countOf, type ProbeFinding } from './finding.js'
 import { questionsFor, type SuggestedOptions, toCode } from './suggestions.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */
@@ -44,14 +44,19 @@ export class Report implements ProbeReport {
     const rows = [
       ...this.findings.flatMap(toRows),
       '',
-      `${count('broken')} broken, ${count('kept')} kept, ${count('unknown')} unknown, in ${this.requests} requests.`,
+      `${count('broken')} broken, ${count('kept')} kept, ${count('unknown')} unknown, in ${countOf(this.requests, 'request')}.`,
       '',
     ]
     const bodies = this.#bodies
     if (bodies === undefined) {
       return [
         ...rows,
-        'No page of transactions could be read, so little could be checked. Fix what is broken above, and probe again.',
+        ...wrap(
+          'No page of transactions could be read, so little could be checked. Fix what is broken above, and probe again.',
+          width,
+          '',
+          '',
+        ),
       ].join('\n')
     }
     return [

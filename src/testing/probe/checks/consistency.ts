@@ -1,5 +1,5 @@
 import { fieldsOf } from '../fields.js'
-import type { Findings } from '../finding.js'
+import { countOf, type Findings } from '../finding.js'
 import { idsOf, type ListedPage } from '../listed-page.js'
 import type { PageOutcome } from '../session.js'
 
@@ -42,7 +42,7 @@ export function checkTotal(findings: Findings, outcomes: readonly PageOutcome[])
   } else if (after !== before) {
     const observed = `it rose from ${before} to ${after}: items are being added`
     findings.kept('total-stable', observed, 'A `drift` event; each item is yielded once.')
-  } else findings.kept('total-stable', `the same in ${totals.length} responses`)
+  } else findings.kept('total-stable', `the same in ${countOf(totals.length, 'response')}`)
 }
 
 /** Page 1 twice. */

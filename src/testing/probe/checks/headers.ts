@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../../../http/retry-after.js'
 import { requestIdOf } from '../../../internal/headers.js'
-import type { Findings } from '../finding.js'
+import { countOf, type Findings } from '../finding.js'
 import type { RecordedResponse, Session } from '../session.js'
 
 const likelyRequestId = /(?:request|correlation|trace|transaction)-?id$|^traceparent$|^cf-ray$/
@@ -41,8 +41,9 @@ function checkRateLimit(findings: Findings, responses: readonly RecordedResponse
   )
   const headers = names.size === 0 ? 'no headers about it' : [...names].slice(0, 4).join(', ')
   const throttled = responses.findIndex(isThrottled)
-  if (throttled === -1) findings.kept('rate-limit', `none met in ${responses.length} responses; ${headers}`)
-  else {
+  if (throttled === -1) {
+    findings.kept('rate-limit', `none met in ${countOf(responses.length, 'response')}; ${headers}`)
+  } else {
     findings.broken(
       'rate-limit',
       `HTTP ${responses[throttled]?.status} to request ${throttled + 1}, at four a second; ${headers}`,
