@@ -736,7 +736,11 @@ describe('what the interface leaves open', () => {
       respond(request => (isWrongKey(request) ? json({}, 404) : undefined)),
     ])
     expect(broken).toEqual([])
-    expect(find('wrong-key')).toMatchObject({ status: 'kept', observed: 'HTTP 404' })
+    expect(find('wrong-key')).toMatchObject({
+      status: 'kept',
+      observed: 'HTTP 404',
+      consequence: 'HttpError. Its message mentions the key only for 401 and 403.',
+    })
   })
 
   test('an item that is added at the head meanwhile breaks nothing', async () => {
@@ -775,6 +779,257 @@ describe('what the interface leaves open', () => {
     const { broken, unknown } = await probeService()
     expect(broken).toEqual([])
     expect(unknown).toEqual(['retry-after', 'cors'])
+  })
+})
+
+describe('looks closely:', () => {
+  const withDates = (...dates: unknown[]) =>
+    changePages(page => ({
+      ...page,
+      data: page.data.map((item, index) => ({ ...item, at: dates[Math.min(index, dates.length - 1)] })),
+    }))
+  const day = (number: number) => new Date(Date.UTC(2026, 0, number)).toISOString()
+  const withoutIds = changePages(page => ({ ...page, data: page.data.map(({ id, ...item }) => item) }))
+  const withTotal = (count: number) => {
+    service.transactions.length = count
+  }
+  const onlyLater = (change: Deviation): Deviation => {
+    const count = nth(isList)
+    return fetch => (input, init) =>
+      count(new Request(input, init)) > 1 ? change(fetch)(input, init) : fetch(input, init)
+  }
+  const redirect = (headers: Record<string, string>) =>
+    respond(() => new Response(null, { status: 302, headers }))
+  const headersOf = (headers: Record<string, string>) =>
+    changeHeaders(own => {
+      for (const [name, value] of Object.entries(headers)) own.set(name, value)
+    })
+  const renameRequestId = (name: string) =>
+    changeHeaders(headers => {
+      headers.delete('X-Request-Id')
+      headers.set(name, 'r1')
+    })
+  const noChange: Deviation = fetch => fetch
+  const lowLimit = (limit: number) =>
+    changeQuery(query => {
+      if (query.get('limit') === null) query.set('limit', String(limit))
+    })
+
+  test.each<[id: string, status: string, observed: string, deviation: () => Deviation]>([
+    ['redirect', 'broken', 'HTTP 302', () => redirect({})],
+    ['redirect', 'broken', 'HTTP 302', () => redirect({ Location: 'https://[' })],
+    ['redirect', 'broken', `HTTP 302 to ${service.baseUrl}`, () => redirect({ Location: '/login' })],
+    ['api-key', 'broken', 'HTTP 401', () => respond(() => json({}, 401))],
+    ['api-key', 'broken', 'HTTP 403', () => respond(() => json({}, 403))],
+    ['api-key', 'unknown', 'HTTP 400', () => respond(() => json({}, 400))],
+    [
+      'wrong-key',
+      'kept',
+      'HTTP 403',
+      () =>
+        respond(({ headers }) => (headers.get('Api-Key')?.startsWith('wrong') ? json({}, 403) : undefined)),
+    ],
+    ['order', 'kept', 'the same ids twice, newest first by at', () => withDates(day(9), day(9), day(3))],
+    ['order', 'kept', 'the same ids twice, oldest first by at', () => withDates(day(1), day(1), day(3))],
+    ['order', 'kept', 'the same ids twice', () => withDates(day(3), day(9), day(1))],
+    ['order', 'kept', 'the same ids twice', () => withDates(day(3))],
+    ['order', 'kept', 'the same ids twice', () => withDates(day(3), null, day(1))],
+    ['order', 'kept', 'the same ids twice', () => withDates('3', '2', '1')],
+    ['order', 'kept', 'the same ids twice', () => withDates('2026-13-01', '2026-12-01')],
+    ['order', 'kept', 'the same ids twice', () => withDates(`on ${day(3)}`, `on ${day(1)}`)],
+    ['order', 'unknown', 'no ids to compare', () => withoutIds],
+    ['neighbours', 'unknown', 'no two pages with ids', () => withoutIds],
+    [
+      'order',
+      'unknown',
+      'fewer than two items',
+      () => {
+        withTotal(1)
+        return noChange
+      },
+    ],
+    [
+      'order',
+      'broken',
+      'page 1 differed between two requests, with the same totalItems: other ids',
+      () => onlyLater(changePages(page => ({ ...page, data: page.data.slice(1) }))),
+    ],
+    [
+      'order',
+      'broken',
+      'page 1 differed between two requests, with the same totalItems: other ids',
+      () =>
+        onlyLater(
+          changePages(page => ({ ...page, data: page.data.map(item => ({ ...item, id: `new${item.id}` })) })),
+        ),
+    ],
+    [
+      'neighbours',
+      'unknown',
+      'the order changes',
+      () => onlyLater(changePages(page => ({ ...page, data: page.data.toReversed() }))),
+    ],
+    [
+      'neighbours',
+      'unknown',
+      'the service does not return the requested pages',
+      () => changePages(page => ({ ...page, page: 1 })),
+    ],
+    [
+      'neighbours',
+      'broken',
+      '2 of 2 items of page 2 are on page 1, too',
+      () => {
+        withTotal(22)
+        return changePages(page =>
+          page.page === 2 && page.limit === 20
+            ? { ...page, data: service.transactions.slice(0, 2) as never }
+            : page,
+        )
+      },
+    ],
+    [
+      'total-stable',
+      'broken',
+      'it fell from 250 to 249 between two requests',
+      () => onlyLater(changePages(page => ({ ...page, totalItems: 249 }))),
+    ],
+    [
+      'total-stable',
+      'unknown',
+      'totalItems does not count the list',
+      () => changePages(page => ({ ...page, totalItems: 1 })),
+    ],
+    ['request-id', 'kept', 'request-id', () => renameRequestId('Request-Id')],
+    [
+      'request-id',
+      'kept',
+      'none by the customary names, but traceparent',
+      () => renameRequestId('traceparent'),
+    ],
+    [
+      'rate-limit',
+      'kept',
+      'none met in 15 responses; ratelimit-a, x-rate-limit-b, x-ratelimit-c, x-ratelimit-d',
+      () =>
+        headersOf({
+          'RateLimit-A': '1',
+          'X-Rate-Limit-B': '1',
+          'X-RateLimit-C': '1',
+          'X-RateLimit-D': '1',
+          'X-RateLimit-E': '1',
+          'My-RateLimit': '1',
+        }),
+    ],
+    [
+      'retry-after',
+      'unknown',
+      'not with HTTP 429',
+      () => {
+        const count = nth(isList)
+        return respond(request => (count(request) === 2 ? json({}, 429) : undefined))
+      },
+    ],
+    [
+      'cache',
+      'broken',
+      'Cache-Control lets shared caches keep pages',
+      () => headersOf({ 'Cache-Control': 's-maxage=60' }),
+    ],
+    ['cache', 'kept', 'Cache-Control: s-maxage=0', () => headersOf({ 'Cache-Control': 's-maxage=0' })],
+    ['cache', 'kept', 'Cache-Control: private', () => headersOf({ 'Cache-Control': 'private', Age: '0' })],
+    [
+      'cache',
+      'broken',
+      'a cache responded instead of the service',
+      () => headersOf({ 'CF-Cache-Status': 'HIT' }),
+    ],
+    [
+      'compression',
+      'unknown',
+      'no Content-Encoding header; some runtimes hide it',
+      () => headersOf({ 'Content-Length': '7' }),
+    ],
+    ['max-limit', 'unknown', 'limits are not obeyed', () => changeQuery(query => query.delete('limit'))],
+    ['default-limit', 'kept', '7', () => lowLimit(7)],
+    [
+      'max-limit',
+      'kept',
+      'at least 1000',
+      () => () =>
+        new FakeService({ transactions: sampleTransactions(1200), maxLimit: 5000, apiKey: service.apiKey })
+          .fetch,
+    ],
+    [
+      'max-limit',
+      'kept',
+      'at least 1000, the default',
+      () => () =>
+        new FakeService({
+          transactions: sampleTransactions(1200),
+          maxLimit: 5000,
+          defaultLimit: 1000,
+          apiKey: service.apiKey,
+        }).fetch,
+    ],
+    [
+      'items',
+      'broken',
+      'data[].id: expected a string, got null; data[].amount: expected a number, got null; data[].currency: expected a string, got null; data[].description: expected a string, got null',
+      () =>
+        changePages(page => ({
+          ...page,
+          data: page.data.map(() => ({ id: null, amount: null, currency: null, description: null })),
+        })),
+    ],
+    [
+      'digits',
+      'broken',
+      'more digits than a double holds: data[].a, data[].b, data[].c, data[].d, data[].e',
+      () =>
+        changePages(
+          page => ({
+            ...page,
+            data: page.data.map(item => ({ ...item, a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 })),
+          }),
+          text => text.replaceAll(/"([a-f])":1/g, '"$1":9007199254740993'),
+        ),
+    ],
+    [
+      'envelope',
+      'broken',
+      'data: expected an array, got an object; page: expected a whole number of at least 1, got a string',
+      () => changePages(page => ({ ...page, data: {}, page: '1' })),
+    ],
+  ])('%s is %s: %s', async (id, status, observed, deviation) => {
+    const { find } = await probeService([deviation()])
+    expect(find(id)).toMatchObject({ status, observed })
+  })
+
+  test('a service that is reached over plain http is not known to be reachable over TLS', async () => {
+    const baseUrl = 'http://localhost:8080'
+    const toService: Deviation = fetch => (input, init) => {
+      const { url } = new Request(input, init)
+      return fetch(url.replace(baseUrl, service.baseUrl), init)
+    }
+    const { find } = await probeService([toService], { baseUrl })
+    expect(find('reachable')).toMatchObject({ status: 'unknown', observed: 'reached over plain http' })
+  })
+
+  test('a list that grows meanwhile has no gap between its pages', async () => {
+    const count = nth(isList)
+    const insert = respond(request => {
+      if (count(request) === 5) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
+      return undefined
+    })
+    const { broken } = await probeService([insert])
+    expect(broken).toEqual([])
+  })
+
+  test('the requests of the first page are those of a list, also with the wrong key', async () => {
+    await probeService()
+    const wrong = service.requests.find(({ headers }) => headers.get('Api-Key') !== service.apiKey)
+    expect(wrong).toMatchObject({ method: 'GET', path: '/transactions', query: { page: '1' } })
   })
 })
 
@@ -1299,5 +1554,7 @@ test('without a key, a proxy is expected to add it', async () => {
   }
   const { broken, find } = await probeService([addKey], { apiKey: null })
   expect(broken).toEqual([])
-  expect(find('wrong-key')).toMatchObject({ status: 'unknown', observed: 'no key is sent (apiKey is null)' })
+  for (const id of ['api-key', 'wrong-key']) {
+    expect(find(id)).toMatchObject({ status: 'unknown', observed: 'no key is sent (apiKey is null)' })
+  }
 })
