@@ -24,6 +24,7 @@ beforeEach(() => service.reset())
 const json = (body: unknown, status = 200) => Response.json(body, { status })
 const isList = ({ url, method }: Request) => method === 'GET' && url.includes('/transactions')
 const isWrite = ({ method }: Request) => method === 'POST'
+const tooLate = () => new Response(null, { status: 429, headers: { 'Retry-After': '90' } })
 const keyOf = ({ headers }: Request) => headers.get('Idempotency-Key') as string
 
 /** Counts only those requests that match. */
@@ -653,7 +654,6 @@ describe('what the interface leaves open', () => {
     expect(find('same-key-other-request').status).toBe('broken')
   })
 
-  const tooLate = () => new Response(null, { status: 429, headers: { 'Retry-After': '90' } })
   const isWrongKey = ({ headers }: Request) => headers.get('Api-Key') === 'wrong-key-of-a-probe'
 
   test.each<[name: string, id: string, deviation: () => Deviation, observed: string]>([
@@ -996,6 +996,108 @@ describe('looks closely:', () => {
         ),
     ],
     [
+      'page-echo',
+      'unknown',
+      'the list has one page only',
+      () => {
+        withTotal(1)
+        return noChange
+      },
+    ],
+    [
+      'page-beyond-end',
+      'unknown',
+      'the end of the list is unclear',
+      () => changePages(page => ({ ...page, page: 1 })),
+    ],
+    [
+      'page-zero',
+      'kept',
+      'HTTP 200, an empty page',
+      () =>
+        respond((_, query) =>
+          query.get('page') === '0' ? json({ data: [], page: 1, totalItems: 250, limit: 20 }) : undefined,
+        ),
+    ],
+    [
+      'items',
+      'unknown',
+      'no item to look at',
+      () => {
+        withTotal(0)
+        return noChange
+      },
+    ],
+    [
+      'same-key',
+      'kept',
+      'HTTP 200, no body: replayed',
+      () =>
+        changeHeaders((headers, { url }) => {
+          if (url.endsWith('/deactivate') && headers.delete('Idempotent-Replayed') === undefined) {
+            headers.set('Original-Request', 'req_1')
+          }
+        }),
+    ],
+    [
+      'same-key',
+      'unknown',
+      'HTTP 429, no body',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/deactivate'))
+        return respond(request => (count(request) === 2 ? tooLate() : undefined))
+      },
+    ],
+    [
+      'deactivate-twice',
+      'kept',
+      'HTTP 409, an empty object',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/deactivate'))
+        return respond(request => (count(request) === 3 ? json({}, 409) : undefined))
+      },
+    ],
+    [
+      'same-key-other-request',
+      'broken',
+      'HTTP 200, an object (ok boolean), different from the first response',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/reactivate'))
+        return respond(request => (count(request) === 1 ? json({ ok: true }) : undefined))
+      },
+    ],
+    [
+      'same-key-other-request',
+      'broken',
+      'HTTP 200, an object (ok boolean)',
+      () => {
+        const count = nth(({ url }) => url.endsWith('/reactivate'))
+        return respond(request =>
+          count(request) === 1
+            ? Response.json({ ok: true }, { headers: { 'Idempotency-Replayed': 'true' } })
+            : undefined,
+        )
+      },
+    ],
+    [
+      'deactivate',
+      'broken',
+      'HTTP 500, an empty object',
+      () => respond(request => (isWrite(request) ? json({}, 500) : undefined)),
+    ],
+    [
+      'same-key',
+      'unknown',
+      'deactivate failed',
+      () => respond(request => (isWrite(request) ? json({}, 404) : undefined)),
+    ],
+    [
+      'deactivate',
+      'kept',
+      'HTTP 200, text',
+      () => respond(request => (isWrite(request) ? new Response('OK') : undefined)),
+    ],
+    [
       'envelope',
       'broken',
       'data: expected an array, got an object; page: expected a whole number of at least 1, got a string',
@@ -1068,10 +1170,11 @@ describe('the requests', () => {
   })
 
   test('do not touch an account that is not known', async () => {
-    const { report, broken, unknown } = await probeService([
+    const { report, broken, unknown, find } = await probeService([
       respond(request => (isWrite(request) ? json({}, 404) : undefined)),
     ])
     expect(broken).toEqual(['deactivate'])
+    expect(find('deactivate').consequence).toBe('The call fails.')
     expect(unknown.slice(-4)).toEqual([
       'reactivate',
       'same-key',
@@ -1090,6 +1193,24 @@ describe('the requests', () => {
         sentAtFirst.push(service.requests.length)
       },
     })
+    expect(steps.map(({ name }) => name)).toEqual([
+      'GET /transactions?page=1',
+      'GET /transactions?page=1',
+      'GET /transactions?page=2',
+      'GET /transactions?page=1&limit=2',
+      'GET /transactions?page=2&limit=2',
+      'GET /transactions?page=23',
+      'GET /transactions?page=0&limit=20',
+      'GET /transactions?page=abc',
+      'GET /transactions?page=1',
+      'GET /transactions?page=1&limit=1000',
+      'POST deactivate (new key)',
+      'POST deactivate (same key)',
+      'POST deactivate (another key)',
+      'POST reactivate (key of deactivate)',
+      'POST reactivate (new key)',
+      'done',
+    ])
     expect(steps[0]).toEqual({ done: 0, total: 26, name: 'GET /transactions?page=1' })
     expect(sentAtFirst[0]).toBe(0)
     expect(steps.at(-1)).toEqual({ done: report.requests, total: report.requests, name: 'done' })
