@@ -810,6 +810,7 @@ describe('looks closely:', () => {
       headers.set(name, 'r1')
     })
   const noChange: Deviation = fetch => fetch
+  const emptyResponse = { headers: new Headers(), body: null }
   const lowLimit = (limit: number) =>
     changeQuery(query => {
       if (query.get('limit') === null) query.set('limit', String(limit))
@@ -1096,6 +1097,72 @@ describe('looks closely:', () => {
       'kept',
       'HTTP 200, text',
       () => respond(request => (isWrite(request) ? new Response('OK') : undefined)),
+    ],
+    [
+      'further-fields',
+      'kept',
+      `a ${'x'.repeat(38)}... number, ${'y'.repeat(40)} string`,
+      () =>
+        changePages(page => ({
+          ...page,
+          data: page.data.map(item => ({ ...item, [`a ${'x'.repeat(39)}`]: 1, ['y'.repeat(40)]: 'b' })),
+        })),
+    ],
+    [
+      'further-fields',
+      'kept',
+      Array.from({ length: 20 }, (_, number) => `f${number} array`).join(', '),
+      () =>
+        changePages(page => ({
+          ...page,
+          data: page.data.map(item => ({
+            ...item,
+            ...Object.fromEntries(Array.from({ length: 20 }, (_, number) => [`f${number}`, []])),
+          })),
+        })),
+    ],
+    [
+      'items',
+      'broken',
+      'data[]: expected an object, got null; data[]: expected an object, got an array; data[]: expected an object, got a string',
+      () => changePages(page => ({ ...page, data: [null, [], 'text', ...page.data.slice(3)] })),
+    ],
+    [
+      'page-beyond-end',
+      'broken',
+      'HTTP 200, not valid',
+      () => changePages(page => (page.page > 13 ? { data: 'none' } : page)),
+    ],
+    ...(['data', 'page', 'totalItems', 'limit'] as const).map(
+      (field): [string, string, string, () => Deviation] => [
+        'total',
+        'unknown',
+        'no page to check',
+        () => changePages(({ [field]: _, ...page }) => page),
+      ],
+    ),
+    [
+      'page-zero',
+      'kept',
+      'HTTP 302',
+      () =>
+        respond((_, query) =>
+          query.get('page') === '0'
+            ? new Response(null, { status: 302, headers: { Location: '/' } })
+            : undefined,
+        ),
+    ],
+    [
+      'redirect',
+      'broken',
+      'a redirect',
+      () => () => async () => ({ ...emptyResponse, status: 0, type: 'opaqueredirect' }) as Response,
+    ],
+    [
+      'deactivate',
+      'broken',
+      'HTTP 503, no body',
+      () => respond(request => (isWrite(request) ? new Response(null, { status: 503 }) : undefined)),
     ],
     [
       'envelope',
@@ -1601,6 +1668,16 @@ describe('misuse', () => {
     [
       { ...valid, origin: `${origin}/app` },
       'origin: expected the origin of a page, such as "https://app.example.com"',
+    ],
+    [{ ...valid, origin: `${origin}/app` }, 'got a string that is none (remove the path or trailing slash)'],
+    [{ ...valid, origin: 'app' }, 'got a string that is none (remove the path or trailing slash)'],
+    [{ ...valid, origin: '' }, 'got an empty string'],
+    [{ ...valid, origin: 7 }, 'got 7'],
+    [null, 'options: expected an object with at least baseUrl and apiKey, got null'],
+    [{ ...valid, account: null }, 'account: expected { customerId, virtualAccountId }, got null'],
+    [
+      { ...valid, account: { virtualAccountId: 'v1' } },
+      'account.customerId: expected a non-empty string, got undefined',
     ],
     [{ ...valid, signal: true }, 'signal: expected an AbortSignal, got true'],
     [{ ...valid, onProgress: 1 }, 'onProgress: expected a function, got 1'],
