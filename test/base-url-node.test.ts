@@ -34,7 +34,7 @@ describe('a baseUrl that is a path', () => {
     )
   })
 
-  test('may be the root, and is said to be', async () => {
+  test('is shown as "/" when it is the root', async () => {
     const error = await rejectionOf(createClient({ baseUrl: '/' }).transactions.list())
     expect(String(error)).toContain('as "/" only works in a web page')
   })

@@ -354,7 +354,7 @@ describe('the cause of a ConnectionError', () => {
     })
   })
 
-  test('is left out when it throws itself', async () => {
+  test('is left out when reading it throws', async () => {
     const thrown = {
       get message() {
         throw new Error('no message')

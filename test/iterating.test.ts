@@ -638,7 +638,7 @@ describe('an unusual page', () => {
     expect(requested).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('that begins with the same item as the pages before it, and goes on with others, is none that repeats', async () => {
+  test('that begins with the same item as those before it, but goes on with others, does not count as repeated', async () => {
     const [pinned, ...others] = sampleTransactions(13)
     const data = [0, 4, 8].map(start => [pinned, ...others.slice(start, start + 4)])
     respondTo(page => ({ data: data[page - 1] ?? [], page, totalItems: 15, limit: 5 }))
@@ -646,7 +646,7 @@ describe('an unusual page', () => {
     expect(items).toEqual([pinned, ...others])
   })
 
-  test('that begins with the same item, and goes on with others that nothing identifies, is none that repeats', async () => {
+  test('that begins with the same item, but goes on with others that nothing identifies, does not count as repeated', async () => {
     const all = ['pinned', 1, 2, 'pinned', 3, 4, 'pinned', 5, 6].map(number => ({ number }))
     respondTo(page => envelopeOf(all, page, 3))
     const schema = z.looseObject({ number: z.unknown() })
@@ -655,7 +655,7 @@ describe('an unusual page', () => {
     expect((await collect(list)).map(refundNumber)).toEqual(['pinned', 1, 2, 3, 4, 5, 6])
   })
 
-  test('that comes after the total, and is not what the page before it is, is none that repeats', async () => {
+  test('that comes after the total, but differs from the page before it, does not count as repeated', async () => {
     const refunds = Array.from({ length: 20 }, (_, number) => ({ number }))
     respondTo(page => ({ ...envelopeOf(refunds, page, 5), totalItems: 3 }))
     const schema = z.looseObject({ number: z.number() })

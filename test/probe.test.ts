@@ -782,7 +782,7 @@ describe('what the interface leaves open', () => {
   })
 })
 
-describe('looks closely:', () => {
+describe('a finding:', () => {
   const withDates = (...dates: unknown[]) =>
     changePages(page => ({
       ...page,
@@ -1195,7 +1195,7 @@ describe('looks closely:', () => {
     expect(broken).toEqual([])
   })
 
-  test('the requests of the first page are those of a list, also with the wrong key', async () => {
+  test('the wrong key is tried on the first page of transactions', async () => {
     await probeService()
     const wrong = service.requests.find(({ headers }) => headers.get('Api-Key') !== service.apiKey)
     expect(wrong).toMatchObject({ method: 'GET', path: '/transactions', query: { page: '1' } })
@@ -1351,7 +1351,7 @@ describe('the report', () => {
     expect(lines[0]).toBe('kept     Reachable over TLS          https, HTTP 200')
   })
 
-  test('says all about a service that conforms', async () => {
+  test('is complete for a service that conforms', async () => {
     const { report } = await probeService()
     expect(String(report)).toMatchInlineSnapshot(`
       "kept     Reachable over TLS          https, HTTP 200
@@ -1409,7 +1409,7 @@ describe('the report', () => {
     `)
   })
 
-  test('says all about a service that deviates', async () => {
+  test('is complete for a service that deviates', async () => {
     const { report } = await probeService([
       changePages(
         page => ({
@@ -1545,7 +1545,7 @@ describe('the report', () => {
     `)
   })
 
-  test('says what little is known of a service that lists nothing', async () => {
+  test('says how little is known of a service without a list of transactions', async () => {
     const { report } = await probeService([respond(() => json({}, 404))])
     expect(String(report)).toMatchInlineSnapshot(`
       "kept     Reachable over TLS          https, HTTP 404
