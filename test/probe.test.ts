@@ -33,6 +33,15 @@ function nth(matches: (request: Request) => boolean): (request: Request) => numb
   return request => (matches(request) ? ++count : 0)
 }
 
+/** Adds an item at the head of the list before the service responds to this request for a page. */
+function insertBefore(number: number): Deviation {
+  const count = nth(isList)
+  return respond(request => {
+    if (count(request) === number) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
+    return undefined
+  })
+}
+
 test('finds nothing broken in a service that conforms to the API specification', async () => {
   const { report, broken, unknown } = await probeService()
   expect(broken).toEqual([])
@@ -744,12 +753,7 @@ describe('what the interface leaves open', () => {
   })
 
   test('an item that is added at the head meanwhile breaks nothing', async () => {
-    const count = nth(isList)
-    const insert = respond(request => {
-      if (count(request) === 2) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
-      return undefined
-    })
-    const { broken, find } = await probeService([insert])
+    const { broken, find } = await probeService([insertBefore(2)])
     expect(broken).toEqual([])
     expect(find('order')).toMatchObject({
       status: 'unknown',
@@ -1186,12 +1190,7 @@ describe('a finding:', () => {
   })
 
   test('a list that grows meanwhile has no gap between its pages', async () => {
-    const count = nth(isList)
-    const insert = respond(request => {
-      if (count(request) === 5) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
-      return undefined
-    })
-    const { broken } = await probeService([insert])
+    const { broken } = await probeService([insertBefore(5)])
     expect(broken).toEqual([])
   })
 
