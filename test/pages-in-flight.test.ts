@@ -2,6 +2,30 @@ import type { DriftEvent, ListOptions } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { ByHand } from './simulation/by-hand.ts'
 
+/** Pages 1 and 2 are read, and the next four are in flight. */
+async function toPage3(options: ListOptions = {}) {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 4, ...options })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.respond(2, 't3 t4', 20)
+  await service.requested(3, 4, 5, 6)
+  return { service, walked }
+}
+
+/** Page 4 is in flight, and page 5 was requested before it arrives. */
+async function toPage4() {
+  const service = new ByHand(2)
+  const walked = service.walk({}, { concurrency: 2 })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 20)
+  await service.requested(2, 3)
+  await service.respond(3, 't5 t6', 20)
+  await service.respond(2, 't3 t4', 20)
+  await service.requested(4, 5)
+  return { service, walked }
+}
+
 describe('a page that was requested before its predecessor arrived, and is out of date,', () => {
   /** Page 3 is served, then n1 is inserted at the head, then page 2 is served: t5 and t6 may have moved. */
   async function fetchAgain(options: ListOptions = {}) {
@@ -81,19 +105,6 @@ describe('a page that was requested before its predecessor arrived, and is out o
 })
 
 describe('a page with an item that has moved although the list did not grow', () => {
-  /** Page 4 is in flight, and page 5 was requested before it arrives. */
-  async function toPage4() {
-    const service = new ByHand(2)
-    const walked = service.walk({}, { concurrency: 2 })
-    await service.requested(1)
-    await service.respond(1, 't1 t2', 20)
-    await service.requested(2, 3)
-    await service.respond(3, 't5 t6', 20)
-    await service.respond(2, 't3 t4', 20)
-    await service.requested(4, 5)
-    return { service, walked }
-  }
-
   test.each(['t6 t7', 'x1 t6'])(
     'has the page after it fetched again although it has arrived (%s)',
     async ids => {
@@ -212,14 +223,7 @@ test('a page that shows an item twice has no page fetched again', async () => {
 })
 
 test('a page that is fetched again ends the iteration if it showed that the list shrank', async () => {
-  const service = new ByHand(2)
-  const walked = service.walk({}, { concurrency: 2 })
-  await service.requested(1)
-  await service.respond(1, 't1 t2', 20)
-  await service.requested(2, 3)
-  await service.respond(3, 't5 t6', 20)
-  await service.respond(2, 't3 t4', 20)
-  await service.requested(4, 5)
+  const { service, walked } = await toPage4()
   await service.respond(5, 't8 t9', 19)
   // t6 was on page 3.
   await service.respond(4, 't6 t7', 20)
@@ -230,12 +234,7 @@ test('a page that is fetched again ends the iteration if it showed that the list
 })
 
 test('a page that is fetched again ends the iteration if its items have moved towards the beginning', async () => {
-  const service = new ByHand(2)
-  const walked = service.walk({}, { concurrency: 4 })
-  await service.requested(1)
-  await service.respond(1, 't1 t2', 20)
-  await service.respond(2, 't3 t4', 20)
-  await service.requested(3, 4, 5, 6)
+  const { service, walked } = await toPage3()
   await service.respond(6, 't11 t12', 20)
   await service.respond(3, 't5 t6', 20)
   await service.requested(4, 5, 7, 8)
@@ -251,12 +250,7 @@ test('a page that is fetched again ends the iteration if its items have moved to
 
 describe('a page that fails while a later one has arrived', () => {
   test('is the page to resume from if both show the same total', async () => {
-    const service = new ByHand(2)
-    const walked = service.walk({}, { concurrency: 4 })
-    await service.requested(1)
-    await service.respond(1, 't1 t2', 20)
-    await service.respond(2, 't3 t4', 20)
-    await service.requested(3, 4, 5, 6)
+    const { service, walked } = await toPage3()
     await service.respond(5, 't9 t10', 20)
     await service.respond(3, 't5 t6', 20)
     await service.fail(4, 500)
@@ -282,12 +276,7 @@ describe('a page that fails while a later one has arrived', () => {
     await other.fail(9, 500)
     const reason = await failed.ended
     const controller = new AbortController()
-    const service = new ByHand(2)
-    const walked = service.walk({}, { concurrency: 4, signal: controller.signal })
-    await service.requested(1)
-    await service.respond(1, 't1 t2', 20)
-    await service.respond(2, 't3 t4', 20)
-    await service.requested(3, 4, 5, 6)
+    const { service, walked } = await toPage3({ signal: controller.signal })
     await service.respond(4, 't7 t8', 16)
     controller.abort(reason)
     expect(await walked.ended).toBe(reason)
