@@ -4,6 +4,7 @@ import { msw } from 'msw/vite'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumOptions } from './tools/chromium.js'
+import './tools/needs-node.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 

@@ -121,6 +121,15 @@ describe('the Node of the scripts', () => {
     await promisify(execFile)(process.execPath, [linkNode], { cwd: clone })
     expect(readdirSync(join(clone, 'node_modules/.bin'))).toEqual([])
   })
+
+  test('is asked for in one line on a Node that is too old', async () => {
+    const old = 'data:text/javascript,import module from "node:module"; module.registerHooks = undefined'
+    const fromSource = new URL('../tools/from-source.js', import.meta.url).href
+    const args = ['--import', old, '--import', fromSource, '--print', '"never printed"']
+    const { code, stdout, stderr } = await promisify(execFile)(process.execPath, args).catch(error => error)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^Node 22\.15 or later is needed; this is v.+ npm 11\.7 or later\.\n$/)
+  })
 })
 
 describe('the workflows', () => {

@@ -1,5 +1,6 @@
 // Lets a program import this package from src, with no build before it: node --import ./tools/from-source.js …
-import { registerHooks } from 'node:module'
+import module from 'node:module'
+import './needs-node.js'
 
 const source = new URL('../src/', import.meta.url).href
 const entries = {
@@ -7,7 +8,7 @@ const entries = {
   'virtual-accounts/testing': `${source}testing/index.ts`,
 }
 
-registerHooks({
+module.registerHooks({
   resolve(specifier, context, nextResolve) {
     // What src imports is named as it will be when it is built.
     const isOurs = specifier.startsWith('.') && context.parentURL?.startsWith(source)
