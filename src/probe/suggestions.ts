@@ -1,5 +1,5 @@
-import { escapeNonAscii } from '../../internal/describe.js'
-import type { CommonOptions } from '../../options.js'
+import { escapeNonAscii } from '../internal/describe.js'
+import type { CommonOptions } from '../options.js'
 import type { Bodies } from './checks/bodies.js'
 import type { Field } from './fields.js'
 import type { ProbeFinding } from './finding.js'

@@ -1,5 +1,5 @@
-import { createIdempotencyKey } from '../../../internal/idempotency-key.js'
-import type { VirtualAccountRef } from '../../../resources/virtual-accounts.js'
+import { createIdempotencyKey } from '../../internal/idempotency-key.js'
+import type { VirtualAccountRef } from '../../resources/virtual-accounts.js'
 import { formatShape } from '../fields.js'
 import type { Findings } from '../finding.js'
 import { parse } from '../listed-page.js'

@@ -1,8 +1,8 @@
-import { describe } from '../../internal/describe.js'
-import { encodePathSegment } from '../../internal/url.js'
-import { assertFunction, assertSignal, readOptions } from '../../internal/validate.js'
-import type { ClientOptions, Fetch } from '../../options.js'
-import type { VirtualAccountRef } from '../../resources/virtual-accounts.js'
+import { describe } from '../internal/describe.js'
+import { encodePathSegment } from '../internal/url.js'
+import { assertFunction, assertSignal, readOptions } from '../internal/validate.js'
+import type { ClientOptions, Fetch } from '../options.js'
+import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 
 /** Progress of a probe, as passed to `onProgress`. */
 export interface ProbeStep {

@@ -1,4 +1,4 @@
-import { escapeNonAscii } from '../../internal/describe.js'
+import { escapeNonAscii } from '../internal/describe.js'
 import { type Bodies, checkBodies, checkEnvelope } from './checks/bodies.js'
 import { checkConnection, checkWrongKey } from './checks/connection.js'
 import { checkNeighbours, checkOrder, checkTotal } from './checks/consistency.js'

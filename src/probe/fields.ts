@@ -1,4 +1,4 @@
-import { typeName } from '../../internal/describe.js'
+import { typeName } from '../internal/describe.js'
 
 /** Which types a field has, and whether every object has it. */
 export interface Field {

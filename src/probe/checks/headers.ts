@@ -1,5 +1,5 @@
-import { parseRetryAfter } from '../../../http/retry-after.js'
-import { requestIdOf } from '../../../internal/headers.js'
+import { parseRetryAfter } from '../../http/retry-after.js'
+import { requestIdOf } from '../../internal/headers.js'
 import { countOf, type Findings } from '../finding.js'
 import type { RecordedResponse, Session } from '../session.js'
 

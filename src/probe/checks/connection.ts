@@ -1,4 +1,4 @@
-import { isRedirect } from '../../../errors.js'
+import { isRedirect } from '../../errors.js'
 import type { Findings } from '../finding.js'
 import type { ProbeOptions } from '../options.js'
 import { describeOutcome, isOk, isRefused, isServerError, type Outcome, type Session } from '../session.js'

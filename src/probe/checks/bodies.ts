@@ -1,5 +1,5 @@
-import { InvalidResponseError, type Issue } from '../../../errors.js'
-import { formatPath } from '../../../internal/describe.js'
+import { InvalidResponseError, type Issue } from '../../errors.js'
+import { formatPath } from '../../internal/describe.js'
 import { type Field, fieldsOf, formatFields } from '../fields.js'
 import type { Findings } from '../finding.js'
 import type { ListedPage } from '../listed-page.js'

@@ -1,4 +1,4 @@
-import { LostDigitsError, parseLosslessJson } from '../../internal/lossless-json.js'
+import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
 import type { RecordedResponse } from './session.js'
 
 /** A page as the service sent it, whether or not its items match. */
