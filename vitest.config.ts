@@ -11,7 +11,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** Programs run as users run them: seconds each. */
 const slow = [
   'test/examples-node.test.ts',
-  'test/probe-command-node.test.ts',
+  'test/probe/command.node.test.ts',
   'test/guides/{sync-to-database,networks,compile}-node.test.ts',
 ]
 
@@ -20,6 +20,7 @@ const needsNode = [
   'test/simulation/**',
   'test/guides/**',
   'test/*-node.test.ts',
+  'test/probe/*.node.test.ts',
   'test/{docs,readme}.test.ts',
 ]
 

@@ -1,6 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { encodePathSegment } from '../internal/url.js'
-import { assertFunction, assertSignal, readOptions } from '../internal/validate.js'
+import { assertFunction, readOptions } from '../internal/validate.js'
 import type { ClientOptions, Fetch } from '../options.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 
@@ -8,7 +7,7 @@ import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 export interface ProbeStep {
   /** Number of requests sent so far. */
   readonly done: number
-  /** Number of requests that are sent at most. The last step has the number that were sent. */
+  /** Maximum number of requests. The last step has the number that were sent. */
   readonly total: number
   /** What is requested next, such as `GET /transactions?page=2`; `done` at the end. */
   readonly name: string
@@ -18,16 +17,21 @@ export interface ProbeStep {
 export interface ProbeOptions {
   /** Root of the API, as for a `Client`. */
   baseUrl: string | URL
-  /** API key, as for a `Client`. It appears nowhere in the report. */
+  /** API key, as for a `Client`. One of 8 characters or more appears nowhere in the report. */
   apiKey: ClientOptions['apiKey']
+  /**
+   * Allows plain http beyond loopback. Anyone on the network can then read the API key.
+   * @defaultValue false
+   */
+  allowInsecureHttp?: boolean | undefined
   /**
    * Replaces the global `fetch`.
    * @defaultValue the global `fetch`
    */
   fetch?: Fetch | undefined
   /**
-   * Cancels the probe, which then rejects with the signal's reason. If the account is deactivated at that moment, its
-   * reactivation is still sent, but not awaited.
+   * Cancels the probe, which then rejects with the signal's reason. An account that may be inactive is reactivated first.
+   * If that fails, the probe rejects with an error that says so.
    */
   signal?: AbortSignal | undefined
   /**
@@ -44,38 +48,25 @@ export interface ProbeOptions {
   onProgress?: ((step: ProbeStep) => void) | undefined
 }
 
-const known = {
-  title: 'Options of probe',
-  names: ['baseUrl', 'apiKey', 'fetch', 'signal', 'account', 'origin', 'onProgress'],
-}
+const names = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'fetch', 'signal', 'onProgress']
 
-/** A copy of the options. Checks what the client does not check itself. */
+/** A copy of the options of `probe`. Checks what the client does not check itself. */
 export function readProbeOptions(given: ProbeOptions): ProbeOptions {
-  if (typeof given !== 'object' || given === null) {
-    throw new TypeError(
-      `options: expected an object with at least baseUrl and apiKey, got ${describe(given)}`,
-    )
-  }
-  const options = readOptions('options', given, known) as ProbeOptions
-  const { signal, account, origin, onProgress } = options
-  if (signal !== undefined) assertSignal(signal)
-  if (onProgress !== undefined) assertFunction('onProgress', onProgress)
-  if (account !== undefined) assertAccount(account)
+  const options = read(given, 'Options of probe', [...names, 'account', 'origin'])
+  const { origin } = options
   if (origin !== undefined && !isOrigin(origin)) {
+    const got = typeof origin === 'string' && origin ? 'a string that is none' : describe(origin)
     throw new TypeError(
-      `origin: expected the origin of a page, such as "https://app.example.com", got ${typeof origin === 'string' && origin ? 'a string that is none (remove the path or trailing slash)' : describe(origin)}`,
+      `origin: expected the origin of a page, such as "https://app.example.com" (no path, no slash at its end), got ${got}`,
     )
   }
   return options
 }
 
-function assertAccount(account: unknown): void {
-  if (typeof account !== 'object' || account === null) {
-    throw new TypeError(`account: expected { customerId, virtualAccountId }, got ${describe(account)}`)
-  }
-  const { customerId, virtualAccountId } = account as Partial<VirtualAccountRef>
-  encodePathSegment('account.customerId', customerId)
-  encodePathSegment('account.virtualAccountId', virtualAccountId)
+function read<T extends ProbeOptions>(given: T, title: string, names: string[]): T {
+  const options = readOptions('options', given, { title, names }) as T
+  if (options.onProgress !== undefined) assertFunction('onProgress', options.onProgress)
+  return options
 }
 
 function isOrigin(origin: unknown): boolean {

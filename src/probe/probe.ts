@@ -1,31 +1,36 @@
-import { escapeNonAscii } from '../internal/describe.js'
-import { type Bodies, checkBodies, checkEnvelope } from './checks/bodies.js'
-import { checkConnection, checkWrongKey } from './checks/connection.js'
-import { checkNeighbours, checkOrder, checkTotal } from './checks/consistency.js'
-import { checkCors } from './checks/cors.js'
-import { checkHeaders, isThrottled } from './checks/headers.js'
-import { checkDefaultLimit, checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
-import { checkPageBeyondEnd, checkPageEcho, checkPageText, checkPageZero } from './checks/pages.js'
+import type { Client } from '../client.js'
+import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
+import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
+import { checkCors, maxCorsRequests } from './checks/cors.js'
+import { checkEnd, maxEndRequests } from './checks/end.js'
+import { checkItems, isUndocumented } from './checks/items.js'
+import { checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
+import {
+  checkNeighbours,
+  checkOrder,
+  checkPageEcho,
+  checkPageZero,
+  type ListedPages,
+} from './checks/pages.js'
+import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
-import { Findings, type ProbeFinding } from './finding.js'
+import { Findings } from './findings.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
-import { type ProbeReport, Report } from './report.js'
-import { isOk, maxThrottledRetries, type PageOutcome, Session } from './session.js'
-import { suggestOptions } from './suggestions.js'
+import { createReport, type ProbeReport } from './report.js'
+import { maxRepeats, Session } from './session.js'
+import { toZod } from './shape.js'
 
-// Page 1 twice, page 2, both with a small limit, beyond the end, page 0, text as page, a wrong key.
-const maxReads = 9 + maxLimitRequests
-const maxCorsRequests = 2
+// Page 1 twice, page 2, both with a small limit, page 0, a wrong key.
+const maxReads = 7 + maxEndRequests + maxLimitRequests + maxRepeats
 
-// A header can be of any length.
-const maxTextLength = 600
+const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as const
 
 /**
  * Checks whether a service conforms to the API specification, and suggests client options.
  *
- * Sends few requests, one at a time and at most four a second: 21 at most, 2 more with `origin`, and 5 more with `account`.
- * Nothing is written without `account`. The report names fields and types; it never shows the values in a record or the API
- * key.
+ * Sends few requests, one at a time and at most four a second: 18 at most, 2 more with `origin`, and 6 more with `account`.
+ * After four minutes it stops checking, and reports what it has found. Nothing is written without `account`. The report names
+ * fields and types; it never shows the values in a record, or an API key of 8 characters or more.
  *
  * @throws TypeError for an unknown or wrong option. Nothing the service does makes it reject: failures are reported.
  * @example
@@ -37,79 +42,71 @@ const maxTextLength = 600
 export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   const options = readProbeOptions(given)
   const { origin, account } = options
-  const maxRequests =
-    maxReads + maxThrottledRetries + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
-  const session = new Session(options, maxRequests)
-  const findings = new Findings()
+  const maxRequests = maxReads + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
+  const session = new Session(options, '/transactions', maxRequests)
+  if (account !== undefined) await assertAccount(session.client, account)
+  const findings = new Findings(text => session.redact(text))
 
-  const first = await session.getPage()
-  checkConnection(findings, options, first)
-  const { bodies, maxLimit } = await checkLists(findings, session, options, first)
-  if (isOk(first)) {
-    await checkCors(findings, session, origin)
-    if (account !== undefined) await checkWrites(findings, session, account)
-  }
-  checkHeaders(findings, session)
+  const isListed = await checkLists(findings, session, options)
+  if (origin === undefined) findings.notChecked('cors', 'no origin was given')
+  else if (isListed) await checkCors(findings, session, origin)
+  if (account === undefined) findings.notCheckedElse(writeFindings, 'no account was given to write to')
+  else if (isListed) await checkWrites(findings, session, account)
+  checkResponses(findings, session)
   session.end()
-  if (account === undefined) {
-    for (const id of writeFindings) findings.unknown(id, 'read-only: no account was named')
-  }
-  const reason = findings.isBroken('reachable') ? 'not reached' : 'no page to check'
 
-  const suggested = bodies ? suggestOptions(maxLimit, bodies, session.responses.some(isThrottled)) : {}
-  const all = findings.all(reason).map(finding => toAscii(finding, session))
-  return new Report(all, suggested, session.requests, bodies && withoutKey(bodies, session))
+  const data = {
+    findings: findings.all('no page of transactions could be read'),
+    suggestedOptions: findings.suggested,
+    requests: session.requests,
+  }
+  const { sample } = session
+  const schema = isUndocumented(sample) ? toZod(sample.item) : undefined
+  return createReport(
+    data,
+    isListed ? { allowInsecureHttp: options.allowInsecureHttp === true, schema } : undefined,
+  )
 }
 
-async function checkLists(
-  findings: Findings,
-  session: Session,
-  options: ProbeOptions,
-  first: PageOutcome,
-): Promise<{ bodies?: Bodies; maxLimit?: number | undefined }> {
-  if (first.page === undefined) {
-    checkEnvelope(findings, [first])
-    if (isOk(first)) await checkWrongKey(findings, session, options)
-    return {}
-  }
+/** The client checks it, and sends nothing, as its signal is aborted. */
+async function assertAccount({ virtualAccounts }: Client, account: VirtualAccountRef): Promise<void> {
+  const reason = new Error('not to be sent')
+  const signal = AbortSignal.abort(reason)
+  await virtualAccounts.deactivate(account, { signal }).catch(error => {
+    if (error !== reason) throw error
+  })
+}
+
+/** Whether there was a page of transactions. */
+async function checkLists(findings: Findings, session: Session, options: ProbeOptions): Promise<boolean> {
+  const first = await session.getPage()
+  checkConnection(findings, options, first)
   const { page } = first
-  const firstAgain = await session.getPage()
-  const hasSecond = page.totalItems > page.limit
-  const second = hasSecond ? await session.getPage({ page: 2 }) : undefined
+  if (page === undefined) {
+    checkEnvelope(findings, [first])
+    if (first.verdict === 'ok') await checkWrongKey(findings, session, options)
+    return false
+  }
+  const again = await session.getPage()
+  const second = page.totalItems > page.limit ? await session.getPage({ page: 2 }) : undefined
   const limit = page.totalItems < 4 ? 1 : 2
   const small = await session.getPage({ limit })
   const smallSecond = await session.getPage({ page: 2, limit })
-  const outcomes = [first, firstAgain, ...(second ? [second] : []), small, smallSecond]
-  const pages = { first, firstAgain, second, small, smallSecond }
+  const all = [first, again, ...(second ? [second] : []), small, smallSecond]
+  const pages: ListedPages = { first: { ...first, page }, again, second, small, smallSecond, all }
 
-  checkEnvelope(findings, outcomes)
-  const bodies = checkBodies(findings, outcomes)
-  checkPageEcho(findings, page.totalItems > 1 ? outcomes : outcomes.slice(0, 2))
-  checkLimitEcho(findings, first, small, outcomes)
-  checkDefaultLimit(findings, page)
-  checkTotal(findings, outcomes)
+  checkPageEcho(findings, pages)
+  checkLimitEcho(findings, pages)
   checkOrder(findings, pages)
-  checkNeighbours(findings, pages)
-  await checkPageBeyondEnd(findings, session, page)
   await checkPageZero(findings, session, page)
-  await checkPageText(findings, session)
-  await checkWrongKey(findings, session, options)
-  const maxLimit = await checkMaxLimit(findings, session, page)
-  return { bodies, maxLimit }
-}
-
-/** Names and headers are the service's: they may hold terminal codes, or the key. */
-function toAscii(finding: ProbeFinding, { redactor }: Session): ProbeFinding {
-  const shown = (text: string) => escapeNonAscii(redactor.text(text)).slice(0, maxTextLength)
-  const { observed, consequence } = finding
-  return {
-    ...finding,
-    observed: shown(observed),
-    ...(consequence === undefined ? {} : { consequence: shown(consequence) }),
+  if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'the first page is 0')
+  else {
+    checkNeighbours(findings, pages)
+    await checkEnd(findings, session, pages)
+    await checkMaxLimit(findings, session, page)
   }
-}
-
-/** A service may echo the key anywhere, as the name of a field, too. */
-function withoutKey(bodies: Bodies, { redactor }: Session): Bodies {
-  return { ...bodies, fields: bodies.fields.filter(({ name }) => redactor.text(name) === name) }
+  await checkWrongKey(findings, session, options)
+  checkEnvelope(findings, all)
+  checkItems(findings, session.sample)
+  return true
 }

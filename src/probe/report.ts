@@ -1,83 +1,105 @@
-import type { Bodies } from './checks/bodies.js'
-import { countOf, type ProbeFinding } from './finding.js'
-import { questionsFor, type SuggestedOptions, toCode } from './suggestions.js'
+import { countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */
 export interface ProbeReport {
   /** Every finding, always the same ones in the same order. */
   readonly findings: readonly ProbeFinding[]
-  /** Client options that suit the service. Pass `limit` to each list: `client.transactions.list({ limit })`. */
+  /** Client options that suit the service. */
   readonly suggestedOptions: SuggestedOptions
   /** Number of requests that were sent. */
   readonly requests: number
-  /** A table of at most 80 columns, the options as code to paste, and what to ask the owner of the service. */
+  /**
+   * A table of at most 80 columns, what is broken first; then the options as code to paste. The last line names what is broken once more.
+   */
   toString(): string
 }
 
+/** What the text of a report has beyond its data. */
+interface Advice {
+  readonly allowInsecureHttp: boolean
+  /** A zod schema of the items as code; `undefined` if they are as documented. */
+  readonly schema: string | undefined
+}
+
 const width = 80
-const statusWidth = 9
-const titleWidth = 28
-const observedWidth = width - statusWidth - titleWidth
+const statusWidth = 13
+const titleWidth = 21
+const indent = ' '.repeat(statusWidth + titleWidth)
+const maxSchemaLines = 40
 
-export class Report implements ProbeReport {
-  readonly findings: readonly ProbeFinding[]
-  readonly suggestedOptions: SuggestedOptions
-  readonly requests: number
-  // Private: the schema in the code is of no use as data.
-  readonly #bodies: Bodies | undefined
+/** A report from its data. Without advice, as there was no page of transactions, its text is short. */
+export function createReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | undefined): ProbeReport {
+  const text = formatReport(data, advice)
+  return Object.defineProperty({ ...data }, 'toString', { value: () => text })
+}
 
-  constructor(
-    findings: readonly ProbeFinding[],
-    suggestedOptions: SuggestedOptions,
-    requests: number,
-    bodies: Bodies | undefined,
-  ) {
-    this.findings = findings
-    this.suggestedOptions = suggestedOptions
-    this.requests = requests
-    this.#bodies = bodies
-  }
-
-  toString(): string {
-    const count = (status: ProbeFinding['status']) =>
-      this.findings.filter(finding => finding.status === status).length
-    const rows = [
-      ...this.findings.flatMap(toRows),
-      '',
-      `${count('broken')} broken, ${count('kept')} kept, ${count('unknown')} unknown, in ${countOf(this.requests, 'request')}.`,
-      '',
-    ]
-    const bodies = this.#bodies
-    if (bodies === undefined) {
-      return [
-        ...rows,
-        ...wrap(
-          'No page of transactions could be read, so little could be checked. Fix what is broken above, and probe again.',
-          width,
-          '',
-          '',
-        ),
-      ].join('\n')
-    }
-    return [
-      ...rows,
-      'Options that suit this service:',
-      '',
-      toCode(this.suggestedOptions, bodies),
-      '',
-      'Ask the owner of the service:',
-      '',
-      ...questionsFor(this.findings).flatMap(question => wrap(question, width - 2, '- ', '  ')),
-    ].join('\n')
-  }
+function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | undefined): string {
+  const { findings, requests } = data
+  const [broken, ok, notChecked] = (['broken', 'ok', 'not-checked'] as const).map(wanted =>
+    findings.filter(({ status }) => status === wanted),
+  ) as [ProbeFinding[], ProbeFinding[], ProbeFinding[]]
+  const titles = broken.map(({ title }) => title).join(', ')
+  const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
+  return [
+    ...[...broken, ...ok].flatMap(toRows),
+    ...toNotCheckedRows(notChecked),
+    '',
+    ...(advice ? toAdvice(data, advice) : ['Fix what is broken, and probe again.']),
+    '',
+    `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,
+  ].join('\n')
 }
 
 function toRows({ status, title, observed, consequence }: ProbeFinding): string[] {
   const start = status.padEnd(statusWidth) + title.padEnd(titleWidth)
-  const indent = ' '.repeat(start.length)
-  const rows = wrap(observed, observedWidth, start, indent)
+  const rows = wrap(observed, width - indent.length, start, indent)
   if (consequence === undefined) return rows
-  return [...rows, ...wrap(consequence, observedWidth - 3, `${indent}-> `, `${indent}   `)]
+  return [...rows, ...wrap(consequence, width - indent.length - 3, `${indent}-> `, `${indent}   `)]
+}
+
+/** One row for all findings that could not be checked for the same reason. */
+function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
+  const reasons = new Set(findings.map(({ observed }) => observed))
+  return [...reasons].flatMap(reason => {
+    const same = findings.filter(({ observed }) => observed === reason)
+    const titles = same.map(({ title }) => title).join(', ')
+    const start = 'not-checked'.padEnd(statusWidth)
+    return wrap(`${titles}: ${reason}`, width - statusWidth, start, ' '.repeat(statusWidth))
+  })
+}
+
+/** The options as code, with a schema if the items are others than documented, and what to ask. */
+function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
+  const { limit, concurrency, maxRetries } = suggestedOptions
+  const { allowInsecureHttp, schema } = advice
+  const insecure = allowInsecureHttp ? ', allowInsecureHttp: true' : ''
+  const throttled = concurrency === undefined ? '' : `, concurrency: ${concurrency}`
+  const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
+  return [
+    'Options that suit this service:',
+    '',
+    "import { Client } from 'virtual-accounts'",
+    ...toSchemaLines(schema),
+    '',
+    `const client = new Client({ baseUrl, apiKey${insecure}${throttled} })`,
+    `const list = client.transactions.list(${params}${schema ? ', { schema }' : ''})`,
+    ...(maxRetries === 0 ? ['await client.virtualAccounts.deactivate(account, { maxRetries: 0 })'] : []),
+    '',
+    'No response shows this. Ask the owner of the service:',
+    '- Is `amount` in major or minor units, and does it depend on the currency?',
+    '- For how long is an Idempotency-Key remembered?',
+  ]
+}
+
+function toSchemaLines(schema: string | undefined): string[] {
+  if (schema === undefined) return []
+  const isLong = schema.split('\n').length > maxSchemaLines
+  if (isLong)
+    return [
+      '// The items have too many fields for a schema to be shown.',
+      "import { schema } from './transaction.js'",
+    ]
+  return ["import * as z from 'zod'", '', `const schema = ${schema}`]
 }
 
 /** Breaks text into lines of at most this many characters; longer words, too. */

@@ -1,195 +1,251 @@
 import { Client } from '../client.js'
-import { type AnyApiError, isApiError } from '../errors.js'
-import { readBytes } from '../http/response-body.js'
-import { parseRetryAfter } from '../http/retry-after.js'
-import { ApiKey } from '../internal/api-key.js'
-import { Redactor } from '../internal/redact.js'
-import { parseBaseUrl, resolveBaseUrl } from '../internal/url.js'
+import { type AnyApiError, type HttpError, isApiError } from '../errors.js'
 import type { Fetch, FetchResponse } from '../options.js'
-import { type ListedPage, toListedPage } from './listed-page.js'
 import type { ProbeOptions } from './options.js'
+import { findEnvelopeProblems, type ListedPage, Sample, toListedPage } from './page.js'
 
-/** A response as it came, before the client has looked at it. */
+/** Outcome of a request. */
+export interface Outcome {
+  /**
+   * - `ok`: a 2xx response
+   * - `refused`: a redirect or 4xx
+   * - `failed`: 5xx
+   * - `none`: nothing to judge by: no response, one that throttled, or the time for the probe was over
+   */
+  readonly verdict: 'ok' | 'refused' | 'failed' | 'none'
+  readonly response?: RecordedResponse | undefined
+  /** The body; `undefined` if it was not complete, or too large. */
+  readonly text?: string | undefined
+  /** What the client returned as `data`. */
+  readonly data?: unknown
+  /** What the client's call rejected with. */
+  readonly error?: AnyApiError | undefined
+  /** The key that a write was sent with. */
+  readonly idempotencyKey?: string | undefined
+}
+
 export interface RecordedResponse {
   readonly status: number
   readonly headers: Headers
-  /** `undefined` if the body could not be read, or is too large. */
-  readonly text: string | undefined
 }
 
-/** Outcome of one call. */
-export interface Outcome {
-  /** The last response; `undefined` if there was none. */
-  readonly response: RecordedResponse | undefined
-  /** What the client's call rejected with. */
-  readonly error: AnyApiError | undefined
-}
-
-/** Outcome of a request for a page of transactions. */
+/** Outcome of a request for a page. It has no body: pages may be large, and several are compared. */
 export interface PageOutcome extends Outcome {
   readonly requested: { readonly page: number; readonly limit: number | undefined }
-  /** The page, even if the client rejects its items; `undefined` unless it has the form of one. */
+  /** `undefined` unless the response is a page. */
   readonly page: ListedPage | undefined
+  /** What breaks the envelope of a 2xx response. */
+  readonly problems: readonly string[]
 }
 
-/** Requests that are sent again when the service throttles them. */
-export const maxThrottledRetries = 3
+/** How often a throttled request is sent again in all: with so few requests, one 429 would hide most of the findings. */
+export const maxRepeats = 3
 
 const pauseMs = 250
 const throttledPauseMs = 2_000
 const maxThrottledPauseMs = 30_000
-// One more than the client accepts.
-const maxBytes = 10 * 1024 * 1024 + 1
+const timeLimitMs = 240_000
 
-/** Sends the requests of a probe: one at a time, with pauses, and recorded. */
+/** Sends the requests of a probe: one at a time, with pauses and a time limit, and recorded. */
 export class Session {
   readonly client: Client
-  readonly redactor: Redactor = new Redactor()
+  /** What all pages of the list have shown. */
+  readonly sample: Sample = new Sample(name => this.redact(name) === name)
   /** Every response so far, in order. */
   readonly responses: RecordedResponse[] = []
+  /** Milliseconds that each request took, in order. */
+  readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
+  /** The first response that throttled a request. */
+  throttled: HttpError | undefined
 
-  readonly #options: ProbeOptions
+  readonly #options: Omit<ProbeOptions, 'account' | 'origin'>
+  readonly #path: string
   readonly #maxRequests: number
-  #retriesLeft = maxThrottledRetries
+  readonly #keys = new Set<string>()
+  readonly #endsAt = performance.now() + timeLimitMs
+  #repeatsLeft = maxRepeats
+  /** Of the last request. */
+  #recording: { response?: RecordedResponse; text?: string; startedAt: number } = { startedAt: 0 }
 
-  constructor(options: ProbeOptions, maxRequests: number) {
-    const { baseUrl, apiKey } = options
+  constructor(options: Omit<ProbeOptions, 'account' | 'origin'>, path: string, maxRequests: number) {
+    const { baseUrl, apiKey, allowInsecureHttp } = options
     this.#options = options
+    this.#path = path
     this.#maxRequests = maxRequests
-    // A pause is part of an attempt here, and what fails is to be seen rather than retried.
-    this.client = new Client({ baseUrl, apiKey, fetch: this.fetch, maxRetries: 0, timeout: 120_000 })
+    // What fails is to be seen rather than retried.
+    this.client = new Client({ baseUrl, apiKey, allowInsecureHttp, fetch: this.fetch, maxRetries: 0 })
   }
 
-  /** Sends a call of the client. What is not an `ApiError` rejects. */
+  /** Sends a call of the client. What is not an `ApiError` rejects. An urgent call is sent after the time limit, too. */
   async call(
     name: string,
-    send: (signal: AbortSignal | undefined) => PromiseLike<unknown>,
+    send: (signal: AbortSignal | undefined) => Promise<{ data: unknown; idempotencyKey: string | undefined }>,
+    isUrgent = false,
   ): Promise<Outcome> {
-    this.#options.onProgress?.({ done: this.requests, total: this.#maxRequests, name })
-    const before = this.responses.length
-    let error: AnyApiError | undefined
-    try {
-      await send(this.#options.signal)
-    } catch (caught) {
-      if (!isApiError(caught)) throw caught
-      error = caught
+    const { signal, onProgress } = this.#options
+    for (;;) {
+      if (!isUrgent && performance.now() > this.#endsAt) return { verdict: 'none' }
+      onProgress?.({ done: this.requests, total: this.#maxRequests, name })
+      if (this.requests > 0) await sleep(pauseMs, signal)
+      this.#recording = { startedAt: performance.now() }
+      const result = await send(signal).catch(toApiError)
+      const { response, text, startedAt } = this.#recording
+      this.durations.push(performance.now() - startedAt)
+      const verdict = verdictOn(response)
+      const { idempotencyKey } = result
+      if (!isApiError(result)) return { verdict, response, text, data: result.data, idempotencyKey }
+      const delayMs = this.#repeatDelay(result)
+      if (delayMs === undefined) return { verdict, response, text, error: result, idempotencyKey }
+      await sleep(delayMs, signal)
     }
-    const response = this.responses.slice(before).at(-1)
-    return { response, error }
   }
 
-  /** Requests a page of transactions. */
+  /** Requests the list with any query. */
+  get(query: Record<string, string>, client: Client = this.client, method = 'GET'): Promise<Outcome> {
+    const params = String(new URLSearchParams(query))
+    const name = `${method} ${this.#path}${params && `?${params}`}`
+    return this.call(name, signal => client.request('GET', this.#path, { query, signal }))
+  }
+
+  /** Requests a page of the list, and adds its items to the sample. */
   async getPage({ page = 1, limit }: { page?: number; limit?: number } = {}): Promise<PageOutcome> {
-    const name = `GET /transactions?page=${page}${limit === undefined ? '' : `&limit=${limit}`}`
-    const outcome = await this.call(name, signal =>
-      this.client.transactions.list({ page, limit }, { signal }),
-    )
-    const listed = toListedPage(outcome.response)
-    // The client refuses other numbers, and nothing can be computed with them.
-    const isPage = listed && listed.page >= 1 && listed.limit >= 1 && listed.totalItems >= 0
-    return { ...outcome, requested: { page, limit }, page: isPage ? listed : undefined }
-  }
-
-  /** Requests transactions with a query that a list of the client would not accept. */
-  get(query: Record<string, string>, client: Client = this.client): Promise<Outcome> {
-    const name = `GET /transactions?${new URLSearchParams(query)}`
-    return this.call(name, signal => client.request('GET', '/transactions', { query, signal }))
-  }
-
-  /** Sends an OPTIONS request for the transactions, which the client cannot. */
-  preflight(headers: Record<string, string>): Promise<Outcome> {
-    return this.call('OPTIONS /transactions', async () => {
-      const url = `${resolveBaseUrl(parseBaseUrl(this.#options.baseUrl, false))}/transactions`
-      const signal = this.#options.signal ?? new AbortController().signal
-      try {
-        const response = await this.fetch(url, { method: 'OPTIONS', headers, redirect: 'manual', signal })
-        await response.arrayBuffer()
-      } catch {
-        signal.throwIfAborted()
-      }
-    })
+    const query = { page: String(page), ...(limit !== undefined && { limit: String(limit) }) }
+    const { text, data, ...outcome } = await this.get(query)
+    const plain = parseJson(text)
+    const problems = outcome.verdict === 'ok' ? findProblems({ text, data, ...outcome }, plain) : []
+    const isPage = outcome.verdict === 'ok' && problems.length === 0
+    if (isPage) this.sample.add(text as string, plain, data)
+    return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
   }
 
   end(): void {
     this.#options.onProgress?.({ done: this.requests, total: this.requests, name: 'done' })
   }
 
-  /** Pauses, sends and records. A throttled request is sent again, as with so few requests one 429 would distort the findings. */
-  readonly fetch: Fetch = async (url, init) => {
-    const key = init.headers['api-key']
-    if (key !== undefined) this.redactor.addKey(new ApiKey(key))
-    if (this.requests > 0) await sleep(pauseMs, init.signal)
-    for (;;) {
-      this.requests++
-      const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)
-      if ((response as Partial<Response>).type === 'error') return response
-      const recorded = this.#record(response, init.signal)
-      const { status, headers } = recorded
-      const delayMs = parseRetryAfter(headers) ?? throttledPauseMs
-      const isSafe = status === 429 || (status === 503 && init.method === 'GET')
-      if (!isSafe || this.#retriesLeft === 0 || delayMs > maxThrottledPauseMs) return recorded
-      this.#retriesLeft--
-      await recorded.arrayBuffer().catch(() => {})
-      await sleep(Math.max(delayMs, pauseMs), init.signal)
+  /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
+  redact(text: string): string {
+    let result = text
+    for (const key of this.#keys) {
+      for (const form of [key, encodeURIComponent(key), key.toLowerCase()]) {
+        result = result.replaceAll(form, '[api key]')
+      }
     }
+    return result
   }
 
-  /** The response, recorded when its body is read. */
-  #record(response: FetchResponse, signal: AbortSignal): FetchResponse & { readonly headers: Headers } {
+  /** Sends a request and records its response. */
+  readonly fetch: Fetch = async (url, init) => {
+    const key = init.headers['api-key']
+    // A shorter one is part of any text by chance.
+    if (key !== undefined && key.length >= 8) this.#keys.add(key)
+    this.requests++
+    this.#recording = { startedAt: performance.now() }
+    const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)
+    return (response as Partial<Response>).type === 'error' ? response : this.#record(response, init.method)
+  }
+
+  #record(response: FetchResponse, method: string): FetchResponse {
     const { status } = response
+    const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
-    const index = this.responses.push({ status, headers, text: undefined }) - 1
+    recording.response = { status, headers: new Headers(headers) }
+    this.responses.push(recording.response)
+    // Whether a page is JSON is told by its body alone.
+    if (method === 'GET') headers.delete('content-type')
+    const decoder = new TextDecoder()
     const arrayBuffer = async () => {
-      const bytes = await readBytes(response as Response, maxBytes, signal)
-      if (bytes === undefined) return new ArrayBuffer(maxBytes)
-      this.responses[index] = { status, headers, text: new TextDecoder().decode(bytes) }
-      return bytes.slice().buffer
+      const buffer = await response.arrayBuffer()
+      recording.text = decoder.decode(buffer)
+      return buffer
     }
-    return { status, headers, arrayBuffer }
+    const body = response.body as ReadableStream<Uint8Array> | null | undefined
+    if (body === null) recording.text = ''
+    if (typeof body?.pipeThrough !== 'function') return { status, headers, body, arrayBuffer }
+    // The client reads, so its limits of size and time hold here.
+    let text = ''
+    const recorder = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        text += decoder.decode(chunk, { stream: true })
+        controller.enqueue(chunk)
+      },
+      flush: () => {
+        recording.text = text + decoder.decode()
+      },
+    })
+    return { status, headers, body: body.pipeThrough(recorder), arrayBuffer }
+  }
+
+  /** How long to pause before the same request is sent again; `undefined` if it is not. */
+  #repeatDelay(error: AnyApiError): number | undefined {
+    if (error.kind !== 'http' || !isThrottling(error)) return undefined
+    this.throttled ??= error
+    const { status, method, retryAfterMs = throttledPauseMs } = error
+    const mayBeApplied = status !== 429 && method !== 'GET'
+    if (mayBeApplied || retryAfterMs > maxThrottledPauseMs || this.#repeatsLeft === 0) return undefined
+    this.#repeatsLeft--
+    return retryAfterMs
   }
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+function toApiError(error: unknown): AnyApiError {
+  if (isApiError(error)) return error
+  throw error
+}
+
+function isThrottling({ status }: { status: number }): boolean {
+  return status === 429 || status === 503
+}
+
+function verdictOn(response: RecordedResponse | undefined): Outcome['verdict'] {
+  if (response === undefined || isThrottling(response)) return 'none'
+  if (response.status >= 500) return 'failed'
+  return response.status >= 200 && response.status < 300 ? 'ok' : 'refused'
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      if (signal.aborted) reject(signal.reason)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted) reject(signal.reason)
       else resolve()
     }
     const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
   })
 }
 
-/** Whether a status is 2xx. */
-export function isOk({ response }: Outcome): boolean {
-  return response !== undefined && response.status >= 200 && response.status < 300
+/** The value of a JSON text; `undefined` for any other text. */
+export function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
 }
 
-/** Whether the service refused the request for what it is, rather than for the moment. */
-export function isRefused({ response }: Outcome): boolean {
-  return (
-    response !== undefined && response.status >= 300 && response.status !== 429 && response.status !== 503
-  )
-}
-
-/** Whether the service failed instead of refusing the request. */
-export function isServerError({ response }: Outcome): boolean {
-  return response !== undefined && response.status >= 500 && response.status !== 503
+/** What breaks the envelope of a 2xx response. */
+function findProblems({ text, data, error }: Outcome, plain: unknown): string[] {
+  if (error !== undefined || text === undefined) return [withoutCall(error)]
+  if (plain !== undefined) return findEnvelopeProblems(data)
+  if (text === '') return ['expected JSON, got an empty body']
+  if (/^\s*</.test(text)) return ['expected JSON, got HTML or other markup']
+  return [`expected JSON, got ${/^\s*[{[]/.test(text) ? 'JSON that is malformed or cut off' : 'text'}`]
 }
 
 /** The status or error of an outcome, in a few words. */
-export function describeOutcome({ response, error }: Outcome): string {
-  if (response !== undefined && response.status !== 0) {
-    const isValid = response.status < 200 || response.status >= 300 || error === undefined
-    return isValid ? `HTTP ${response.status}` : `HTTP ${response.status}, not valid`
-  }
-  if (response !== undefined) return 'a redirect'
-  // Without the call at its beginning.
-  return error === undefined ? 'no response' : error.message.replace(/^.*?: /, '')
+export function describeOutcome({ verdict, response, error }: Outcome): string {
+  if (response === undefined) return withoutCall(error)
+  if (response.status === 0) return 'a redirect'
+  return `HTTP ${response.status}${verdict === 'ok' && error ? `, ${withoutCall(error)}` : ''}`
+}
+
+/** The message of an error, without the call at its beginning and the advice at its end. */
+function withoutCall(error: AnyApiError | undefined): string {
+  if (error === undefined) return 'the time limit of the probe (4 minutes) was reached'
+  return error.message.replace(/^.*?: /, '').replace(/\. .*| \(\d+ attempts?\).*|\.$/s, '')
 }

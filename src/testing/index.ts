@@ -20,11 +20,10 @@
  * @module virtual-accounts/testing
  */
 
-export type { ProbeFinding } from '../probe/finding.js'
+export type { ProbeFinding, SuggestedOptions } from '../probe/findings.js'
 export type { ProbeOptions, ProbeStep } from '../probe/options.js'
 export { probe } from '../probe/probe.js'
 export type { ProbeReport } from '../probe/report.js'
-export type { SuggestedOptions } from '../probe/suggestions.js'
 export { FakeService, type FakeServiceOptions } from './fake-service.js'
 export type { Fault } from './faults.js'
 export type { ReceivedRequest } from './received.js'

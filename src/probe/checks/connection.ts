@@ -1,44 +1,55 @@
 import { isRedirect } from '../../errors.js'
-import type { Findings } from '../finding.js'
+import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { describeOutcome, isOk, isRefused, isServerError, type Outcome, type Session } from '../session.js'
+import { findEnvelopeProblems } from '../page.js'
+import { describeOutcome, type Outcome, type PageOutcome, type Session } from '../session.js'
 
-/** Reachable, over TLS, without a redirect, and with this key. */
-export function checkConnection(findings: Findings, { baseUrl, apiKey }: ProbeOptions, first: Outcome): void {
-  const { response } = first
+/** Reachable without a redirect, and with this key. */
+export function checkConnection(findings: Findings, options: ProbeOptions, first: Outcome): void {
+  const { verdict, response } = first
+  const baseUrl = String(options.baseUrl)
+  const observed = describeOutcome(first)
   if (response === undefined) {
-    findings.broken('reachable', describeOutcome(first), 'Every call fails like this.')
+    findings.broken('reachable', observed, 'Every call fails like this.')
     return
   }
-  const scheme = /^\w+:/.exec(String(baseUrl))?.[0]
-  if (scheme === 'https:') findings.kept('reachable', `https, HTTP ${response.status || 'redirect'}`)
-  else
-    findings.unknown(
-      'reachable',
-      scheme === 'http:' ? 'reached over plain http' : 'reached through a relative baseUrl',
-    )
-
   const { status, headers } = response
   if (isRedirect(status)) {
-    const target = originOf(headers.get('location'), String(baseUrl))
+    const target = originOf(headers.get('location'), baseUrl)
     findings.broken(
-      'redirect',
-      `${describeOutcome(first)}${target ? ` to ${target}` : ''}`,
+      'reachable',
+      `${observed}${target ? ` to ${target}` : ''}`,
       'Redirects are not followed, as they would take the key along: every call fails with HttpError. Set baseUrl to the address that the redirect points to.',
     )
     return
   }
-  findings.kept('redirect', `HTTP ${status}`)
-
-  if (apiKey === null) findings.unknown('api-key', 'no key is sent (apiKey is null)')
-  else if (isOk(first)) findings.kept('api-key', `HTTP ${status}`)
+  const scheme = /^https?(?=:)/i.exec(baseUrl)?.[0].toLowerCase() ?? 'a path of this page'
+  const warning = scheme === 'http' && options.allowInsecureHttp
+  findings.ok('reachable', `${scheme}, ${observed}`, warning ? 'Anyone on the way can read the API key.' : '')
+  if (options.apiKey === null) findings.notChecked('api-key', noKey)
+  else if (verdict === 'ok') findings.ok('api-key', 'accepted')
   else if (status === 401 || status === 403) {
-    findings.broken(
-      'api-key',
-      `HTTP ${status}`,
-      'Every call fails with HttpError. Check the key, and that it belongs to this baseUrl.',
-    )
-  } else findings.unknown('api-key', `HTTP ${status}`)
+    const advice = 'Check the key, and that it belongs to this baseUrl.'
+    findings.broken('api-key', observed, `Every call fails with HttpError. ${advice}`)
+  }
+}
+
+const noKey = 'no key is sent (apiKey is null)'
+
+/** Whether the list has pages at all. */
+export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome[]): void {
+  const [first] = outcomes as [PageOutcome]
+  const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
+  if (problems.size > 0) {
+    const consequence =
+      'Lists fail with InvalidResponseError. Is this the path of the API? A proxy or a login page may have responded.'
+    findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
+  } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
+  else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
+    const advice = first.response?.status === 404 ? ' Check the path of baseUrl.' : ''
+    const observed = `GET /transactions: ${describeOutcome(first)}`
+    findings.broken('envelope', observed, `Lists fail with HttpError.${advice}`)
+  }
 }
 
 /** What the service responds to a key that is not one. */
@@ -48,22 +59,23 @@ export async function checkWrongKey(
   { apiKey }: ProbeOptions,
 ): Promise<void> {
   if (apiKey === null) {
-    findings.unknown('wrong-key', 'no key is sent (apiKey is null)')
+    findings.notChecked('wrong-key', noKey)
     return
   }
   const client = session.client.withOptions({ apiKey: 'wrong-key-of-a-probe' })
   const outcome = await session.get({ page: '1' }, client)
+  const { verdict, response, data } = outcome
   const observed = describeOutcome(outcome)
-  const status = outcome.response?.status
-  if (isOk(outcome)) {
-    findings.broken('wrong-key', observed, 'A wrong key goes unnoticed: lists work with any key.')
-  } else if (isServerError(outcome)) {
-    findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and is retried.')
-  } else if (status === 401 || status === 403) {
-    findings.kept('wrong-key', observed)
-  } else if (isRefused(outcome)) {
-    findings.kept('wrong-key', observed, 'HttpError. Its message mentions the key only for 401 and 403.')
-  } else findings.unknown('wrong-key', observed)
+  if (verdict === 'ok' && findEnvelopeProblems(data).length === 0) {
+    const consequence = 'Anyone who reaches the service can read the list, and a mistyped key goes unnoticed.'
+    findings.broken('wrong-key', `${observed}, a page`, consequence)
+  } else if (verdict === 'failed') {
+    findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
+  } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
+  else {
+    const isNamed = response?.status === 401 || response?.status === 403
+    findings.ok('wrong-key', observed, isNamed ? '' : 'The error does not mention the key.')
+  }
 }
 
 function originOf(location: string | null, base: string): string | undefined {

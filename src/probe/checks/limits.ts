@@ -1,122 +1,78 @@
-import type { Findings } from '../finding.js'
-import type { ListedPage } from '../listed-page.js'
-import {
-  describeOutcome,
-  isOk,
-  isRefused,
-  isServerError,
-  type PageOutcome,
-  type Session,
-} from '../session.js'
+import type { Findings } from '../findings.js'
+import type { ListedPage } from '../page.js'
+import { describeOutcome, type Session } from '../session.js'
+import type { ListedPages } from './pages.js'
+
+const tried = [1_000, 500, 200, 100, 50]
+const maxPageBytes = 1024 * 1024
 
 /** Requests that the search for the largest limit takes at most. */
-export const maxLimitRequests = 9
-
-const largestTried = 1_000
-const customary = [10, 20, 25, 50, 100, 200, 250, 500]
+export const maxLimitRequests: number = tried.length
 
 /** A small limit is obeyed and echoed, and no page holds more than its limit. */
-export function checkLimitEcho(
-  findings: Findings,
-  first: PageOutcome,
-  small: PageOutcome,
-  others: readonly PageOutcome[],
-): void {
-  const full = [first, small, ...others].find(({ page }) => page && page.data.length > page.limit)
-  const asked = small.requested.limit
-  const consequence = 'Lists fail with PaginationError.'
+export function checkLimitEcho(findings: Findings, { first, small, all }: ListedPages): void {
+  const full = all.find(({ page }) => page && page.count > page.limit)?.page
+  const { limit } = small.requested
+  const observed = describeOutcome(small)
   if (full) {
-    const observed = `${full.page?.data.length} items on a page with limit ${full.page?.limit}`
-    findings.broken('limit-echo', observed, consequence)
-  } else if (small.page === undefined) {
-    const observed = `limit ${asked}: ${describeOutcome(small)}`
-    if (isRefused(small)) findings.broken('limit-echo', observed, 'Lists with such a limit fail.')
-    else findings.unknown('limit-echo', observed)
-  } else if (small.page.limit !== asked) {
+    const observed = `${full.count} items on a page with limit ${full.limit}`
+    findings.broken('limit-echo', observed, 'Lists fail with PaginationError.')
+  } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)
+  else if (small.page === undefined) {
+    findings.broken('limit-echo', `limit ${limit}: ${observed}`, 'Lists with such a limit fail.')
+  } else if (small.page.limit !== limit) {
     findings.broken(
       'limit-echo',
-      `limit ${asked} was requested, limit ${small.page.limit} returned`,
+      `limit ${limit} was requested, limit ${small.page.limit} returned`,
       'The limit in the response takes precedence. `maxItems` loads more than it needs, and `verified` lists fail.',
     )
-  } else findings.kept('limit-echo', `limit ${asked}`)
+  } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${first.page.limit}`)
 }
 
-export function checkDefaultLimit(findings: Findings, page: ListedPage): void {
-  findings.kept('default-limit', String(page.limit))
-}
-
-/** The largest limit, by bisection; `undefined` if it could not be found. */
-export async function checkMaxLimit(
-  findings: Findings,
-  session: Session,
-  first: ListedPage,
-): Promise<number | undefined> {
+/** The largest of some customary limits. */
+export async function checkMaxLimit(findings: Findings, session: Session, first: ListedPage): Promise<void> {
   if (findings.isBroken('limit-echo')) {
-    findings.unknown('max-limit', 'limits are not obeyed')
-    return undefined
-  }
-  if (first.limit >= largestTried) {
-    findings.kept('max-limit', `at least ${first.limit}, the default`)
-    return first.limit
-  }
-  let accepted = first.limit
-  let refused = largestTried + 1
-  let refusal: PageOutcome | undefined
-  for (let requests = 0; requests < maxLimitRequests && accepted + 1 < refused; requests++) {
-    const limit = refusal === undefined ? largestTried : limitBetween(accepted, refused)
-    const outcome = await session.getPage({ limit })
-    const { page } = outcome
-    if (page && page.limit < limit) {
-      findings.kept(
-        'max-limit',
-        `${page.limit}: a larger one is lowered`,
-        'The limit in the response takes precedence.',
-      )
-      return page.limit
-    }
-    if (page && page.data.length < Math.min(limit, page.totalItems)) {
-      findings.broken(
-        'max-limit',
-        `limit ${limit} returned, but ${page.data.length} of ${page.totalItems} items`,
-        'The number of pages cannot be told from the first one: iterating fetches them one after another.',
-      )
-      return accepted
-    }
-    if (page) accepted = limit
-    else if (isRefused(outcome)) {
-      refusal = outcome
-      refused = limit
-    } else {
-      const reason = isOk(outcome) ? 'the response is too large or not valid' : describeOutcome(outcome)
-      findings.unknown('max-limit', `at least ${accepted}; at ${limit} ${reason}`)
-      return accepted
-    }
-  }
-  reportMaxLimit(findings, accepted, refused, refusal)
-  return accepted
-}
-
-function reportMaxLimit(
-  findings: Findings,
-  accepted: number,
-  refused: number,
-  refusal: PageOutcome | undefined,
-): void {
-  if (refusal === undefined) {
-    findings.kept('max-limit', `at least ${accepted}`)
+    findings.notChecked('max-limit', 'limits are not obeyed')
     return
   }
-  const largest = accepted + 1 === refused ? `${accepted}` : `from ${accepted} to ${refused - 1}`
-  const observed = `${largest}: ${refused} gets ${describeOutcome(refusal)}`
-  if (isServerError(refusal)) {
-    findings.broken('max-limit', observed, 'A larger limit looks like an outage, and is retried.')
-  } else findings.kept('max-limit', observed, 'A larger limit fails with HttpError.')
+  const largest = await findMaxLimit(findings, session, first.limit)
+  const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
+  findings.suggested.limit = Math.max(1, Math.min(largest, fitting))
 }
 
-/** A customary limit where there is one, then the next number, then the middle. */
-function limitBetween(accepted: number, refused: number): number {
-  const candidates = customary.filter(limit => limit > accepted && limit < refused)
-  const candidate = candidates[Math.floor(candidates.length / 2)]
-  if (candidate !== undefined) return candidate
-  return customary.includes(accepted) ? accepted + 1 : Math.floor((accepted + refused) / 2)
+async function findMaxLimit(findings: Findings, session: Session, known: number): Promise<number> {
+  let refusal = ''
+  let isFailure = false
+  for (const limit of tried.filter(limit => limit > known)) {
+    const outcome = await session.getPage({ limit })
+    const { verdict, page, error } = outcome
+    if (page) {
+      if (page.limit < limit) {
+        const consequence = 'The limit in the response takes precedence.'
+        findings.ok('max-limit', `${page.limit}: a larger one is lowered`, consequence)
+      } else if (page.count < Math.min(limit, page.totalItems)) {
+        findings.broken(
+          'max-limit',
+          `limit ${limit} returned, but ${page.count} of ${page.totalItems} items`,
+          'The number of pages cannot be told from the first one: iterating fetches them one after another.',
+        )
+        return known
+      } else report(limit)
+      return page.limit
+    }
+    if (verdict === 'none' && error?.kind !== 'timeout') {
+      findings.notChecked('max-limit', describeOutcome(outcome))
+      return known
+    }
+    refusal = `; ${limit} gets ${describeOutcome(outcome)}`
+    isFailure = verdict === 'failed'
+  }
+  report(known)
+  return known
+
+  function report(accepted: number): void {
+    const observed = `at least ${accepted}${refusal}`
+    if (!isFailure) findings.ok('max-limit', observed)
+    else findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
+  }
 }

@@ -1,93 +1,127 @@
-import type { Findings } from '../finding.js'
-import { idsOf, type ListedPage, toListedPage } from '../listed-page.js'
-import {
-  describeOutcome,
-  isOk,
-  isRefused,
-  isServerError,
-  type Outcome,
-  type PageOutcome,
-  type Session,
-} from '../session.js'
+import type { Findings } from '../findings.js'
+import { type ListedPage, toListedPage } from '../page.js'
+import { describeOutcome, type PageOutcome, type Session } from '../session.js'
+
+/** The pages that lists are compared by. */
+export interface ListedPages {
+  /** Page 1. */
+  readonly first: PageOutcome & { readonly page: ListedPage }
+  /** Page 1 once more. */
+  readonly again: PageOutcome
+  /** Page 2; `undefined` if there is only one. */
+  readonly second: PageOutcome | undefined
+  /** Page 1 with a small limit. */
+  readonly small: PageOutcome
+  /** Page 2 with the same limit. */
+  readonly smallSecond: PageOutcome
+  /** All of these. */
+  readonly all: readonly PageOutcome[]
+}
 
 /** Whether each page says the number that was requested. */
-export function checkPageEcho(findings: Findings, outcomes: readonly PageOutcome[]): void {
-  const wrong = outcomes.find(({ requested, page }) => page && page.page !== requested.page)
-  // A limit that is refused is another finding.
-  const hasPageWithLimit = (limit: number | undefined) =>
-    outcomes.some(({ requested, page }) => page && requested.limit === limit)
-  const failed = outcomes.find(outcome => {
-    return outcome.page === undefined && isRefused(outcome) && hasPageWithLimit(outcome.requested.limit)
-  })
-  const highest = Math.max(...outcomes.map(({ requested, page }) => (page ? requested.page : 0)))
+export function checkPageEcho(findings: Findings, pages: ListedPages): void {
+  const { first, small } = pages
+  const wrong = pages.all.find(outcome => outcome.page && !usablePage(outcome))
+  const hasSmallSecond = small.page && first.page.totalItems > small.page.limit
+  const second = pages.second ?? (hasSmallSecond ? pages.smallSecond : undefined)
   if (wrong) {
-    findings.broken(
-      'page-echo',
-      `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`,
-      'Lists fail with PaginationError.',
-    )
-  } else if (failed) {
-    const consequence = 'Iterating fails there with HttpError.'
-    findings.broken('page-echo', `page ${failed.requested.page}: ${describeOutcome(failed)}`, consequence)
-  } else if (highest < 2) findings.unknown('page-echo', 'the list has one page only')
-  else findings.kept('page-echo', 'pages 1 and 2')
+    const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
+    findings.broken('page-echo', observed, 'Lists fail with PaginationError.')
+  } else if (second === undefined) findings.notChecked('page-echo', 'the list has one page only')
+  else if (second.page) findings.ok('page-echo', 'pages 1 and 2 are those requested')
+  else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
+  else findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails there.')
 }
-
-/** A page after the last: by the API specification it is a page, too, so it must be an empty one. */
-export async function checkPageBeyondEnd(
-  findings: Findings,
-  session: Session,
-  first: ListedPage,
-): Promise<void> {
-  if (findings.isBroken('page-echo') || findings.isBroken('total')) {
-    findings.unknown('page-beyond-end', 'the end of the list is unclear')
-    return
-  }
-  // Ten pages later, as the list may grow meanwhile.
-  const number = Math.ceil(first.totalItems / first.limit) + 10
-  const outcome = await session.getPage({ page: number })
-  const { page } = outcome
-  const consequence =
-    'The client expects an empty page there. Lists that start beyond their end, or end before their total, fail.'
-  if (page === undefined) {
-    if (isRefused(outcome) || isOk(outcome)) {
-      findings.broken('page-beyond-end', describeOutcome(outcome), consequence)
-    } else findings.unknown('page-beyond-end', describeOutcome(outcome))
-  } else if (page.data.length > 0) {
-    findings.broken('page-beyond-end', 'a page with items', consequence)
-  } else if (page.page !== number) {
-    findings.broken('page-beyond-end', 'empty, with the wrong page number', consequence)
-  } else findings.kept('page-beyond-end', 'an empty page')
-}
-
-const neverSent = 'No effect, as the client never sends this. It is a bug in the service: tell its owner.'
 
 /** Page 0 tells services apart that count from 0. */
 export async function checkPageZero(findings: Findings, session: Session, first: ListedPage): Promise<void> {
-  const outcome = await session.get({ page: '0', limit: String(first.limit) })
-  const zero = toListedPage(outcome.response)
-  if (zero === undefined) {
-    reportOddPage(findings, 'page-zero', outcome)
-    return
-  }
-  const ids = idsOf(first)
-  const isAnother = zero.data.length > 0 && ids && idsOf(zero)?.every(id => !ids.includes(id))
-  if (isAnother) {
+  const outcome = await session.get({ page: '0' })
+  const { verdict, data } = outcome
+  const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
+  const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
+  const known = new Set(first.ids)
+  if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
+  else if (count === 0)
+    findings.ok('page-zero', `page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
+  else if (!ids || !first.ids) findings.notChecked('page-zero', 'no ids to compare')
+  else if (ids.some(id => known.has(id))) findings.ok('page-zero', 'page 0 has items of page 1')
+  else {
     findings.broken(
       'page-zero',
-      'it holds items that are not on page 1: the first page is 0',
-      'Lists begin at page 1: iterating misses the first page, and fails at the end as the total is not reached.',
+      'page 0 has items that are not on page 1: the first page is 0',
+      'The client begins at page 1: iterating misses the first page, and throws at the end, as the total is not reached.',
     )
-  } else if (zero.data.length === 0) findings.kept('page-zero', 'HTTP 200, an empty page')
-  else findings.kept('page-zero', 'HTTP 200, the items of page 1')
+  }
 }
 
-export async function checkPageText(findings: Findings, session: Session): Promise<void> {
-  reportOddPage(findings, 'page-text', await session.get({ page: 'abc' }))
+/** Page 1 twice. */
+export function checkOrder(findings: Findings, { first, again }: ListedPages): void {
+  const ids = idsOf(first)
+  const idsAgain = idsOf(again)
+  if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
+  else if (!ids || !idsAgain) findings.notChecked('order', 'no ids to compare')
+  else if (ids.length < 2) findings.notChecked('order', 'fewer than two items')
+  else if (ids.join('\n') === idsAgain.join('\n')) findings.ok('order', 'page 1 has the same ids twice')
+  else if (first.page.totalItems !== again.page.totalItems) {
+    findings.notChecked('order', 'the list changed between two requests')
+  } else {
+    findings.broken(
+      'order',
+      'page 1 differed between two requests, with the same totalItems',
+      'Iterating can miss items without noticing. `verified` needs a stable order, too.',
+    )
+  }
 }
 
-function reportOddPage(findings: Findings, id: 'page-zero' | 'page-text', outcome: Outcome): void {
-  if (isServerError(outcome)) findings.broken(id, describeOutcome(outcome), neverSent)
-  else if (isRefused(outcome) || isOk(outcome)) findings.kept(id, describeOutcome(outcome))
-  else findings.unknown(id, describeOutcome(outcome))
+/** Neither overlap nor gap between a page and the next. */
+export function checkNeighbours(findings: Findings, pages: ListedPages): void {
+  // The later of the two first pages: a live list may have changed since the earlier one.
+  const { again: first, second, small, smallSecond } = pages
+  if (findings.isBroken('page-echo') || findings.isBroken('order')) {
+    findings.notChecked('neighbours', 'pages differ from one request to the next')
+    return
+  }
+  const ids = idsOf(first) ?? []
+  const pairs = [
+    [first, second],
+    [small, smallSecond],
+  ].flatMap(([one, next]) => {
+    const ids = one && idsOf(one)
+    const nextIds = next && idsOf(next)
+    const isUnchanged = one?.page?.totalItems === next?.page?.totalItems
+    return ids && nextIds && nextIds.length > 0 && isUnchanged ? [{ ids: new Set(ids), nextIds }] : []
+  })
+  const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.has(id)))
+  const consequence =
+    'Iterating yields repeated items once, with a `drift` event, and can miss others without an error.'
+  if (new Set(ids).size < ids.length) {
+    findings.broken('neighbours', 'an id is on page 1 twice', 'The client yields only the first of them.')
+  } else if (overlap) {
+    const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
+    const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
+    findings.broken('neighbours', observed, consequence)
+  } else if (pairs.length === 0) findings.notChecked('neighbours', 'no two pages with ids')
+  else if (!isContinuous(pages)) {
+    const { limit } = small.requested
+    const observed = `page 2 with limit ${limit} does not begin after item ${limit} of the list`
+    findings.broken('neighbours', observed, consequence)
+  } else findings.ok('neighbours', 'no item on both pages 1 and 2, and no gap')
+}
+
+/** Whether the pages of a small limit are the beginning of the page with the default limit. */
+function isContinuous({ again: first, small, smallSecond }: ListedPages): boolean {
+  const [ids, smallIds, nextIds] = [first, small, smallSecond].map(idsOf)
+  const isGrowing = first.page?.totalItems !== smallSecond.page?.totalItems
+  if (!ids || !smallIds || !nextIds || isGrowing || small.page?.limit !== small.requested.limit) return true
+  const beginning = [...smallIds, ...nextIds]
+  return beginning.length > ids.length || beginning.every((id, index) => id === ids[index])
+}
+
+/** The page, unless it is another one than was requested. */
+function usablePage({ page, requested }: PageOutcome): ListedPage | undefined {
+  return page?.page === requested.page ? page : undefined
+}
+
+function idsOf(outcome: PageOutcome): readonly string[] | undefined {
+  return usablePage(outcome)?.ids
 }

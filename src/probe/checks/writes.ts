@@ -1,132 +1,131 @@
-import { createIdempotencyKey } from '../../internal/idempotency-key.js'
 import type { VirtualAccountRef } from '../../resources/virtual-accounts.js'
-import { formatShape } from '../fields.js'
-import type { Findings } from '../finding.js'
-import { parse } from '../listed-page.js'
-import { describeOutcome, isOk, isRefused, type Outcome, type Session } from '../session.js'
+import type { Findings } from '../findings.js'
+import { describeOutcome, type Outcome, parseJson, type Session } from '../session.js'
+import { describeFields, jsonType, Shape } from '../shape.js'
 
-/** Requests that the writes take at most. */
-export const maxWrites = 5
+/** Requests that the writes take at most: three deactivations, and a reactivation that may be retried. */
+export const maxWrites = 6
 
-/** What stays unknown without an account to write to. */
-export const writeFindings = [
-  'deactivate',
-  'reactivate',
-  'same-key',
-  'same-key-other-request',
-  'deactivate-twice',
-] as const
+const reactivateOptions = { maxRetries: 2, totalTimeout: 60_000 }
 
-const replayHeader = /^(?:idempotent|idempotency)-replayed$|^original-request$/
+/** What cannot be checked without an account to write to. */
+export const writeFindings = ['deactivate', 'reactivate', 'same-key', 'deactivate-twice'] as const
 
-/** Deactivates and reactivates the account, with keys that are new, repeated, and used for another request. */
+/** Deactivates the account, again with the same key, and again with another one. Reactivates it, whatever happens. */
 export async function checkWrites(
   findings: Findings,
   session: Session,
   account: VirtualAccountRef,
 ): Promise<void> {
-  const write = (change: 'deactivate' | 'reactivate', note: string, idempotencyKey: string) =>
-    session.call(`POST ${change} (${note})`, signal =>
-      session.client.virtualAccounts[change](account, { idempotencyKey, signal }),
+  const { virtualAccounts } = session.client
+  const deactivate = (note: string, idempotencyKey?: string) =>
+    session.call(`POST deactivate (${note})`, signal =>
+      virtualAccounts.deactivate(account, { idempotencyKey, signal }),
     )
-  const key = createIdempotencyKey()
   const requestsBefore = session.requests
   try {
-    const first = await write('deactivate', 'new key', key)
-    reportWrite(findings, 'deactivate', first)
-    if (isOk(first) && first.error === undefined) {
-      const again = await write('deactivate', 'same key', key)
-      const twice = await write('deactivate', 'another key', createIdempotencyKey())
+    const first = await deactivate('new key')
+    reportDeactivate(findings, first)
+    if (isDone(first)) {
+      const again = await deactivate('same key', first.idempotencyKey)
+      const twice = await deactivate('another key')
       reportSameKey(findings, first, again, twice)
       reportTwice(findings, twice)
-      reportOtherRequest(findings, first, await write('reactivate', 'key of deactivate', key))
     }
-    if (isOk(first) || first.error?.outcomeUnknown) {
-      reportWrite(findings, 'reactivate', await write('reactivate', 'new key', createIdempotencyKey()))
+    if (isDone(first) || first.error?.outcomeUnknown) {
+      const send = (signal: AbortSignal | undefined) =>
+        virtualAccounts.reactivate(account, { signal, ...reactivateOptions })
+      const outcome = await session.call('POST reactivate', send, true)
+      if (isDone(outcome)) findings.ok('reactivate', describeWrite(outcome))
+      else findings.broken('reactivate', describeWrite(outcome), `The call fails. ${mayBeInactive}`)
     }
+    findings.notCheckedElse(writeFindings, 'deactivate failed')
   } catch (error) {
-    // Aborted, or stopped by a callback: not awaited, as an abort must reject immediately.
-    if (session.requests > requestsBefore) {
-      void session.client.virtualAccounts.reactivate(account).catch(() => {})
-    }
+    // Aborted, or stopped by a callback.
+    if (session.requests > requestsBefore) await reactivateAfter(error, session, account)
     throw error
   }
-  for (const id of writeFindings) {
-    if (!findings.has(id)) findings.unknown(id, 'deactivate failed')
+}
+
+const mayBeInactive = 'The test account may still be inactive: reactivate it.'
+
+async function reactivateAfter(reason: unknown, session: Session, account: VirtualAccountRef): Promise<void> {
+  try {
+    await session.client.virtualAccounts.reactivate(account, reactivateOptions)
+  } catch (cause) {
+    const { message = reason } = Object(reason) as Partial<Error>
+    throw new Error(`${message} ${mayBeInactive} ${(cause as Error).message}`, { cause })
   }
 }
 
-function reportWrite(findings: Findings, id: 'deactivate' | 'reactivate', outcome: Outcome): void {
-  if (isOk(outcome) && outcome.error === undefined) {
-    findings.kept(id, describeWrite(outcome))
-    return
-  }
-  const failure = isOk(outcome) ? 'The call fails with InvalidResponseError.' : 'The call fails.'
-  const isLeftInactive = id === 'reactivate' ? ' The account may still be inactive: reactivate it.' : ''
-  findings.broken(id, describeWrite(outcome), failure + isLeftInactive)
+function isDone({ verdict, error }: Outcome): boolean {
+  return verdict === 'ok' && error === undefined
 }
 
-/**
- * A replayed response and a second application look the same, unless the service marks replays, or responds otherwise to a
- * second deactivation.
- */
+function reportDeactivate(findings: Findings, outcome: Outcome): void {
+  const { verdict, response, error } = outcome
+  const observed = describeWrite(outcome)
+  if (isDone(outcome)) findings.ok('deactivate', observed)
+  else if (!response && !error) findings.notCheckedElse(writeFindings, observed)
+  else {
+    const hint = verdict === 'refused' ? ' Does the test account exist, and was it active?' : ''
+    findings.broken('deactivate', observed, `The call fails.${hint}`)
+  }
+}
+
+const replayHeader = /^(?:idempotent|idempotency)-replayed$|^original-request$/
+
+/** A replay has the body of the first response. A write that is applied again usually has not, but it may. */
 function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice: Outcome): void {
   const response = describeWrite(again)
-  const isSame = response === describeWrite(first)
   const isMarked = [...(again.response?.headers.keys() ?? [])].some(name => replayHeader.test(name))
-  if (isOk(again) && (isMarked || (isSame && describeWrite(twice) !== response))) {
-    findings.kept('same-key', `${response}: replayed`)
-  } else if (isOk(again) && isSame) {
-    findings.unknown(
+  const isLikeOther = isSame(again, twice)
+  if (isDone(again) && isMarked) findings.ok('same-key', `${response}, marked as a replay`)
+  else if (isDone(again) && isSame(first, again)) {
+    if (isLikeOther) {
+      const observed = `${response}, and the same for another key: a replay and a second application look alike`
+      findings.notChecked('same-key', observed)
+    } else if (twice.verdict === 'none') findings.notChecked('same-key', describeOutcome(twice))
+    else findings.ok('same-key', `${response}: the first response again`)
+  } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
+    const difference = isDone(again) ? 'with other values than the first response' : 'as for another key'
+    findings.suggested.maxRetries = 0
+    findings.broken(
       'same-key',
-      `${response}, and so does another key: replayed and applied again look the same`,
+      `${response}, ${difference}`,
+      'This is no replay: a retry may apply the write again. Set `maxRetries: 0` for writes, and ask the owner of the service.',
     )
-  } else if (isOk(again)) {
-    findings.broken('same-key', `${response}, different from the first response`, appliedAgain)
-  } else if (isRefused(again) && response === describeWrite(twice)) {
-    findings.broken('same-key', `${response}, as for another key: it was applied again`, appliedAgain)
-  } else if (isRefused(again)) {
+  } else if (again.verdict === 'none') findings.notChecked('same-key', response)
+  else {
     findings.broken(
       'same-key',
       response,
       'When a response is lost, the retry gets this instead of the result: the call fails, and may have been applied.',
     )
-  } else findings.unknown('same-key', response)
+  }
 }
 
-const appliedAgain =
-  'Retries repeat the write. Set `maxRetries: 0` for writes, and ask the owner of the service.'
+function isSame(one: Outcome, other: Outcome): boolean {
+  return one.response?.status === other.response?.status && one.text === other.text
+}
 
 function reportTwice(findings: Findings, twice: Outcome): void {
-  if (isOk(twice)) findings.kept('deactivate-twice', describeWrite(twice))
-  else if (isRefused(twice)) {
-    findings.kept('deactivate-twice', describeWrite(twice), 'HttpError: handle it where this may happen.')
-  } else findings.unknown('deactivate-twice', describeOutcome(twice))
+  const observed = describeWrite(twice)
+  if (twice.verdict === 'none') findings.notChecked('deactivate-twice', observed)
+  else if (isDone(twice)) findings.ok('deactivate-twice', observed)
+  else findings.ok('deactivate-twice', observed, 'The call fails: handle it where this may happen.')
 }
 
-function reportOtherRequest(findings: Findings, first: Outcome, other: Outcome): void {
-  const status = other.response?.status ?? 0
-  if (isOk(other)) {
-    const isReplay = [...(other.response?.headers.keys() ?? [])].some(name => replayHeader.test(name))
-    findings.broken(
-      'same-key-other-request',
-      `${describeWrite(other)}${isReplay || describeWrite(first) === describeWrite(other) ? '' : ', different from the first response'}`,
-      'A key that is used twice by mistake goes unnoticed: the second write may not be applied.',
-    )
-  } else if (isRefused(other) && status < 500) {
-    findings.kept('same-key-other-request', describeWrite(other), 'HttpError.')
-  } else if (isRefused(other)) {
-    const consequence = 'A key that is used twice by mistake looks like an outage, and is retried.'
-    findings.broken('same-key-other-request', describeWrite(other), consequence)
-  } else findings.unknown('same-key-other-request', describeOutcome(other))
-}
-
-/** Status and shape: names and types only. */
+/** Status and body: names and types only. */
 function describeWrite(outcome: Outcome): string {
-  const { response } = outcome
-  if (response === undefined) return describeOutcome(outcome)
-  const { status, text } = response
-  const json = parse(text)
-  const isText = text !== '' && text !== undefined && json === undefined
-  return `HTTP ${status}, ${isText ? 'text' : formatShape(json)}`
+  const { text } = outcome
+  const status = describeOutcome(outcome)
+  if (text === undefined) return status
+  if (text === '') return `${status}, no body`
+  const value = parseJson(text)
+  const type = value === undefined ? 'text' : jsonType(value)
+  if (type !== 'object') return `${status}, ${type === 'text' ? '' : 'JSON: '}${type}`
+  const shape = new Shape(() => true)
+  shape.add(value, value)
+  return `${status}, an object (${describeFields(shape) || 'empty'})`
 }

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { FakeService, type ProbeReport, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, expect, test } from 'vitest'
-import { changeHeaders, changePages, type Deviation, type FakeFetch } from './probe-service.js'
+import { changeHeaders, changePages, type Deviation, type FakeFetch } from './service.js'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const apiKey = 'key_of_the_command'
 let server: Server | undefined
 
@@ -68,12 +68,12 @@ test('reports three deviations, and no others', async () => {
   )
   const { status, stdout, stderr } = await run(['probe', url])
   expect(stdout.split('\n').filter(line => line.startsWith('broken'))).toEqual([
-    'broken   Items match                 data[].amount: expected a number, got a',
-    'broken   Page beyond the end         a page with items',
-    'broken   Not cached                  a cache responded instead of the service',
+    'broken       Items                amount: string instead of number; amount:',
+    'broken       totalItems           250, but page 14 has 1 item',
+    'broken       Caches               a cache responded instead of the service',
   ])
-  expect(stdout).toContain('\n3 broken, ')
-  expect(stderr).toBe('At most 21 requests, one at a time; read-only.\n')
+  expect(stdout).toContain('\n3 broken: ')
+  expect(stderr).toBe('At most 18 requests, one at a time; read-only.\n')
   expect(status).toBe(1)
 })
 
@@ -83,10 +83,10 @@ test('prints JSON, and status 0 when nothing is broken', async () => {
   const { status, stdout, stderr } = await run(['probe', url, ...account, '--write', '--json'])
   const { findings, requests } = JSON.parse(stdout) as ProbeReport
   expect(findings.filter(({ status }) => status === 'broken')).toEqual([])
-  expect(findings.find(({ id }) => id === 'deactivate')?.status).toBe('kept')
+  expect(findings.find(({ id }) => id === 'deactivate')?.status).toBe('ok')
   expect(service.requests).toHaveLength(requests)
   expect(service.isActive({ customerId: 'c1', virtualAccountId: 'v1' })).toBe(true)
-  expect(stderr).toBe('At most 26 requests, one at a time; deactivates and reactivates the test account.\n')
+  expect(stderr).toBe('At most 24 requests, one at a time; deactivates and reactivates the test account.\n')
   expect(status).toBe(0)
 })
 

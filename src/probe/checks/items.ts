@@ -1,0 +1,42 @@
+import type { Findings } from '../findings.js'
+import { documentedFields, type Sample } from '../page.js'
+import { describeFields, findLongNumbers } from '../shape.js'
+
+/** What the bodies of all pages show. */
+export function checkItems(findings: Findings, { item, envelope, items, problems }: Sample): void {
+  if (items === 0) {
+    findings.notCheckedElse(['items', 'further-fields', 'digits'], 'the list is empty')
+    return
+  }
+  if (problems.size > 0) {
+    const consequence = 'Lists fail with InvalidResponseError, unless a `schema` accepts these items.'
+    findings.broken('items', [...problems].join('; '), consequence)
+  } else findings.ok('items', `${items} items with ${Object.keys(documentedFields).join(', ')}`)
+
+  const further = describeFields(item, isFurther)
+  const ofEnvelope = describeFields(envelope)
+  findings.ok(
+    'further-fields',
+    `${further || 'none'}${ofEnvelope && `; in the envelope: ${ofEnvelope}`}`,
+    further && 'Passed through; a `schema` types them.',
+  )
+
+  const long = findLongNumbers(item)
+  const observed = `more digits than a number can hold: ${long.slice(0, 5).join(', ')}`
+  const asString = 'Such a number arrives as a string of its digits.'
+  if (long.length === 0) findings.ok('digits', 'numbers hold all digits that were seen')
+  else if (!long.includes('amount')) findings.ok('digits', observed, asString)
+  else {
+    const consequence = `${asString} As \`amount\` it is an InvalidResponseError, unless a \`schema\` accepts a string.`
+    findings.broken('digits', observed, consequence)
+  }
+}
+
+/** Whether the items are others than the client's own types and checks say. */
+export function isUndocumented({ item, problems }: Sample): boolean {
+  return problems.size > 0 || findLongNumbers(item).length > 0 || [...item.fields.keys()].some(isFurther)
+}
+
+function isFurther(name: string): boolean {
+  return !Object.hasOwn(documentedFields, name)
+}

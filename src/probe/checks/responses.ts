@@ -1,0 +1,83 @@
+import { countOf, type Findings } from '../findings.js'
+import type { RecordedResponse, Session } from '../session.js'
+
+const likelyRequestId = /(?:request|correlation|trace|transaction)-?id$|^traceparent$|^cf-ray$/
+const slowMs = 10_000
+
+/** What all responses together show: their headers, and how long they took. */
+export function checkResponses(findings: Findings, session: Session): void {
+  const { responses, durations } = session
+  checkSpeed(findings, durations)
+  const [first] = responses
+  if (first === undefined) return
+  checkRequestId(findings, first)
+  checkRateLimit(findings, session)
+  checkCache(findings, responses)
+}
+
+function checkSpeed(findings: Findings, durations: readonly number[]): void {
+  const sorted = durations.toSorted((a, b) => a - b)
+  const slowest = sorted.at(-1) ?? 0
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0
+  const observed = `at most ${seconds(slowest)}, median ${seconds(median)}`
+  if (slowest < slowMs) findings.ok('speed', observed)
+  else {
+    const consequence =
+      'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`. A smaller `limit` may help.'
+    findings.broken('speed', observed, consequence)
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(ms < 1_000 ? 2 : 1)} s`
+}
+
+function checkRequestId(findings: Findings, { headers }: RecordedResponse): void {
+  const names = [...headers.keys()]
+  const known = names.find(name => name === 'x-request-id' || name === 'request-id')
+  const other = names.find(name => likelyRequestId.test(name))
+  if (known) findings.ok('request-id', known)
+  else if (other) {
+    const consequence = `\`requestId\` is undefined: log headers.get("${other}") instead.`
+    findings.ok('request-id', `none by the customary names, but ${other}`, consequence)
+  } else findings.ok('request-id', 'none', '`requestId` is undefined.')
+}
+
+/** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
+function checkRateLimit(findings: Findings, { throttled, requests }: Session): void {
+  if (throttled === undefined) {
+    findings.ok('rate-limit', `none met in ${countOf(requests, 'request')}`)
+    return
+  }
+  const retryAfter = throttled.headers.has('retry-after')
+  const observed = `HTTP ${throttled.status} at less than four requests a second`
+  findings.suggested.concurrency = 1
+  if (retryAfter && throttled.retryAfterMs === undefined) {
+    findings.broken(
+      'rate-limit',
+      `${observed}, with a Retry-After that is neither seconds nor an HTTP date`,
+      'It is ignored: the client retries after its own backoff, of at most 8 s.',
+    )
+  } else {
+    findings.ok(
+      'rate-limit',
+      `${observed}, ${retryAfter ? 'with' : 'without'} Retry-After`,
+      'Throttled calls are retried, and lists are iterated more slowly. Lower `concurrency`.',
+    )
+  }
+}
+
+function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
+  const isCached = responses.some(({ headers }) => {
+    const isHit = /\bhit\b/i.test(`${headers.get('x-cache')} ${headers.get('cf-cache-status')}`)
+    return isHit || Number(headers.get('age')) > 0
+  })
+  const control = responses[0]?.headers.get('cache-control') ?? ''
+  if (isCached || /\bpublic\b|\bs-maxage=[1-9]/i.test(control)) {
+    findings.broken(
+      'cache',
+      isCached ? 'a cache responded instead of the service' : 'Cache-Control lets shared caches keep pages',
+      'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
+    )
+  } else findings.ok('cache', 'no sign of one')
+}

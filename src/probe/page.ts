@@ -1,0 +1,91 @@
+import { describe } from '../internal/describe.js'
+import { jsonType, Shape } from './shape.js'
+
+/** What the envelope of a page says, and what pages are compared by. It holds no item. */
+export interface ListedPage {
+  readonly page: number
+  readonly limit: number
+  readonly totalItems: number
+  /** Number of items on the page. */
+  readonly count: number
+  /** The ids of the items; `undefined` unless all have one. */
+  readonly ids: readonly string[] | undefined
+}
+
+/** What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got undefined`. */
+export function findEnvelopeProblems(body: unknown): string[] {
+  if (jsonType(body) !== 'object') return [`expected an object, got ${describe(body)}`]
+  const { data, ...envelope } = body as Record<string, unknown>
+  const problems = Array.isArray(data) ? [] : [`data: expected an array, got ${describe(data)}`]
+  for (const [name, minimum] of Object.entries({ page: 1, totalItems: 0, limit: 1 })) {
+    const value = envelope[name]
+    if (Number.isSafeInteger(value) && (value as number) >= minimum) continue
+    problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
+  }
+  return problems
+}
+
+/** A body without envelope problems as a page. */
+export function toListedPage(body: unknown): ListedPage {
+  const { data, page, limit, totalItems } = body as ListedPage & { data: readonly unknown[] }
+  const ids = data.map(item => (item as { id?: unknown } | null)?.id)
+  const isIdentified = ids.every(id => typeof id === 'string' || typeof id === 'number')
+  return { page, limit, totalItems, count: data.length, ids: isIdentified ? ids.map(String) : undefined }
+}
+
+/** The fields of a transaction that the API specification names. */
+export const documentedFields: Readonly<Record<string, string>> = {
+  id: 'string',
+  amount: 'number',
+  currency: 'string',
+  description: 'string',
+}
+
+const maxProblems = 5
+
+/** What all pages of a list have shown about its items. */
+export class Sample {
+  /** Number of items. */
+  items = 0
+  /** Number of pages. */
+  pages = 0
+  /** Size of an item in bytes: the average of the page where it is largest. */
+  itemBytes = 0
+  /** How items differ from the API specification, such as `amount: string instead of number`. */
+  readonly problems: Set<string> = new Set()
+  readonly item: Shape
+  /** The fields of the envelope that the API specification does not name. */
+  readonly envelope: Shape
+
+  /** @param isShown Whether the name of a field may be shown. */
+  constructor(isShown: (name: string) => boolean) {
+    this.item = new Shape(isShown)
+    this.envelope = new Shape(isShown)
+  }
+
+  /** Adds a page: its text, the value of JSON.parse, and the value that the client returned. */
+  add(text: string, plain: unknown, exact: unknown): void {
+    const { data, page, totalItems, limit, ...envelope } = plain as Record<string, unknown>
+    const items = data as readonly unknown[]
+    this.pages++
+    this.items += items.length
+    if (items.length > 0) this.itemBytes = Math.max(this.itemBytes, Math.ceil(text.length / items.length))
+    this.envelope.add(envelope, envelope)
+    for (const [index, item] of items.entries()) {
+      this.item.add(item, (exact as { data: readonly unknown[] }).data[index])
+      if (this.problems.size < maxProblems) this.#addProblems(item)
+    }
+  }
+
+  #addProblems(item: unknown): void {
+    if (jsonType(item) !== 'object') {
+      this.problems.add(`${jsonType(item)} instead of an object`)
+      return
+    }
+    for (const [name, type] of Object.entries(documentedFields)) {
+      const value = (item as Record<string, unknown>)[name]
+      const got = value === undefined ? 'missing' : `${jsonType(value)} instead of ${type}`
+      if (typeof value !== type) this.problems.add(`${name}: ${got}`)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import {
+  changeHeaders,
+  type Deviation,
+  origin,
+  probeHanging,
+  probeService,
+  respond,
+  service,
+  startService,
+} from './service.js'
+
+startService()
+
+const isPreflight = ({ method }: Request) => method === 'OPTIONS'
+const onPreflight = (response: () => Response) =>
+  respond(request => (isPreflight(request) ? response() : undefined))
+
+test('a page of the origin may call the service', async () => {
+  const expose = changeHeaders(headers => headers.set('Access-Control-Expose-Headers', 'Retry-After'))
+  const { broken, find } = await probeService([expose], { origin })
+  expect(broken).toEqual([])
+  expect(find('cors')).toMatchObject({ status: 'ok', observed: expect.stringContaining('Retry-After') })
+})
+
+test.each<[name: string, deviation: Deviation, observed: string]>([
+  ['is refused', onPreflight(() => new Response(null, { status: 405 })), 'the preflight gets HTTP 405'],
+  ['gets no response', onPreflight(() => Response.error()), 'the preflight gets'],
+  [
+    'does not allow the origin',
+    onPreflight(() => new Response(null, { headers: { 'Access-Control-Allow-Headers': 'Api-Key' } })),
+    'the preflight does not allow the origin',
+  ],
+  [
+    'does not allow the key',
+    changeHeaders(headers => headers.set('Access-Control-Allow-Headers', 'X-Api-Key')),
+    'the preflight does not allow Api-Key',
+  ],
+  [
+    'is right, but the response is for another origin',
+    changeHeaders((headers, request) => {
+      if (!isPreflight(request)) headers.set('Access-Control-Allow-Origin', 'https://other.example')
+    }),
+    'the response does not allow the origin',
+  ],
+])('CORS is broken where the preflight %s', async (_, deviation, observed) => {
+  const { broken, find } = await probeService([deviation], { origin })
+  expect(broken).toEqual(['cors'])
+  expect(find('cors').observed).toContain(observed)
+})
+
+test('CORS is not checked where the response is missing', async () => {
+  const isWithOrigin = ({ method, headers }: Request) => method === 'GET' && headers.has('origin')
+  const fail = respond(request => (isWithOrigin(request) ? Response.error() : undefined))
+  const { broken, find } = await probeService([fail], { origin })
+  expect(broken).toEqual([])
+  expect(find('cors').status).toBe('not-checked')
+})
+
+test('the preflight is that of a browser: with the origin and the names of headers, and without the key', async () => {
+  const preflights: Request[] = []
+  const watch = respond(request => {
+    if (isPreflight(request)) preflights.push(request)
+    return undefined
+  })
+  await probeService([watch], { origin })
+  expect(preflights.map(({ url }) => url)).toEqual([`${service.baseUrl}/transactions`])
+  const { headers } = preflights[0] as Request
+  expect(headers.get('origin')).toBe(origin)
+  expect(headers.get('access-control-request-headers')).toBe('api-key')
+  expect(headers.has('api-key')).toBe(false)
+})
+
+test('a preflight that hangs ends after one minute', async () => {
+  const { broken } = await probeHanging(isPreflight, { origin })
+  expect(broken).toEqual(['speed', 'cors'])
+})

@@ -1,0 +1,211 @@
+import { describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import {
+  changeHeaders,
+  changeItems,
+  changePages,
+  from,
+  json,
+  probeService,
+  respond,
+  service,
+  startService,
+} from './service.js'
+
+startService()
+
+/** Items of all kinds, and the key and terminal codes wherever a service can put them. */
+const deviating = [
+  changeItems((item, index) => ({
+    ...item,
+    amount: String(item.amount),
+    settledAt: null,
+    'with spaces': { deep: [1, 'a'] },
+    ...(index && { tags: [] }),
+    sequence: 1,
+    [service.apiKey]: service.apiKey,
+    'caf\u00e9\u009b': service.apiKey,
+  })),
+  changePages(
+    page => ({ ...page, [service.apiKey]: service.apiKey, hasMore: true }),
+    text => text.replaceAll('"sequence":1', '"sequence":12345678901234567890'),
+  ),
+  changeHeaders(headers => {
+    headers.set('Age', '30')
+    headers.set('X-Correlation-Id', service.apiKey)
+    headers.set(`X-${service.apiKey}-Request-Id`, '1')
+  }),
+  changeHeaders((headers, { method }) => {
+    if (method === 'POST') headers.delete('Idempotent-Replayed')
+  }),
+]
+
+// The words of a report are pinned here only. The other tests look at the status of findings.
+test('a report has what is broken first, one line for what was not checked for the same reason, and a summary last', async () => {
+  vi.spyOn(performance, 'now').mockReturnValue(0)
+  const { report } = await probeService(deviating)
+  expect(String(report)).toMatchInlineSnapshot(`
+    "broken       Items                amount: string instead of number
+                                      -> Lists fail with InvalidResponseError,
+                                         unless a \`schema\` accepts these items.
+    broken       Caches               a cache responded instead of the service
+                                      -> Pages can be out of date, and come from
+                                         different states of the list. \`verified:
+                                         true\` notices gaps.
+    ok           Reachable            https, HTTP 200
+    ok           Api-Key              accepted
+    ok           Wrong Api-Key        HTTP 401
+    ok           Page envelope        data, page, totalItems and limit
+    ok           Further fields       settledAt null, with spaces object, sequence
+                                      number, caf\\u00e9\\u009b string, tags? array,
+                                      and more; in the envelope: hasMore boolean,
+                                      and more
+                                      -> Passed through; a \`schema\` types them.
+    ok           Digits of numbers    more digits than a number can hold: sequence
+                                      -> Such a number arrives as a string of its
+                                         digits.
+    ok           Page number          pages 1 and 2 are those requested
+    ok           First page           page 0: HTTP 400
+    ok           Limit                2 is obeyed; the default is 20
+    ok           Largest limit        100: a larger one is lowered
+                                      -> The limit in the response takes precedence.
+    ok           totalItems           250, as the last page shows
+    ok           Page beyond the end  an empty page
+    ok           Order of items       page 1 has the same ids twice
+    ok           Neighbouring pages   no item on both pages 1 and 2, and no gap
+    ok           Response time        at most 0.00 s, median 0.00 s
+    ok           Request id           none by the customary names, but
+                                      x-correlation-id
+                                      -> \`requestId\` is undefined: log
+                                         headers.get("x-correlation-id") instead.
+    ok           Rate limit           none met in 14 requests
+    ok           Deactivate           HTTP 200, no body
+    ok           Reactivate           HTTP 200, no body
+    ok           Deactivate twice     HTTP 200, no body
+    not-checked  CORS: no origin was given
+    not-checked  Same key again: HTTP 200, no body, and the same for another key: a
+                 replay and a second application look alike
+
+    Options that suit this service:
+
+    import { Client } from 'virtual-accounts'
+    import * as z from 'zod'
+
+    const schema = z.looseObject({
+      id: z.string(),
+      amount: z.string(),
+      currency: z.string(),
+      description: z.string(),
+      settledAt: z.unknown(), // only null was seen
+      "with spaces": z.looseObject({
+        deep: z.array(z.union([z.number(), z.string()])),
+      }),
+      sequence: z.union([z.number(), z.string()]),
+      "caf\\u00e9\\u009b": z.string(),
+      tags: z.array(z.unknown()).optional(),
+    })
+
+    const client = new Client({ baseUrl, apiKey })
+    const list = client.transactions.list({ limit: 100 }, { schema })
+
+    No response shows this. Ask the owner of the service:
+    - Is \`amount\` in major or minor units, and does it depend on the currency?
+    - For how long is an Idempotency-Key remembered?
+
+    2 broken: Items, Caches. 20 ok, 2 not checked, 14 requests."
+  `)
+})
+
+test('a report without a page of transactions is short', async () => {
+  vi.spyOn(performance, 'now').mockReturnValue(0)
+  const { report } = await probeService([respond(() => json({}, 404))], { account: undefined })
+  expect(String(report)).toMatchInlineSnapshot(`
+    "broken       Page envelope        GET /transactions: HTTP 404
+                                      -> Lists fail with HttpError. Check the path
+                                         of baseUrl.
+    ok           Reachable            https, HTTP 404
+    ok           Response time        at most 0.00 s, median 0.00 s
+    ok           Request id           none
+                                      -> \`requestId\` is undefined.
+    ok           Rate limit           none met in 1 request
+    ok           Caches               no sign of one
+    not-checked  Api-Key, Wrong Api-Key, Items, Further fields, Digits of numbers,
+                 Page number, First page, Limit, Largest limit, totalItems, Page
+                 beyond the end, Order of items, Neighbouring pages: no page of
+                 transactions could be read
+    not-checked  CORS: no origin was given
+    not-checked  Deactivate, Reactivate, Same key again, Deactivate twice: no
+                 account was given to write to
+
+    Fix what is broken, and probe again.
+
+    1 broken: Page envelope. 5 ok, 18 not checked, 1 request."
+  `)
+})
+
+test('the last line says that nothing is broken', async () => {
+  const { report } = await probeService()
+  expect(String(report).split('\n').at(-1)).toMatch(
+    /^Nothing is broken\. 23 ok, 1 not checked, 14 requests\.$/,
+  )
+})
+
+test('no line has more than 80 columns, except for the summary', async () => {
+  const { report } = await probeService(deviating)
+  const lines = String(report).split('\n').slice(0, -1)
+  expect(lines.filter(line => line.length > 80)).toEqual([])
+})
+
+test('the report shows no value of a record, no key where the service echoes it, and no control character', async () => {
+  const { report } = await probeService(deviating)
+  const text = String(report) + JSON.stringify(report)
+  const values = service.transactions.flatMap(({ id, description }) => [id, description])
+  expect([service.apiKey, ...values].filter(value => text.includes(value))).toEqual([])
+  expect(text).toMatch(/^[\n -~]*$/)
+})
+
+test('findings, options and the number of requests survive JSON and structuredClone', async () => {
+  const { report } = await probeService()
+  const { findings, suggestedOptions, requests } = report
+  expect(JSON.parse(JSON.stringify(report))).toEqual({ findings, suggestedOptions, requests })
+  expect(structuredClone(report)).toEqual({ findings, suggestedOptions, requests })
+})
+
+describe('the code in the report', () => {
+  test('has a schema that accepts the items as the client returns them', async () => {
+    const { report } = await probeService(deviating)
+    const [, code] = /const schema = (z\.looseObject\(\{[\s\S]*?\n\}\))/.exec(String(report)) ?? []
+    const schema = new Function('z', `return ${code}`)(z) as z.ZodType
+    const item = { id: '1', amount: '2', currency: 'EUR', description: '', settledAt: null }
+    const further = {
+      'with spaces': { deep: [1, 'b'] },
+      sequence: '12345678901234567890',
+      'caf\u00e9\u009b': '',
+    }
+    expect(schema.safeParse({ ...item, ...further })).toMatchObject({ success: true })
+    expect(schema.safeParse({ ...item, ...further, amount: 2 }).success).toBe(false)
+  })
+
+  test('has no schema for items as they are specified', async () => {
+    const { report } = await probeService()
+    expect(String(report)).not.toContain('schema')
+  })
+
+  test('does not show a schema that is too long', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, index]))
+    const { report } = await probeService([changeItems(item => ({ ...item, ...fields }))])
+    expect(String(report)).toContain('too many fields for a schema')
+    expect(String(report)).not.toContain('field50')
+  })
+
+  test('fetches one page at a time where the service throttles', async () => {
+    let isFirst = true
+    const throttleOnce = respond(() => {
+      const response = isFirst ? json({}, 429) : undefined
+      isFirst = false
+      return response
+    })
+    const { report } = await probeService([from(2, throttleOnce)])
+    expect(String(report)).toContain('concurrency: 1')
+  })
+})

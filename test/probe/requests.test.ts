@@ -1,0 +1,211 @@
+import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  account,
+  changePages,
+  type Deviation,
+  deviate,
+  from,
+  isDeactivation,
+  isRead,
+  json,
+  origin,
+  probeHanging,
+  probeService,
+  respond,
+  service,
+  startService,
+} from './service.js'
+
+startService()
+
+const posts = () => service.requests.flatMap(({ method, path }) => (method === 'POST' ? [path] : []))
+const tooMany = (seconds: number) =>
+  new Response(null, { status: 429, headers: { 'Retry-After': String(seconds) } })
+
+test('the largest number of requests is announced before the first, and each request by its name', async () => {
+  const steps: ProbeStep[] = []
+  const sent: number[] = []
+  const { report } = await probeService([], {
+    onProgress: step => {
+      steps.push(step)
+      sent.push(service.requests.length)
+    },
+  })
+  expect(steps.map(({ name }) => name)).toEqual([
+    'GET /transactions?page=1',
+    'GET /transactions?page=1',
+    'GET /transactions?page=2',
+    'GET /transactions?page=1&limit=2',
+    'GET /transactions?page=2&limit=2',
+    'GET /transactions?page=0',
+    'GET /transactions?page=13',
+    'GET /transactions?page=14',
+    'GET /transactions?page=1&limit=1000',
+    'GET /transactions?page=1',
+    'POST deactivate (new key)',
+    'POST deactivate (same key)',
+    'POST deactivate (another key)',
+    'POST reactivate',
+    'done',
+  ])
+  expect(steps[0]).toEqual({ done: 0, total: 24, name: 'GET /transactions?page=1' })
+  expect(sent.slice(0, -1)).toEqual(steps.slice(0, -1).map(({ done }) => done))
+  expect(steps.at(-1)).toMatchObject({ done: report.requests, total: report.requests })
+})
+
+test('there are never more than announced, not even where everything is refused, throttled or missing', async () => {
+  const totals: number[] = []
+  const worst = respond((request, query) => {
+    const isThrottled = Number(query.get('limit')) === 2 || Number(query.get('page')) > 13
+    if (isThrottled) return tooMany(1)
+    if (request.url.endsWith('/reactivate')) return json({}, 500)
+    return Number(query.get('limit')) > 20 ? json({}, 400) : undefined
+  })
+  const { report } = await probeService(
+    [changePages(page => (page.page === 13 ? { ...page, data: [] } : page)), worst],
+    { origin, onProgress: ({ total }) => totals.push(total) },
+  )
+  expect(report.requests).toBeLessThanOrEqual(totals[0] as number)
+  expect(report.requests).toBeGreaterThan(20)
+})
+
+test('there is a pause of a quarter of a second between any two', async () => {
+  const { report, pauses } = await probeService()
+  expect(pauses.filter(ms => ms === 250)).toHaveLength(report.requests - 1)
+})
+
+test('one request has a wrong key, and no other', async () => {
+  await probeService()
+  const wrong = service.requests.filter(({ headers }) => headers.get('Api-Key') !== service.apiKey)
+  expect(wrong).toMatchObject([{ method: 'GET', path: '/transactions', query: { page: '1' } }])
+})
+
+test('what is throttled is sent again after Retry-After, three times in all', async () => {
+  const { report, pauses, broken } = await probeService([respond(() => tooMany(7))])
+  expect(pauses).toEqual([7_000, 250, 7_000, 250, 7_000, 250])
+  expect(report.requests).toBe(4)
+  expect(broken).toEqual(['envelope'])
+})
+
+describe('the time limit', () => {
+  /** Every request takes so long on the clock that the probe reads. */
+  const slow =
+    (ms: number): Deviation =>
+    fetch => {
+      let now = 0
+      vi.spyOn(performance, 'now').mockImplementation(() => now)
+      return async (input, init) => {
+        now += ms
+        return fetch(input, init)
+      }
+    }
+
+  test('ends the checks after four minutes, with a report of what was found', async () => {
+    const { report, find, notChecked } = await probeService([slow(50_000)])
+    expect(report.requests).toBe(5)
+    expect(find('order').status).toBe('ok')
+    expect(notChecked).toEqual(expect.arrayContaining(['total', 'max-limit', 'deactivate', 'same-key']))
+    expect(find('total').observed).toContain('time limit')
+  })
+
+  test('does not keep the probe from reactivating the account', async () => {
+    const { find } = await probeService([from(1, slow(300_000), isDeactivation)])
+    expect(find('deactivate').status).toBe('ok')
+    expect(find('same-key').status).toBe('not-checked')
+    expect(service.isActive(account)).toBe(true)
+  })
+
+  test('of one minute ends a request that hangs', async () => {
+    const { broken } = await probeHanging(() => true, {})
+    expect(broken).toEqual(['reachable', 'speed'])
+  })
+})
+
+describe('an abort', () => {
+  const reason = new Error('enough')
+
+  test('rejects with the reason of the signal, and sends no more', async () => {
+    const controller = new AbortController()
+    const onProgress = ({ done }: ProbeStep) => done === 3 && controller.abort(reason)
+    await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+    expect(service.requests).toHaveLength(3)
+  })
+
+  test.each(['POST deactivate (same key)', 'POST reactivate'])(
+    'at "%s" reactivates the account before it rejects',
+    async step => {
+      const controller = new AbortController()
+      const onProgress = ({ name }: ProbeStep) => name === step && controller.abort(reason)
+      await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+      expect(service.isActive(account)).toBe(true)
+    },
+  )
+
+  test('while a deactivation is on its way reactivates the account, too', async () => {
+    const controller = new AbortController()
+    const abort: Deviation = fetch => async (input, init) => {
+      const request = new Request(input, init)
+      const response = await fetch(request)
+      if (isDeactivation(request)) controller.abort(reason)
+      return response
+    }
+    await expect(probeService([abort], { signal: controller.signal })).rejects.toBe(reason)
+    expect(service.isActive(account)).toBe(true)
+  })
+
+  test('says so if the account may be left inactive', async () => {
+    const controller = new AbortController()
+    const onProgress = ({ name }: ProbeStep) => name.includes('same key') && controller.abort(reason)
+    const fail = respond(({ url }) => (url.endsWith('/reactivate') ? json({}, 500) : undefined))
+    await expect(probeService([fail], { signal: controller.signal, onProgress })).rejects.toThrow(
+      /^enough The test account may still be inactive: reactivate it\. POST .*HTTP 500/,
+    )
+  })
+
+  test('before the first deactivation is sent writes nothing', async () => {
+    const controller = new AbortController()
+    const onProgress = ({ name }: ProbeStep) => name.includes('new key') && controller.abort(reason)
+    await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
+    expect(posts()).toEqual([])
+  })
+})
+
+test('errors of apiKey and of onProgress propagate unchanged, and leave the account active', async () => {
+  const error = new Error('mine')
+  await expect(probeService([], { apiKey: () => Promise.reject(error) })).rejects.toBe(error)
+  const onProgress = ({ name }: ProbeStep) => {
+    if (name.includes('another key')) throw error
+  }
+  await expect(probeService([], { onProgress })).rejects.toBe(error)
+  expect(service.isActive(account)).toBe(true)
+})
+
+describe('misuse is a TypeError, and nothing is sent:', () => {
+  const valid = { baseUrl: service.baseUrl, apiKey: service.apiKey }
+  test.each<[options: unknown, message: string]>([
+    [undefined, 'apiKey: expected a non-empty string'],
+    [null, 'options: expected a plain object, got null'],
+    [
+      { ...valid, acount: account },
+      'acount: unknown option. Options of probe are: account, allowInsecureHttp',
+    ],
+    [{ ...valid, baseUrl: undefined }, 'baseUrl: expected'],
+    [{ ...valid, apiKey: '' }, 'apiKey: expected a non-empty string'],
+    [{ ...valid, account: 'v1' }, 'expected { customerId, virtualAccountId }, got a string'],
+    [{ ...valid, account: { customerId: 'c1' } }, 'virtualAccountId: expected a non-empty string'],
+    [{ ...valid, account: { ...account, customerId: '..' } }, 'customerId: expected an id'],
+    [{ ...valid, origin: `${origin}/app` }, 'origin: expected the origin of a page'],
+    [{ ...valid, origin: 'app' }, 'got a string that is none'],
+    [{ ...valid, origin: '' }, 'got an empty string'],
+    [{ ...valid, origin: 7 }, 'got 7'],
+    [{ ...valid, signal: true }, 'signal: expected an AbortSignal, got true'],
+    [{ ...valid, onProgress: 1 }, 'onProgress: expected a function, got 1'],
+  ])('%j', async (options, message) => {
+    deviate()
+    const error = await probe(options as ProbeOptions).catch(error => error)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toContain(message)
+    expect(service.requests.filter(isRead as never)).toHaveLength(0)
+  })
+})

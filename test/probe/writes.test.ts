@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import {
+  account,
+  changeHeaders,
+  type Deviation,
+  from,
+  isDeactivation,
+  isRead,
+  json,
+  probeService,
+  respond,
+  service,
+  startService,
+} from './service.js'
+
+startService()
+
+const isReactivation = ({ url }: Request) => url.endsWith('/reactivate')
+const writes = () => service.requests.filter(({ method }) => method === 'POST')
+const unmarked = changeHeaders(headers => headers.delete('Idempotent-Replayed'))
+
+/** What the service responds to each deactivation, in order. */
+function deactivations(...responses: (() => Response)[]): Deviation {
+  let count = 0
+  return respond(request => (isDeactivation(request) ? responses[count++]?.() : undefined))
+}
+
+const ok = () => json({ status: 'inactive' })
+const other = () => json({ status: 'inactive', at: crypto.randomUUID() })
+const conflict = () => json({ error: 'the account is inactive' }, 409)
+const keyUsed = () => json({ error: 'the key was used' }, 409)
+const tooMany = () => new Response(null, { status: 429, headers: { 'Retry-After': '90' } })
+
+test('without an account, the probe only reads', async () => {
+  const { notChecked } = await probeService([], { account: undefined })
+  expect(writes()).toEqual([])
+  expect(notChecked.slice(1)).toEqual(['deactivate', 'reactivate', 'same-key', 'deactivate-twice'])
+})
+
+test('an account is deactivated with a key, with the same and with another one, and reactivated', async () => {
+  const { broken } = await probeService()
+  const keys = writes().map(({ headers }) => headers.get('Idempotency-Key'))
+  expect(writes().map(({ path }) => path.split('/').at(-1))).toEqual([
+    'deactivate',
+    'deactivate',
+    'deactivate',
+    'reactivate',
+  ])
+  expect(keys[1]).toBe(keys[0])
+  expect(new Set(keys).size).toBe(3)
+  expect(service.isActive(account)).toBe(true)
+  expect(broken).toEqual([])
+})
+
+describe('the same key again:', () => {
+  test.each<[name: string, status: string, maxRetries: number | undefined, ...deviations: Deviation[]]>([
+    [
+      'a response that is marked as a replay is one',
+      'ok',
+      undefined,
+      deactivations(ok, () => Response.json({}, { headers: { 'Original-Request': 'r1' } }), ok),
+    ],
+    [
+      'the first response again is a replay if another key gets something else',
+      'ok',
+      undefined,
+      deactivations(ok, ok, conflict),
+    ],
+    ['values that only differ for another key show a replay', 'ok', undefined, deactivations(ok, ok, other)],
+    ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
+    [
+      'other values are no replay, although every response has the same fields',
+      'broken',
+      0,
+      deactivations(other, other, other),
+    ],
+    ['a refusal like that of another key is no replay', 'broken', 0, deactivations(ok, conflict, conflict)],
+    ['a refusal of its own makes retries fail', 'broken', undefined, deactivations(ok, keyUsed, conflict)],
+    [
+      'a failure of its own makes retries fail',
+      'broken',
+      undefined,
+      deactivations(ok, () => json({}, 500), ok),
+    ],
+    ['a throttled request shows nothing', 'not-checked', undefined, deactivations(ok, tooMany, ok)],
+    [
+      'a throttled request with another key shows nothing',
+      'not-checked',
+      undefined,
+      deactivations(ok, ok, tooMany),
+    ],
+  ])('%s', async (_, status, maxRetries, ...deviations) => {
+    const { report, find } = await probeService(deviations)
+    expect(find('same-key').status).toBe(status)
+    expect(report.suggestedOptions.maxRetries).toBe(maxRetries)
+    expect(String(report).includes('deactivate(account, { maxRetries: 0 })')).toBe(maxRetries === 0)
+  })
+})
+
+test('an account that cannot be deactivated is left alone', async () => {
+  const { broken, find, notChecked } = await probeService([
+    respond(request => (isRead(request) ? undefined : json({}, 404))),
+  ])
+  expect(broken).toEqual(['deactivate'])
+  expect(notChecked).toEqual(expect.arrayContaining(['reactivate', 'same-key', 'deactivate-twice']))
+  expect(find('deactivate').consequence).toContain('Does the test account exist')
+})
+
+describe('the account is active at the end', () => {
+  test.each<[name: string, broken: string[], deviation: Deviation]>([
+    [
+      'every deactivation gets an HTML page',
+      ['deactivate'],
+      respond(async request => (isDeactivation(request) ? applied(request, '<!doctype html>') : undefined)),
+    ],
+    [
+      'every deactivation gets a 500',
+      ['deactivate'],
+      respond(async request => (isDeactivation(request) ? applied(request, '{}', 500) : undefined)),
+    ],
+    ['the first reactivation fails', [], respond(once(isReactivation, () => json({}, 500)))],
+  ])('if %s', async (_, expected, deviation) => {
+    const { broken } = await probeService([deviation])
+    expect(broken).toEqual(expected)
+    expect(service.isActive(account)).toBe(true)
+  })
+
+  test('if every response to a deactivation is lost', async () => {
+    service.fail({ with: 'truncate', path: /\/deactivate$/, times: 9 })
+    // Without MSW, whose worker cannot cut off a response.
+    const { broken } = await probeService([], { fetch: service.fetch })
+    expect(broken).toEqual(['deactivate'])
+    expect(service.isActive(account)).toBe(true)
+  })
+})
+
+test('the report says so if the account may be left inactive', async () => {
+  const { broken, find } = await probeService([
+    from(
+      1,
+      respond(() => json({}, 500)),
+      isReactivation,
+    ),
+  ])
+  expect(broken).toEqual(['reactivate'])
+  expect(find('reactivate').consequence).toContain('reactivate it')
+})
+
+async function applied(request: Request, body: string, status = 200): Promise<Response> {
+  await service.handle(request)
+  return new Response(body, { status, headers: { 'Content-Type': 'text/html' } })
+}
+
+function once(matches: (request: Request) => boolean, response: () => Response) {
+  let isFirst = true
+  return (request: Request) => {
+    if (!isFirst || !matches(request)) return undefined
+    isFirst = false
+    return response()
+  }
+}
