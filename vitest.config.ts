@@ -11,7 +11,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** Programs run as users run them: seconds each. */
 const slow = [
   'test/examples-node.test.ts',
-  'test/probe/command.node.test.ts',
+  'test/probe/{command,compile}.node.test.ts',
   'test/guides/{sync-to-database,networks,compile}-node.test.ts',
 ]
 

@@ -48,6 +48,12 @@ export interface ProbeOptions {
   onProgress?: ((step: ProbeStep) => void) | undefined
 }
 
+/** Options of {@link inferSchema}. `baseUrl`, `apiKey` and `path` are required. */
+export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'origin'> {
+  /** Path of the list after `baseUrl`, such as `/refunds`. */
+  path: string
+}
+
 const names = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'fetch', 'signal', 'onProgress']
 
 /** A copy of the options of `probe`. Checks what the client does not check itself. */
@@ -63,7 +69,12 @@ export function readProbeOptions(given: ProbeOptions): ProbeOptions {
   return options
 }
 
-function read<T extends ProbeOptions>(given: T, title: string, names: string[]): T {
+/** A copy of the options of `inferSchema`. */
+export function readInferSchemaOptions(given: InferSchemaOptions): InferSchemaOptions {
+  return read(given, 'Options of inferSchema', [...names, 'path'])
+}
+
+function read<T extends ProbeOptions | InferSchemaOptions>(given: T, title: string, names: string[]): T {
   const options = readOptions('options', given, { title, names }) as T
   if (options.onProgress !== undefined) assertFunction('onProgress', options.onProgress)
   return options

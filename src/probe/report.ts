@@ -93,13 +93,14 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
 
 function toSchemaLines(schema: string | undefined): string[] {
   if (schema === undefined) return []
-  const isLong = schema.split('\n').length > maxSchemaLines
-  if (isLong)
-    return [
-      '// The items have too many fields for a schema to be shown.',
-      "import { schema } from './transaction.js'",
-    ]
-  return ["import * as z from 'zod'", '', `const schema = ${schema}`]
+  if (schema.split('\n').length <= maxSchemaLines) {
+    return ["import * as z from 'zod'", '', `const schema = ${schema}`]
+  }
+  return [
+    '// Too long to be shown. This command prints it:',
+    '// npx virtual-accounts schema <baseUrl> /transactions > transaction.ts',
+    "import { schema } from './transaction.js'",
+  ]
 }
 
 /** Breaks text into lines of at most this many characters; longer words, too. */

@@ -3,7 +3,7 @@
  *
  * {@link FakeService} responds as `docs/interface.md` describes, and fails on demand in the ways real services do;
  * {@link sampleTransactions} generates something to list. {@link probe} checks whether a real service conforms to the API
- * specification. All use only web standards, so they run wherever the client does, browsers included.
+ * specification, and {@link inferSchema} makes a schema of the items of any of its lists. All use only web standards, so they run wherever the client does, browsers included.
  *
  * @example
  * ```ts
@@ -21,7 +21,8 @@
  */
 
 export type { ProbeFinding, SuggestedOptions } from '../probe/findings.js'
-export type { ProbeOptions, ProbeStep } from '../probe/options.js'
+export { inferSchema } from '../probe/infer-schema.js'
+export type { InferSchemaOptions, ProbeOptions, ProbeStep } from '../probe/options.js'
 export { probe } from '../probe/probe.js'
 export type { ProbeReport } from '../probe/report.js'
 export { FakeService, type FakeServiceOptions } from './fake-service.js'

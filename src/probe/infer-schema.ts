@@ -1,0 +1,48 @@
+import { escapeNonAscii } from '../internal/describe.js'
+import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
+import { maxRepeats, Session } from './session.js'
+import { toZod } from './shape.js'
+
+const maxPages = 5
+
+/**
+ * Reads up to five pages of a list, and returns a zod schema of its items, with its type, as TypeScript.
+ *
+ * Export it, and pass it to `client.list` as `schema`. It accepts every item that was read. A field that some items lack is
+ * optional; objects may have more fields than it names; and no string is an enum, as other items may have other values.
+ * A number that JavaScript would round arrives as a string, so such a field accepts both. It shows names and types, never a
+ * value.
+ *
+ * @throws Error if the list has no item, or the path is no list. ApiError if the first page cannot be fetched. TypeError for
+ * an unknown or wrong option.
+ * @example
+ * ```ts
+ * const code = await inferSchema({ baseUrl: 'https://api.example.com', apiKey, path: '/refunds' })
+ * ```
+ */
+export async function inferSchema(given: InferSchemaOptions): Promise<string> {
+  const options = readInferSchemaOptions(given)
+  const { path } = options
+  const session = new Session(options, path, maxPages + maxRepeats)
+  const { sample } = session
+  const { page, problems, error } = await session.getPage()
+  if (page === undefined)
+    throw error ?? new Error(`GET ${path}: this is no page of a list: ${problems.join('; ')}.`)
+  // Old items may differ from new ones: pages from the whole list show more than the first ones.
+  const last = Math.ceil(page.totalItems / page.limit)
+  const others = new Set(
+    [0.25, 0.5, 0.75, 1].map(part => Math.round(last * part)).filter(number => number > 1),
+  )
+  for (const number of others) await session.getPage({ page: number })
+  session.end()
+  if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
+  return [
+    "import * as z from 'zod'",
+    '',
+    `// From ${sample.items} items on ${sample.pages} of ${last} pages of ${escapeNonAscii(path)}.`,
+    ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
+    `export const schema = ${toZod(sample.item)}`,
+    '',
+    'export type Item = z.infer<typeof schema>',
+  ].join('\n')
+}

@@ -1,0 +1,228 @@
+import { Client } from 'virtual-accounts'
+import { type InferSchemaOptions, inferSchema } from 'virtual-accounts/testing'
+import { describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import {
+  changePages,
+  type Deviation,
+  deviate,
+  json,
+  respond,
+  service,
+  skipPauses,
+  startService,
+} from './service.js'
+
+startService()
+
+const { baseUrl, apiKey } = service
+
+/** The schema of a list of these items, as code and as a value. */
+async function infer(
+  items: unknown[],
+  deviations: readonly Deviation[] = [],
+  options: Partial<InferSchemaOptions> = {},
+) {
+  service.serveList('/refunds', items)
+  deviate(...deviations)
+  skipPauses()
+  const code = await inferSchema({ baseUrl, apiKey, path: '/refunds', ...options }).finally(() =>
+    vi.unstubAllGlobals(),
+  )
+  return { code, schema: evaluate(code) }
+}
+
+function evaluate(code: string): z.ZodType {
+  const [, expression] =
+    /^export const schema = ([\s\S]*?)\n\nexport type Item = z\.infer<typeof schema>$/m.exec(code) ?? []
+  return new Function('z', `return ${expression}`)(z)
+}
+
+const accepts = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
+
+test('every field has its type, is optional where an item lacks it, and nullable where it is null', async () => {
+  const { code } = await infer([
+    {
+      id: 'r1',
+      amount: 1.5,
+      isPaid: true,
+      note: null,
+      tags: ['a'],
+      lines: [{ sku: 'x', count: 1 }],
+      'odd name': [],
+    },
+    {
+      id: 'r2',
+      amount: 2,
+      isPaid: false,
+      note: 'n',
+      tags: [],
+      lines: [{ sku: 'y' }],
+      'odd name': [],
+      late: null,
+    },
+    { id: 3, amount: 2, isPaid: false, note: 'n', tags: [1, null], lines: [], 'odd name': [] },
+  ])
+  expect(code).toMatchInlineSnapshot(`
+    "import * as z from 'zod'
+
+    // From 3 items on 1 of 1 pages of /refunds.
+    export const schema = z.looseObject({
+      id: z.union([z.string(), z.number()]),
+      amount: z.number(),
+      isPaid: z.boolean(),
+      note: z.string().nullable(),
+      tags: z.array(z.union([z.string(), z.number()]).nullable()),
+      lines: z.array(z.looseObject({
+        sku: z.string(),
+        count: z.number().optional(),
+      })),
+      "odd name": z.array(z.unknown()),
+      late: z.unknown().optional(), // only null was seen
+    })
+
+    export type Item = z.infer<typeof schema>"
+  `)
+})
+
+test('the schema parses the items that it was made from, as a schema of client.list, and yields them unchanged', async () => {
+  const items: unknown[] = [
+    { id: 'a', nested: { deep: { deeper: [{ x: 1 }, { y: [null] }] } }, mixed: 'text', 'a-b': 1 },
+    { id: 'b', nested: { deep: null }, mixed: 7, toString: 'own', 'new\nline': false },
+    { id: 'c', nested: {}, mixed: [1], constructor: 1 },
+  ]
+  const { schema } = await infer(items)
+  const page = await new Client({ baseUrl, apiKey }).list('/refunds', {}, { schema })
+  expect(page.data).toEqual(items)
+})
+
+test.each<[name: string, items: unknown[], accepted: unknown, refused: unknown]>([
+  ['strings', ['a', 'b'], 'c', 1],
+  ['strings and null', ['a', null], null, 1],
+  ['lists', [[1], ['a']], [2, 'b'], [true]],
+  ['objects and numbers', [{ id: 1 }, 2], { id: 3 }, { id: 'x' }],
+  ['nothing but null', [null], 'anything', undefined],
+])('items may be %s', async (_, items, accepted, refused) => {
+  const { schema } = await infer(items)
+  expect(accepts(schema, accepted)).toBe(true)
+  if (refused !== undefined) expect(accepts(schema, refused)).toBe(false)
+})
+
+test('a string is never an enum, and a field that is only null may become anything', async () => {
+  const { schema } = await infer([{ status: 'open', closedAt: null }])
+  expect(accepts(schema, { status: 'another', closedAt: '2026-11-21', further: 1 })).toBe(true)
+})
+
+test('numbers that a double cannot hold are accepted as the client returns them: as strings', async () => {
+  const long = changePages(
+    page => page,
+    text => text.replaceAll('"sequence":1', '"sequence":12345678901234567890'),
+  )
+  const { schema } = await infer([{ sequence: 1 }], [long])
+  const page = await new Client({ baseUrl, apiKey }).list('/refunds', {}, { schema })
+  expect(page.data).toEqual([{ sequence: '12345678901234567890' }])
+  expect(accepts(schema, { sequence: 5 })).toBe(true)
+})
+
+test('pages of the whole list are read, at most five', async () => {
+  const items = Array.from({ length: 240 }, (_, index) =>
+    index < 230 ? { id: index } : { id: index, old: true },
+  )
+  const { code } = await infer(items)
+  expect(code).toContain('old: z.boolean().optional()')
+  expect(code).toContain('// From 100 items on 5 of 12 pages of /refunds.')
+  expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
+})
+
+test('a page that fails is left out', async () => {
+  const items = Array.from({ length: 60 }, (_, id) => ({ id }))
+  const fail = respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined))
+  const { code } = await infer(items, [fail])
+  expect(code).toContain('// From 40 items on 2 of 3 pages')
+})
+
+describe('a hostile service', () => {
+  test('cannot put code into the schema by the names of fields', async () => {
+    const names = [
+      "'); globalThis.stolen = 1; ('",
+      '"]: 0, ...(globalThis.stolen = 1) && {}, ["',
+      '\u2028globalThis.stolen = 1',
+      '*/ globalThis.stolen = 1 /*',
+      '\u0000\u001b[31m',
+      '\ud800',
+      '\\',
+      '`',
+      '',
+      '__proto__',
+    ]
+    const text = `{${names.map(name => `${JSON.stringify(name)}:1`).join()}}`
+    const { code, schema } = await infer(
+      [0],
+      [
+        changePages(
+          page => page,
+          body => body.replace('[0]', `[${text}]`),
+        ),
+      ],
+    )
+    expect(code).toMatch(/^[\n -~]*$/)
+    expect(accepts(schema, JSON.parse(text))).toBe(true)
+    expect(accepts(schema, { ...JSON.parse(text), '`': 'a' })).toBe(false)
+    expect('stolen' in globalThis).toBe(false)
+    expect(Object.keys((schema as z.ZodObject).shape)).toEqual(names.filter(name => name !== '__proto__'))
+  })
+
+  test('does not get the API key into the schema', async () => {
+    const { code } = await infer([{ id: 1, [`x${apiKey}`]: 2 }])
+    expect(code).not.toContain(apiKey)
+  })
+
+  test.each<[name: string, item: () => unknown]>([
+    ['20,000 fields', () => fields(20_000, () => 1)],
+    ['300 fields of 300 fields each', () => fields(300, () => fields(300, () => 1))],
+    ['objects in objects, 3,000 deep', () => nested(3_000)],
+    ['names of a million characters', () => ({ ['x'.repeat(1_000_000)]: 1, id: 1 })],
+    [
+      '100,000 items in a field',
+      () => ({ tags: Array.from({ length: 100_000 }, (_, index) => ({ [`f${index}`]: 1 })) }),
+    ],
+  ])('gets a short schema that accepts its items, for %s', async (_, item) => {
+    const { code, schema } = await infer([item()])
+    expect(code.length).toBeLessThan(100_000)
+    expect(code).toContain('are left out')
+    expect(accepts(schema, item())).toBe(true)
+  })
+
+  const fields = (count: number, value: () => unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, value()]))
+  const nested = (depth: number): unknown => {
+    let value: unknown = 1
+    for (let left = depth; left > 0; left--) value = left % 2 ? { inner: value } : [value]
+    return value
+  }
+})
+
+describe('there is no schema', () => {
+  test.each<[name: string, items: unknown[], deviations: Deviation[], message: string]>([
+    ['of an empty list', [], [], 'GET /refunds: there is no item to make a schema from.'],
+    [
+      'of what is no list',
+      [1],
+      [changePages(() => ({ id: 1 }))],
+      'GET /refunds: this is no page of a list: data: expected an array, got undefined',
+    ],
+    ['of an HTML page', [1], [respond(() => new Response('<h1>Log in</h1>'))], 'got HTML'],
+    ['where the path is unknown', [1], [respond(() => json({}, 404))], 'GET /refunds: HTTP 404'],
+  ])('%s', async (_, items, deviations, message) => {
+    await expect(infer(items, deviations)).rejects.toThrow(message)
+  })
+
+  test.each<[options: object, message: string]>([
+    [{ path: 'refunds' }, 'path: expected a path that starts with one "/"'],
+    [{ path: undefined }, 'path: expected a path'],
+    [{ account: {} }, 'account: unknown option. Options of inferSchema are: allowInsecureHttp'],
+  ])('for wrong options: %j', async (options, message) => {
+    await expect(infer([1], [], options as never)).rejects.toThrow(TypeError)
+    await expect(infer([1], [], options as never)).rejects.toThrow(message)
+  })
+})
