@@ -1,100 +1,201 @@
 #!/usr/bin/env node
-// npx virtual-accounts probe <baseUrl>. Imports only these two Node modules, so that it also runs in Bun and Deno.
+// npx virtual-accounts probe <baseUrl>. Imports only Node modules that Bun and Deno have, too.
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 // By the package's own name, so that the built command shares the code of the package.
-import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
+import { inferSchema, type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
 
 const usage = `Usage: npx virtual-accounts probe <baseUrl> [options]
+       npx virtual-accounts schema <baseUrl> <path>
 
-Checks whether a service conforms to the API specification, and suggests client options.
-The API key is read from the environment variable API_KEY, never from an argument.
+probe checks whether a service conforms to the API specification, and suggests
+client options. schema reads up to five pages of a list, such as /transactions,
+and prints a zod schema of its items. The API key is read from the environment
+variable API_KEY, never from an argument.
 
+  --allow-insecure-http       allow http: anyone on the network can read the key
+  --version, -v               print the version
+  --help, -h                  print this
+
+Options of probe:
   --origin <origin>           also check CORS for pages of this origin
   --customer-id <id>          customer of the test account
   --virtual-account-id <id>   the test account
   --write                     deactivate and reactivate the test account;
                               without --write nothing is written
   --json                      print the report as JSON
-  --help                      print this
 
-Exit status: 0 if nothing is broken, 1 if something is, 2 if the probe could not run.`
+Exit status of probe: 0 if nothing is broken, 1 if something is, 2 if the probe
+could not run. Of schema: 0, or 2 if there is no schema.`
 
-const options = {
+const common = {
+  'allow-insecure-http': { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+} as const
+const ofProbe = {
   origin: { type: 'string' },
   'customer-id': { type: 'string' },
   'virtual-account-id': { type: 'string' },
-  write: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
+  write: { type: 'boolean' },
+  json: { type: 'boolean' },
 } as const
+type Flags = Readonly<Record<string, { readonly type: string }>>
 
-/** What is wrong with the arguments; the message is for the user. */
+const commands: Readonly<Record<string, { run: () => Promise<number>; arguments: string[]; flags: Flags }>> =
+  {
+    probe: { run: runProbe, arguments: ['<baseUrl>'], flags: { ...common, ...ofProbe } },
+    schema: { run: runSchema, arguments: ['<baseUrl>', '<path>'], flags: common },
+  }
+
+/** What is wrong with the arguments, in words for the user. */
 class UsageError extends Error {}
 
+// What is wrong with them is said by main.
+const { values, positionals, tokens } = parseArgs({
+  options: { ...common, ...ofProbe },
+  allowPositionals: true,
+  strict: false,
+  tokens: true,
+})
+const [name, ...args] = positionals as [string?, ...string[]]
+const [baseUrl = '', path = ''] = args
+
 async function main(): Promise<number> {
-  const { values, positionals } = parse()
-  if (values.help) {
-    print(usage)
+  if (values.help || (values.version && !name)) {
+    print(values.help ? usage : readVersion())
     return 0
   }
-  const [command, baseUrl, ...others] = positionals
-  if (command !== 'probe' || baseUrl === undefined || others.length > 0) throw new UsageError(usage)
-  const apiKey = process.env.API_KEY
-  if (!apiKey) {
-    throw new UsageError('API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY')
+  if (name === undefined) throw new UsageError(usage)
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command === undefined) throw unknown(`Unknown command "${name}"`, name, Object.keys(commands))
+  checkFlags(name, command.flags)
+  if (args.length !== command.arguments.length) {
+    // Not shown: one may be an API key.
+    throw new UsageError(
+      `${name}: expected ${command.arguments.join(' and ')}, got ${args.length} (--help explains them)`,
+    )
   }
-  const account = accountOf(values)
+  return command.run()
+}
+
+function checkFlags(command: string, known: Flags): void {
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
+    const flag = Object.hasOwn(known, name) ? known[name] : undefined
+    if (flag === undefined) {
+      const flags = Object.keys(known).map(name => `--${name}`)
+      throw unknown(`Unknown option ${rawName} of ${command}`, rawName, flags)
+    }
+    const isMissing = value === undefined || value === '' || value.startsWith('-')
+    if (flag.type === 'string' && isMissing) throw new UsageError(`${rawName}: expected a value`)
+    if (flag.type === 'boolean' && value !== undefined) throw new UsageError(`${rawName}: takes no value`)
+  }
+}
+
+/** Names what is not known, and the nearest that is. */
+function unknown(problem: string, given: string, known: string[]): UsageError {
+  const [nearest] = known
+    .map(name => ({ name, distance: distanceBetween(given, name) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, name.length / 3))
+    .sort((a, b) => a.distance - b.distance)
+  return new UsageError(
+    nearest
+      ? `${problem}. Did you mean ${nearest.name}?`
+      : `${problem}. There are: ${known.join(', ')} (--help explains them)`,
+  )
+}
+
+/** How many letters must be added, removed or replaced. */
+function distanceBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (const [index, letter] of Array.from(a.slice(0, 40)).entries()) {
+    const next = [index + 1]
+    for (let at = 0; at < b.length; at++) {
+      const replaced = (row[at] as number) + Number(letter !== b[at])
+      next.push(Math.min(replaced, (row[at + 1] as number) + 1, (next[at] as number) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) as number
+}
+
+async function runProbe(): Promise<number> {
+  const apiKey = readApiKey()
+  const account = readAccount()
   const signal = account && interruptSignal()
-  const options: ProbeOptions = { baseUrl, apiKey, account, origin: values.origin, signal }
-  const report = await probe({ ...options, onProgress: createProgress(account !== undefined) })
-  print(values.json ? JSON.stringify(report, null, 2) : String(report))
+  const origin = values.origin as string | undefined
+  const onProgress = createProgress(account ? 'deactivates and reactivates the test account' : 'read-only')
+  const report = await probe({ baseUrl, apiKey, allowInsecureHttp, account, origin, signal, onProgress })
+  print(values.json ? JSON.stringify(report, null, 2) : colored(String(report)))
   return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
 }
 
-function parse() {
-  try {
-    return parseArgs({ options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
-  }
+async function runSchema(): Promise<number> {
+  const onProgress = createProgress('read-only')
+  print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))
+  return 0
 }
 
-function accountOf(values: ReturnType<typeof parse>['values']): ProbeOptions['account'] {
-  const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId, write } = values
+const allowInsecureHttp = values['allow-insecure-http'] === true
+
+function readApiKey(): string {
+  const apiKey = process.env.API_KEY
+  if (apiKey) return apiKey
+  throw new UsageError('API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY')
+}
+
+function readAccount(): ProbeOptions['account'] {
+  const customerId = values['customer-id'] as string | undefined
+  const virtualAccountId = values['virtual-account-id'] as string | undefined
   if ((customerId === undefined) !== (virtualAccountId === undefined)) {
     throw new UsageError('--customer-id and --virtual-account-id: expected both or neither')
   }
-  if (write && customerId === undefined) {
+  if (customerId === undefined || virtualAccountId === undefined) {
+    if (!values.write) return undefined
     throw new UsageError('--write needs a test account: pass --customer-id and --virtual-account-id')
   }
-  if (customerId === undefined || virtualAccountId === undefined) return undefined
-  if (write) return { customerId, virtualAccountId }
+  if (values.write) return { customerId, virtualAccountId }
   warn('Read-only: add --write to deactivate and reactivate the test account.')
   return undefined
 }
 
-/** Ctrl-C lets the probe reactivate the test account before the program ends; a second one ends it immediately. */
+/** Lets the probe reactivate the test account before the program ends. A second signal ends it immediately. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController()
-  const reason = new UsageError('Interrupted. If the test account was deactivated, it is reactivated.')
-  process.once('SIGINT', () => controller.abort(reason))
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      warn('\nInterrupted. Reactivating the test account, if it was deactivated ...')
+      controller.abort(new UsageError('If it was deactivated, the service has confirmed its reactivation.'))
+    })
+  }
   return controller.signal
 }
 
 /** Says first how many requests there are at most, then, on a terminal, which one is next. */
-function createProgress(isWriting: boolean): (step: ProbeStep) => void {
+function createProgress(mode: string): (step: ProbeStep) => void {
   let isFirst = true
   return ({ done, total, name }) => {
-    if (isFirst) {
-      const mode = isWriting ? 'deactivates and reactivates the test account' : 'read-only'
-      warn(`At most ${total} requests, one at a time; ${mode}.`)
-    }
+    if (isFirst) warn(`At most ${total} requests, one at a time; ${mode}.`)
     isFirst = false
     if (!process.stderr.isTTY) return
     const isEnd = done === total
     process.stderr.write(`\r\x1b[K${isEnd ? '' : `${done + 1}/${total} ${name}`.slice(0, 79)}`)
   }
+}
+
+/** What is broken in red, on a terminal. */
+function colored(report: string): string {
+  const { NO_COLOR, FORCE_COLOR } = process.env
+  if (NO_COLOR || !(process.stdout.isTTY || Number(FORCE_COLOR) > 0)) return report
+  return report.replace(/^(?:\d+ )?broken/gm, '\x1b[31m$&\x1b[39m')
+}
+
+/** Where it is beside both the source and the built command. */
+function readVersion(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 function print(text: string): void {
@@ -105,13 +206,18 @@ function warn(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+// The reader of a pipe may have enough: head -1.
+process.stdout.on('error', (error: Error & { code?: string }) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 main().then(
   status => {
     process.exitCode = status
   },
   (error: unknown) => {
-    const isExpected = error instanceof UsageError || error instanceof TypeError
-    warn(isExpected ? error.message : String((error as Error)?.stack ?? error))
+    const message = (error as Partial<Error> | undefined)?.message ?? String(error)
+    warn(message.replace('allowInsecureHttp: true', '--allow-insecure-http'))
     process.exitCode = 2
   },
 )

@@ -1,14 +1,19 @@
-import { type ChildProcess, execFile } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { FakeService, type ProbeReport, sampleTransactions } from 'virtual-accounts/testing'
-import { afterEach, expect, test } from 'vitest'
-import { changeHeaders, changePages, type Deviation, type FakeFetch } from './service.js'
+import { afterEach, describe, expect, test } from 'vitest'
+import { changeHeaders, changeItems, changePages, type Deviation, type FakeFetch } from './service.js'
 
 const root = join(import.meta.dirname, '../..')
 const apiKey = 'key_of_the_command'
+// Node 22 calls type stripping an experiment.
+const node = ['--disable-warning=ExperimentalWarning', '--import', './tools/from-source.js', 'src/cli.ts']
+const writing = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
+const account = { customerId: 'c1', virtualAccountId: 'v1' }
 let server: Server | undefined
 
 afterEach(() => {
@@ -40,111 +45,151 @@ function run(
   env: NodeJS.ProcessEnv = { API_KEY: apiKey },
   onStart: (child: ChildProcess) => void = () => {},
 ) {
-  // Node 22 calls type stripping an experiment.
-  const node = [
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    './tools/from-source.js',
-    'src/cli.ts',
-    ...args,
-  ]
   return new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
-    const options = { cwd: root, env: { ...process.env, API_KEY: undefined, ...env } }
-    const child = execFile(process.execPath, node, options, (error, stdout, stderr) => {
+    const unset = { API_KEY: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined }
+    const options = { cwd: root, env: { ...process.env, ...unset, ...env } }
+    const child = execFile(process.execPath, [...node, ...args], options, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr })
     })
     onStart(child)
   })
 }
 
-test('reports three deviations, and no others', async () => {
-  const { url } = await serve(
-    changePages(page => ({
-      ...page,
-      data: page.data.map(item => ({ ...item, amount: String(item.amount) })),
-    })),
-    changePages(page => (page.page > 13 ? { ...page, data: [{ id: 'a' }] } : page)),
-    changeHeaders(headers => headers.set('Age', '60')),
-  )
-  const { status, stdout, stderr } = await run(['probe', url])
-  expect(stdout.split('\n').filter(line => line.startsWith('broken'))).toEqual([
-    'broken       Items                amount: string instead of number; amount:',
-    'broken       totalItems           250, but page 14 has 1 item',
-    'broken       Caches               a cache responded instead of the service',
-  ])
-  expect(stdout).toContain('\n3 broken: ')
-  expect(stderr).toBe('At most 18 requests, one at a time; read-only.\n')
-  expect(status).toBe(1)
+const old = changeHeaders(headers => headers.set('Age', '60'))
+
+describe('the command probe', () => {
+  test('prints what is broken first and last, and exits with 1', async () => {
+    const { url } = await serve(
+      old,
+      changeItems(item => ({ ...item, amount: String(item.amount) })),
+    )
+    const { status, stdout, stderr } = await run(['probe', url])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^broken +Items /)
+    expect(lines.at(-1)).toMatch(/^2 broken: Items, Caches\. /)
+    expect(stderr).toBe('At most 18 requests, one at a time; read-only.\n')
+    expect(status).toBe(1)
+  })
+
+  test.each<[env: NodeJS.ProcessEnv, red: string[]]>([
+    [{}, []],
+    [{ FORCE_COLOR: '1' }, ['broken', '1 broken']],
+    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, []],
+  ])('colours nothing but what is broken, with %j', async (env, red) => {
+    const { url } = await serve(old)
+    const { stdout } = await run(['probe', url], { API_KEY: apiKey, ...env })
+    const [, ...colored] = stdout.split('\x1b[31m')
+    expect(colored.map(text => text.split('\x1b[39m')[0])).toEqual(red)
+    expect(stdout.split('\x1b')).toHaveLength(1 + 2 * red.length)
+  })
+
+  test('prints JSON, and exits with 0 when nothing is broken', async () => {
+    const { url, service } = await serve()
+    const { status, stdout, stderr } = await run(['probe', url, ...writing, '--json'])
+    const { findings, requests } = JSON.parse(stdout) as ProbeReport
+    expect(findings.filter(({ status }) => status === 'broken')).toEqual([])
+    expect(findings.find(({ id }) => id === 'deactivate')?.status).toBe('ok')
+    expect(service.requests).toHaveLength(requests)
+    expect(service.isActive(account)).toBe(true)
+    expect(stderr).toContain('deactivates and reactivates the test account')
+    expect(status).toBe(0)
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('reactivates the account on %s', async signal => {
+    let child: ChildProcess | undefined
+    const { url, service } = await serve(fetch => async (input, init) => {
+      const response = await fetch(input, init)
+      if (String(input).endsWith('/deactivate')) child?.kill(signal)
+      return response
+    })
+    const { status, stderr } = await run(['probe', url, ...writing], undefined, started => {
+      child = started
+    })
+    const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
+    expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
+    expect(service.isActive(account)).toBe(true)
+    expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
+    expect(status).toBe(2)
+  })
+
+  test('writes nothing without --write, even if an account is named', async () => {
+    const { url, service } = await serve()
+    const { stderr } = await run(['probe', url, ...writing.slice(0, -1)])
+    expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']))
+    expect(stderr).toContain('Read-only: add --write')
+  })
+
+  test('ends quietly when the reader of its output has gone', async () => {
+    const { url } = await serve()
+    const env = { ...process.env, API_KEY: apiKey }
+    const child = spawn(process.execPath, [...node, 'probe', url], { cwd: root, env })
+    child.stdout.destroy()
+    const errors = child.stderr.toArray()
+    const [status] = await once(child, 'close')
+    expect(Buffer.concat(await errors).toString()).toBe('At most 18 requests, one at a time; read-only.\n')
+    expect(status).toBe(0)
+  })
 })
 
-test('prints JSON, and status 0 when nothing is broken', async () => {
-  const { url, service } = await serve()
-  const account = ['--customer-id', 'c1', '--virtual-account-id', 'v1']
-  const { status, stdout, stderr } = await run(['probe', url, ...account, '--write', '--json'])
-  const { findings, requests } = JSON.parse(stdout) as ProbeReport
-  expect(findings.filter(({ status }) => status === 'broken')).toEqual([])
-  expect(findings.find(({ id }) => id === 'deactivate')?.status).toBe('ok')
-  expect(service.requests).toHaveLength(requests)
-  expect(service.isActive({ customerId: 'c1', virtualAccountId: 'v1' })).toBe(true)
-  expect(stderr).toBe('At most 24 requests, one at a time; deactivates and reactivates the test account.\n')
+describe('the command schema', () => {
+  test('prints the schema of a list on stdout, and nothing else', async () => {
+    const { url, service } = await serve(changePages(page => page))
+    service.serveList('/refunds', [{ id: 'r1', reason: null }, { id: 'r2' }])
+    const { status, stdout, stderr } = await run(['schema', url, '/refunds'])
+    expect(stdout).toMatch(/^import \* as z from 'zod'\n[\s\S]*export type Item = z\.infer<typeof schema>\n$/)
+    expect(stderr).toBe('At most 8 requests, one at a time; read-only.\n')
+    expect(status).toBe(0)
+  })
+
+  test('says in one line why there is none, and exits with 2', async () => {
+    const { url } = await serve()
+    const { status, stdout, stderr } = await run(['schema', url, '/nothing'])
+    expect(stderr).toMatch(/\nGET \/nothing: HTTP 404.*\n$/)
+    expect(stdout).toBe('')
+    expect(status).toBe(2)
+  })
+})
+
+test('--version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { status, stdout } = await run(['--version'])
+  expect(stdout).toBe(`${version}\n`)
   expect(status).toBe(0)
 })
 
-test('reactivates the account when it is interrupted', async () => {
-  let child: ChildProcess | undefined
-  const { url, service } = await serve(fetch => async (input, init) => {
-    const response = await fetch(input, init)
-    if (String(input).endsWith('/deactivate')) child?.kill('SIGINT')
-    return response
-  })
-  const args = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
-  const { status, stderr } = await run(['probe', url, ...args], undefined, started => {
-    child = started
-  })
-  const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
-  expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
-  expect(stderr).toContain('Interrupted. If the test account was deactivated, it is reactivated.\n')
-  expect(status).toBe(2)
-})
-
-test('writes nothing without --write, even if an account is named', async () => {
-  const { url, service } = await serve()
-  const { status, stderr } = await run(['probe', url, '--customer-id', 'c1', '--virtual-account-id', 'v1'])
-  expect(new Set(service.requests.map(({ method }) => method))).toEqual(new Set(['GET']))
-  expect(stderr).toContain('Read-only: add --write to deactivate and reactivate the test account.')
+test('--help explains every option', async () => {
+  const { status, stdout } = await run(['probe', '--help'])
+  for (const name of ['allow-insecure-http', 'version', 'origin', 'customer-id', 'write', 'json']) {
+    expect(stdout).toContain(`--${name}`)
+  }
   expect(status).toBe(0)
 })
+
+const url = 'https://a.test'
 
 test.each<[args: string[], message: string, env?: NodeJS.ProcessEnv]>([
   [[], 'Usage: npx virtual-accounts probe <baseUrl>'],
-  [['probe'], 'Usage: npx virtual-accounts probe <baseUrl>'],
-  [['probe', 'https://a.test', 'https://b.test'], 'Usage: npx virtual-accounts probe <baseUrl>'],
-  [['probe', 'https://a.test', '--api-key=secret'], "Unknown option '--api-key'"],
-  [
-    ['probe', 'https://a.test'],
-    'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY',
-    {},
-  ],
-  [['probe', 'http://a.test'], 'baseUrl: expected https'],
-  [['probe', 'https://a.test', '--origin', 'app'], 'origin: expected the origin of a page'],
-  [
-    ['probe', 'https://a.test', '--customer-id', 'c1'],
-    '--customer-id and --virtual-account-id: expected both',
-  ],
-  [
-    ['probe', 'https://a.test', '--write'],
-    '--write needs a test account: pass --customer-id and --virtual-account-id',
-  ],
-])('explains what is wrong with %j', async (args, message, env) => {
+  [['prob', url], 'Unknown command "prob". Did you mean probe?'],
+  [['toString', url], 'Unknown command "toString". There are: probe, schema'],
+  [['probe'], 'probe: expected <baseUrl>, got 0'],
+  [['schema', url], 'schema: expected <baseUrl> and <path>, got 1'],
+  [['probe', url, 'secret'], 'probe: expected <baseUrl>, got 2'],
+  [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
+  [['probe', url, '--api-key=secret'], 'Unknown option --api-key of probe. There are: --allow-insecure-http'],
+  [['schema', url, '/refunds', '--write'], 'Unknown option --write of schema.'],
+  [['probe', url, '--origin', '--json'], '--origin: expected a value'],
+  [['probe', url, '--write=no'], '--write: takes no value'],
+  [['probe', url], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
+  [['schema', url, '/refunds'], 'API_KEY is not set', {}],
+  [['probe', 'http://a.test'], '(--allow-insecure-http allows it)'],
+  [['schema', url, 'refunds'], 'path: expected a path that starts with one "/"'],
+  [['probe', url, '--origin', 'app'], 'origin: expected the origin of a page'],
+  [['probe', url, '--customer-id', 'c1'], '--customer-id and --virtual-account-id: expected both'],
+  [['probe', url, '--write'], '--write needs a test account'],
+])('%j is explained in words', async (args, message, env) => {
   const { status, stdout, stderr } = await run(args, env)
   expect(stderr).toContain(message)
   expect(stderr).not.toContain('secret')
   expect(stdout).toBe('')
   expect(status).toBe(2)
-})
-
-test('prints its usage', async () => {
-  const { status, stdout } = await run(['--help'])
-  expect(stdout).toMatch(/^Usage: npx virtual-accounts probe <baseUrl>/)
-  expect(status).toBe(0)
 })
