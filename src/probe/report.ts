@@ -74,7 +74,7 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
   const { allowInsecureHttp, schema } = advice
   const insecure = allowInsecureHttp ? ', allowInsecureHttp: true' : ''
   const throttled = concurrency === undefined ? '' : `, concurrency: ${concurrency}`
-  const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
+  const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
     'Options that suit this service:',
     '',

@@ -10,7 +10,7 @@ export interface Outcome {
    * - `ok`: a 2xx response
    * - `refused`: a redirect or 4xx
    * - `failed`: 5xx
-   * - `none`: nothing to judge by: no response, one that throttled, or the time for the probe was over
+   * - `none`: nothing to judge by: no complete response, one that throttled, or the time for the probe was over
    */
   readonly verdict: 'ok' | 'refused' | 'failed' | 'none'
   readonly response?: RecordedResponse | undefined
@@ -53,7 +53,7 @@ export class Session {
   readonly sample: Sample = new Sample(name => this.redact(name) === name)
   /** Every response so far, in order. */
   readonly responses: RecordedResponse[] = []
-  /** Milliseconds that each request took, in order. */
+  /** Milliseconds until each response was complete, or until the client gave up. */
   readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
@@ -92,8 +92,9 @@ export class Session {
       this.#recording = { startedAt: performance.now() }
       const result = await send(signal).catch(toApiError)
       const { response, text, startedAt } = this.#recording
-      this.durations.push(performance.now() - startedAt)
-      const verdict = verdictOn(response)
+      const isTimedOut = isApiError(result) && result.kind === 'timeout'
+      if (response || isTimedOut) this.durations.push(performance.now() - startedAt)
+      const verdict = verdictOn(response, isApiError(result) ? result : undefined)
       const { idempotencyKey } = result
       if (!isApiError(result)) return { verdict, response, text, data: result.data, idempotencyKey }
       const delayMs = this.#repeatDelay(result)
@@ -114,8 +115,9 @@ export class Session {
     const query = { page: String(page), ...(limit !== undefined && { limit: String(limit) }) }
     const { text, data, ...outcome } = await this.get(query)
     const plain = parseJson(text)
-    const problems = outcome.verdict === 'ok' ? findProblems({ text, data, ...outcome }, plain) : []
-    const isPage = outcome.verdict === 'ok' && problems.length === 0
+    const isRead = outcome.verdict === 'ok' && outcome.error === undefined
+    const problems = isRead ? findProblems(text as string, plain, data) : []
+    const isPage = isRead && problems.length === 0
     if (isPage) this.sample.add(text as string, plain, data)
     return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
   }
@@ -199,8 +201,12 @@ function isThrottling({ status }: { status: number }): boolean {
   return status === 429 || status === 503
 }
 
-function verdictOn(response: RecordedResponse | undefined): Outcome['verdict'] {
-  if (response === undefined || isThrottling(response)) return 'none'
+function verdictOn(
+  response: RecordedResponse | undefined,
+  error: AnyApiError | undefined,
+): Outcome['verdict'] {
+  const isLost = error?.kind === 'connection' || error?.kind === 'timeout'
+  if (response === undefined || isLost || isThrottling(response)) return 'none'
   if (response.status >= 500) return 'failed'
   return response.status >= 200 && response.status < 300 ? 'ok' : 'refused'
 }
@@ -229,8 +235,7 @@ export function parseJson(text: string | undefined): unknown {
 }
 
 /** What breaks the envelope of a 2xx response. */
-function findProblems({ text, data, error }: Outcome, plain: unknown): string[] {
-  if (error !== undefined || text === undefined) return [withoutCall(error)]
+function findProblems(text: string, plain: unknown, data: unknown): string[] {
   if (plain !== undefined) return findEnvelopeProblems(data)
   if (text === '') return ['expected JSON, got an empty body']
   if (/^\s*</.test(text)) return ['expected JSON, got HTML or other markup']
@@ -238,10 +243,10 @@ function findProblems({ text, data, error }: Outcome, plain: unknown): string[] 
 }
 
 /** The status or error of an outcome, in a few words. */
-export function describeOutcome({ verdict, response, error }: Outcome): string {
+export function describeOutcome({ response, error }: Outcome): string {
   if (response === undefined) return withoutCall(error)
   if (response.status === 0) return 'a redirect'
-  return `HTTP ${response.status}${verdict === 'ok' && error ? `, ${withoutCall(error)}` : ''}`
+  return `HTTP ${response.status}${error && error.kind !== 'http' ? `, ${withoutCall(error)}` : ''}`
 }
 
 /** The message of an error, without the call at its beginning and the advice at its end. */

@@ -74,8 +74,12 @@ export class Shape {
 
   #createField(name: string): Shape | undefined {
     // A schema cannot name those that every object inherits: zod would find them where they are missing.
-    const isUsable = name.length <= maxNameLength && !(name in Object.prototype) && this.#limits.isShown(name)
-    const field = isUsable && this.fields.size < maxFieldsOfObject ? this.#createChild() : undefined
+    const isUsable =
+      this.fields.size < maxFieldsOfObject &&
+      name.length <= maxNameLength &&
+      !(name in Object.prototype) &&
+      this.#limits.isShown(name)
+    const field = isUsable ? this.#createChild() : undefined
     if (field) this.fields.set(name, field)
     else this.#cut()
     return field

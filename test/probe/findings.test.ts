@@ -271,6 +271,29 @@ describe('a service without a page of transactions', () => {
   })
 })
 
+test('an HTML page with status 200 does not show that the key is accepted', async () => {
+  const html = () => new Response('<h1>Log in</h1>')
+  const { find } = await probeService([respond(html)])
+  expect(find('api-key').status).toBe('not-checked')
+})
+
+test('a page that is cut off by the connection is not checked, rather than broken', async () => {
+  let isFirst = true
+  const cutOff = respond((_, query) => {
+    if (query.get('page') !== '2' || !isFirst) return undefined
+    isFirst = false
+    return new Response(new ReadableStream({ start: controller => controller.error(new Error('cut')) }))
+  })
+  const { broken, find } = await probeService([], { fetch: cutOff(service.fetch) as never })
+  expect(broken).toEqual([])
+  expect(find('page-echo').status).toBe('not-checked')
+})
+
+test('a service that does not respond has no response time', async () => {
+  const { find } = await probeService([always(() => Response.error())])
+  expect(find('speed').status).toBe('not-checked')
+})
+
 test('JSON that is sent as text/html is JSON, not an HTML page', async () => {
   const asHtml = changeHeaders(headers => headers.set('Content-Type', 'text/html; charset=UTF-8'))
   const { broken, find } = await probeService([asHtml], { account: undefined })

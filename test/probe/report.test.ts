@@ -121,8 +121,8 @@ test('a report without a page of transactions is short', async () => {
   const { report } = await probeService([respond(() => json({}, 404))], { account: undefined })
   expect(String(report)).toMatchInlineSnapshot(`
     "broken       Page envelope        GET /transactions: HTTP 404
-                                      -> Lists fail with HttpError. Check the path
-                                         of baseUrl.
+                                      -> Lists fail like this. Check the path of
+                                         baseUrl.
     ok           Reachable            https, HTTP 404
     ok           Response time        at most 0.00 s, median 0.00 s
     ok           Request id           none

@@ -66,7 +66,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
   expect(code).toMatchInlineSnapshot(`
     "import * as z from 'zod'
 
-    // From 3 items on 1 of 1 pages of /refunds.
+    // From 3 items on 1 of 1 page of /refunds.
     export const schema = z.looseObject({
       id: z.union([z.string(), z.number()]),
       amount: z.number(),

@@ -2,11 +2,11 @@ import { isRedirect } from '../../errors.js'
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems } from '../page.js'
-import { describeOutcome, type Outcome, type PageOutcome, type Session } from '../session.js'
+import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
-export function checkConnection(findings: Findings, options: ProbeOptions, first: Outcome): void {
-  const { verdict, response } = first
+export function checkConnection(findings: Findings, options: ProbeOptions, first: PageOutcome): void {
+  const { page, response } = first
   const baseUrl = String(options.baseUrl)
   const observed = describeOutcome(first)
   if (response === undefined) {
@@ -25,9 +25,13 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   }
   const scheme = /^https?(?=:)/i.exec(baseUrl)?.[0].toLowerCase() ?? 'a path of this page'
   const warning = scheme === 'http' && options.allowInsecureHttp
-  findings.ok('reachable', `${scheme}, ${observed}`, warning ? 'Anyone on the way can read the API key.' : '')
+  findings.ok(
+    'reachable',
+    `${scheme}, HTTP ${status}`,
+    warning ? 'Anyone on the way can read the API key.' : '',
+  )
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
-  else if (verdict === 'ok') findings.ok('api-key', 'accepted')
+  else if (page) findings.ok('api-key', 'accepted')
   else if (status === 401 || status === 403) {
     const advice = 'Check the key, and that it belongs to this baseUrl.'
     findings.broken('api-key', observed, `Every call fails with HttpError. ${advice}`)
@@ -48,7 +52,7 @@ export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
     const advice = first.response?.status === 404 ? ' Check the path of baseUrl.' : ''
     const observed = `GET /transactions: ${describeOutcome(first)}`
-    findings.broken('envelope', observed, `Lists fail with HttpError.${advice}`)
+    findings.broken('envelope', observed, `Lists fail like this.${advice}`)
   }
 }
 

@@ -20,7 +20,8 @@ function checkSpeed(findings: Findings, durations: readonly number[]): void {
   const slowest = sorted.at(-1) ?? 0
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   const observed = `at most ${seconds(slowest)}, median ${seconds(median)}`
-  if (slowest < slowMs) findings.ok('speed', observed)
+  if (sorted.length === 0) findings.notChecked('speed', 'there was no response')
+  else if (slowest < slowMs) findings.ok('speed', observed)
   else {
     const consequence =
       'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`. A smaller `limit` may help.'
