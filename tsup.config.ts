@@ -1,5 +1,4 @@
 import { defineConfig } from 'tsup'
-import { ownKeys } from './tools/own-keys.js'
 
 export default defineConfig([
   {
@@ -17,19 +16,11 @@ export default defineConfig([
     treeshake: true,
     // Users install one package: docs/decisions/bundled-dependencies.md
     noExternal: ['ky', 'zod'],
-    esbuildPlugins: [ownKeys],
     // For tools/sbom.js.
     metafile: true,
     dts: {
       entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
       resolve: ['@standard-schema/spec'],
-    },
-    // Names stay, as stacks show them. Without white space the package is a fifth smaller; maps would be four times its
-    // size.
-    esbuildOptions(options) {
-      options.minifyWhitespace = true
-      options.minifySyntax = true
-      options.lineLimit = 400
     },
   },
   {

@@ -1,20 +1,18 @@
-import type { ClientState } from './http/call.js'
-import { withCallerStack } from './http/caller-stack.js'
+import type { Transport } from './http/call.js'
 import {
+  type CustomRequestOptions,
   type HttpMethod,
   knownRequestOptions,
   type Result,
   request,
   toMethod,
-  type WriteOptions,
 } from './http/request.js'
 import { RetryBudget } from './http/retry.js'
-import { Transport } from './http/transport.js'
 import { ApiKeyProvider } from './internal/api-key.js'
 import { wrongArgument } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
-import { defineHidden, inspectSymbol, printable } from './internal/object.js'
-import { assertPath, type Query } from './internal/url.js'
+import { defineHidden } from './internal/object.js'
+import { assertPath } from './internal/url.js'
 import { readOptions } from './internal/validate.js'
 import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
@@ -26,7 +24,7 @@ import type { Schema, SchemaOutput } from './schema.js'
 // options on passes this on, too.
 const shared = Symbol('shared')
 
-type Options = ClientOptions & { readonly [shared]?: Partial<ClientState> }
+type Options = ClientOptions & { readonly [shared]?: Partial<Transport> }
 
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
@@ -52,12 +50,12 @@ export class Client {
    */
   constructor(options: ClientOptions) {
     this.#options = copyOptions(readClientOptions(options))
-    this.#transport = new Transport({
+    this.#transport = {
       retryBudget: new RetryBudget(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       ...(options as Options)[shared],
       ...resolveClientOptions(this.#options),
-    })
+    }
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -65,8 +63,6 @@ export class Client {
     defineHidden(this, 'list', list.bind(this))
     defineHidden(this, 'request', request.bind(this))
     defineHidden(this, 'withOptions', withOptions.bind(this))
-    const baseUrl = String(this.#options.baseUrl)
-    defineHidden(this, inspectSymbol, () => printable('Client', { baseUrl, ...this }))
   }
 
   /**
@@ -100,17 +96,17 @@ export class Client {
    * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
    * ```
    */
-  request<S extends Schema | undefined = undefined>(
-    method: HttpMethod,
+  async request<M extends HttpMethod, S extends Schema | undefined = undefined>(
+    method: M,
     path: string,
-    options?: WriteOptions<S> & { query?: Query | undefined },
-  ): Promise<Result<SchemaOutput<S, unknown>>> {
-    return withCallerStack(async () => {
-      const spec = { method: toMethod(method), path }
-      assertPath('path', path)
-      const checked = readOptions('options', options, knownRequestOptions)
-      return await request(this.#transport, spec, checked)
-    })
+    options?: CustomRequestOptions<S>,
+  ): Promise<Result<SchemaOutput<S, unknown>, M extends 'GET' ? undefined : string>> {
+    const upperMethod = toMethod(method)
+    assertPath('path', path)
+    const { route, ...checked } = readOptions('options', options, knownRequestOptions)
+    if (route !== undefined) assertPath('route', route)
+    const spec = { method: upperMethod, path, ...(route === undefined ? {} : { route }) }
+    return request<S>(this.#transport, spec, checked) as Promise<Result<SchemaOutput<S, unknown>, never>>
   }
 
   /**
@@ -124,7 +120,7 @@ export class Client {
       throw wrongArgument('options', 'an object', options)
     }
     const replaced = readClientOptions(options)
-    const { retryBudget, apiKeys } = this.#transport.state
+    const { retryBudget, apiKeys } = this.#transport
     const merged: Options = {
       ...this.#options,
       ...replaced,

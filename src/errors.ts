@@ -1,3 +1,4 @@
+import { type CallSite, framesOf } from './internal/call-site.js'
 import { escapeNonAscii, formatPath } from './internal/describe.js'
 
 /** What every failure says about its call. */
@@ -6,20 +7,26 @@ export interface CallInfo
     ApiError,
     'method' | 'path' | 'attempts' | 'idempotencyKey' | 'outcomeUnknown' | 'page' | 'requestId'
   > {
-  /** There is no other attempt, because the retry budget of the client is empty. */
-  readonly isBudgetExhausted?: boolean
+  /** Where the caller made the call. */
+  readonly site: CallSite
 }
 
 /** What an error is created from. */
-interface ErrorParts {
+export interface ErrorFacts {
   readonly info: CallInfo
   /** What happened. */
   readonly problem: string
   /** What to do. */
-  readonly hint: string | undefined
+  readonly hint?: string | undefined
+  /** Why there is no other attempt. */
+  readonly note?: string | undefined
   readonly cause?: unknown
   /** This failure is not retried, so "1 attempt" would tell nothing. */
   readonly isNeverRetried?: boolean
+  /** The client retries by itself: there is nothing to do. */
+  readonly isRetried?: boolean
+  /** Where the list can be resumed, if not at the page that failed. */
+  readonly resumeAt?: { readonly page: number; readonly limit: number } | undefined
 }
 
 /** One validation problem in a response. */
@@ -65,25 +72,40 @@ export abstract class ApiError extends Error {
   /** The `x-request-id` or `request-id` header of the last response, if it has one. Quote it to the service's support. */
   readonly requestId: string | undefined
 
+  readonly #facts: ErrorFacts
+
   /** @internal */
-  protected constructor(parts: ErrorParts) {
-    if (parts?.info === undefined) {
+  constructor(name: string, facts: ErrorFacts) {
+    if (facts?.info === undefined) {
       throw new TypeError(
-        `${new.target.prototype.name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
+        `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
-    const { info, cause } = parts
-    super(formatMessage(parts), cause === undefined ? undefined : { cause })
+    const { info, cause, resumeAt } = facts
+    super(formatMessage(facts), cause === undefined ? undefined : { cause })
+    this.#facts = facts
     this.method = info.method
     this.path = info.path
     this.attempts = info.attempts
     this.idempotencyKey = info.idempotencyKey
     this.outcomeUnknown = info.outcomeUnknown
-    this.page = info.page
+    this.page = resumeAt?.page ?? info.page
     this.requestId = info.requestId
-    // Own, as Bun does not print a name that a prototype computes.
-    Object.defineProperty(this, 'name', { value: this.name, configurable: true, writable: true })
+    Object.defineProperty(this, 'name', { value: name, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: true })
+    const frames = framesOf(info.site)
+    if (frames) this.stack = `${name}: ${this.message}${frames}`
+  }
+
+  /**
+   * The same failure, for a list that must be resumed before the page that failed. An error of another call, such as the
+   * caller's abort reason, stays as it is.
+   * @internal
+   */
+  resumedAt(site: CallSite, page: number, limit: number): ApiError {
+    if (site !== this.#facts.info.site) return this
+    const Class = this.constructor as new (facts: ErrorFacts) => ApiError
+    return new Class({ ...this.#facts, resumeAt: { page, limit } })
   }
 
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
@@ -110,20 +132,22 @@ function causeToJson({ name, message, code }: Error & { code?: unknown }): objec
 }
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
-function formatMessage({ info, problem, hint, isNeverRetried = false }: ErrorParts): string {
-  const { method, path, page, attempts, outcomeUnknown, isBudgetExhausted } = info
+function formatMessage(facts: ErrorFacts): string {
+  const { info, problem, note, hint, isNeverRetried, isRetried, resumeAt } = facts
+  const { method, path, page, attempts, outcomeUnknown } = info
   const shownPath = escapeNonAscii(path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path)
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts =
     isNeverRetried && attempts === 1 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
-  const advice = [outcomeUnknown && mayHaveBeenApplied, isBudgetExhausted && budgetExhausted, hint]
-    .filter(Boolean)
-    .join(' ')
-  return `${method} ${shownPath}${shownPage}: ${problem}${shownAttempts}.${advice && ` ${advice}`}`
+  const happened = `${method} ${shownPath}${shownPage}: ${problem}${shownAttempts}.`
+  if (isRetried) return happened
+  const resume =
+    resumeAt &&
+    `To resume: list({ page: ${resumeAt.page}, limit: ${resumeAt.limit} }), with all else unchanged.`
+  return [happened, outcomeUnknown && mayHaveBeenApplied, note, hint, resume].filter(Boolean).join(' ')
 }
 
 const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
-const budgetExhausted = 'Not retried: too many calls failed recently (retry budget).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {
@@ -140,22 +164,13 @@ export class HttpError extends ApiError {
   /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
   readonly retryAfterMs: number | undefined
 
-  /** The name of the class. */
-  override get name(): string {
-    return 'HttpError'
-  }
-
-  private constructor(parts: ErrorParts, response: HttpErrorResponse) {
-    super(parts)
-    this.status = response.status
-    this.headers = response.headers
-    this.body = response.body
-    this.retryAfterMs = response.retryAfterMs
-  }
-
   /** @internal */
-  static create(info: CallInfo, response: HttpErrorResponse, hint: string | undefined): HttpError {
-    return new this({ info, problem: describeStatus(response.status), hint }, response)
+  constructor(facts: ErrorFacts & Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>) {
+    super('HttpError', facts)
+    this.status = facts.status
+    this.headers = facts.headers
+    this.body = facts.body
+    this.retryAfterMs = facts.retryAfterMs
   }
 
   override toJSON(): object {
@@ -164,35 +179,13 @@ export class HttpError extends ApiError {
   }
 }
 
-type HttpErrorResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
-
-function describeStatus(status: number): string {
-  if (status === 0) return 'a redirect, which is not followed'
-  if (status === 429) return 'HTTP 429, rate limited'
-  return `HTTP ${status}${isRedirect(status) ? ', a redirect, which is not followed' : ''}`
-}
-
-/** Whether a response says where to go; 0 is how a browser shows that. 300, 304 and 305 lead nowhere. */
-export function isRedirect(status: number): boolean {
-  return [0, 301, 302, 303, 307, 308].includes(status)
-}
-
 /** No connection could be made, or it was lost before the response was complete. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
-  /** The name of the class. */
-  override get name(): string {
-    return 'ConnectionError'
-  }
-
-  private constructor(parts: ErrorParts) {
-    super(parts)
-  }
-
   /** @internal */
-  static create(parts: ErrorParts): ConnectionError {
-    return new this(parts)
+  constructor(facts: ErrorFacts) {
+    super('ConnectionError', facts)
   }
 }
 
@@ -202,19 +195,10 @@ export class TimeoutError extends ApiError {
   /** The limit that was exceeded, in milliseconds: that of `timeout` or `totalTimeout`. */
   readonly timeoutMs: number
 
-  /** The name of the class. */
-  override get name(): string {
-    return 'TimeoutError'
-  }
-
-  private constructor(parts: ErrorParts, timeoutMs: number) {
-    super(parts)
-    this.timeoutMs = timeoutMs
-  }
-
   /** @internal */
-  static create(parts: ErrorParts, timeoutMs: number): TimeoutError {
-    return new this(parts, timeoutMs)
+  constructor(facts: ErrorFacts & Pick<TimeoutError, 'timeoutMs'>) {
+    super('TimeoutError', facts)
+    this.timeoutMs = facts.timeoutMs
   }
 
   override toJSON(): object {
@@ -246,28 +230,17 @@ export class InvalidResponseError extends ApiError {
   // Private, as console.log can show properties that are not enumerable.
   readonly #body: unknown
 
-  /** The name of the class. */
-  override get name(): string {
-    return 'InvalidResponseError'
-  }
-
-  private constructor(parts: ErrorParts, response: InvalidResponse) {
-    super(parts)
-    this.status = response.status
-    this.headers = response.headers
-    this.issues = response.issues
-    this.#body = response.body
-  }
-
   /** @internal */
-  static create(info: CallInfo, response: InvalidResponse): InvalidResponseError {
-    const { hint, isCustomSchema } = response
-    const issues = response.issues.slice(0, maxIssues)
-    const text = isCustomSchema ? formatCustomIssues(issues) : formatIssues(issues)
-    const shown = text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text
-    const problem = `the response is not valid: ${shown}`
-    const { cause } = response
-    return new this({ info, problem, hint, cause, isNeverRetried: true }, { ...response, issues })
+  constructor(facts: InvalidResponseFacts) {
+    const issues = facts?.issues.slice(0, maxIssues)
+    super(
+      'InvalidResponseError',
+      facts && { ...facts, problem: describeIssues(issues, facts.isCustomSchema), isNeverRetried: true },
+    )
+    this.status = facts.status
+    this.headers = facts.headers
+    this.issues = issues
+    this.#body = facts.body
   }
 
   override toJSON(): object {
@@ -275,10 +248,16 @@ export class InvalidResponseError extends ApiError {
   }
 }
 
-interface InvalidResponse
-  extends Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body' | 'cause'> {
-  readonly hint: string
+/** The issues say what happened. */
+interface InvalidResponseFacts
+  extends Omit<ErrorFacts, 'problem'>,
+    Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body'> {
   readonly isCustomSchema: boolean
+}
+
+function describeIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
+  const text = isCustomSchema ? formatCustomIssues(issues) : formatIssues(issues)
+  return `the response is not valid: ${text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text}`
 }
 
 function formatIssues(issues: readonly Issue[]): string {
@@ -301,43 +280,10 @@ function formatCustomIssues(issues: readonly Issue[]): string {
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
 
-  /** The name of the class. */
-  override get name(): string {
-    return 'PaginationError'
-  }
-
-  private constructor(parts: ErrorParts) {
-    super(parts)
-  }
-
   /** @internal */
-  static create(info: CallInfo, problem: string, hint: string, resumePage = info.page): PaginationError {
-    const error = new this({ info, problem, hint, isNeverRetried: true })
-    return Object.assign(error, { page: resumePage })
+  constructor(facts: ErrorFacts) {
+    super('PaginationError', facts && { ...facts, isNeverRetried: true })
   }
-}
-
-/** Sets the page of a list's error from which the list can be resumed, counted in pages of `limit`. */
-export function setResumePage(error: ApiError, page: number, limit: number): void {
-  Object.assign(error, {
-    page,
-    message: `${error.message} Resume with list({ page: ${page}, limit: ${limit} }), and all else unchanged.`,
-  })
-}
-
-const thrown: WeakSet<ApiError> = /* @__PURE__ */ new WeakSet()
-
-/** Notes that a caller has the error: nothing may change it from now on. */
-export function markAsThrown(error: ApiError): void {
-  thrown.add(error)
-}
-
-/**
- * Whether an error was created for the call that failed with it. Any other is the caller's own: it may abort a call with the
- * error of another one, and its `apiKey` function may throw one.
- */
-export function isNew(error: unknown): error is ApiError {
-  return error instanceof ApiError && !thrown.has(error)
 }
 
 /** Any of the five failures of a call; `kind` narrows it. */

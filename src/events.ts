@@ -12,7 +12,7 @@ export interface EventBase {
   readonly path: string
   /**
    * The path with names instead of ids, such as `/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate`. For
-   * `client.list` and `client.request`, it is the path as you passed it.
+   * `client.list`, and for `client.request` without a `route`, it is the path as you passed it.
    */
   readonly route: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
@@ -81,9 +81,8 @@ export interface DriftEvent extends EventBase {
    * - `total`: `totalItems` before and after
    * - `duplicate`: the two pages on which one item appeared
    * - `missing`: the total, and the total minus the items that may be missing
-   * - `repaired`: the first page that was fetched again, and the number of items recovered by that request or later ones
    */
-  readonly change: 'total' | 'duplicate' | 'missing' | 'repaired'
+  readonly change: 'total' | 'duplicate' | 'missing'
   /** The first of two numbers; `change` says which. */
   readonly before: number
   /** The second of two numbers; `change` says which. */

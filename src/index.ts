@@ -24,7 +24,13 @@ export type {
   ResponseEvent,
   RetryEvent,
 } from './events.js'
-export type { HttpMethod, RequestOptions, Result, WriteOptions } from './http/request.js'
+export type {
+  CustomRequestOptions,
+  HttpMethod,
+  RequestOptions,
+  Result,
+  WriteOptions,
+} from './http/request.js'
 export type { Query, QueryValue } from './internal/url.js'
 export type { ClientOptions, CommonOptions, Fetch, FetchInit, FetchResponse } from './options.js'
 export type { List, ListOptions, ListParams } from './pagination/list.js'

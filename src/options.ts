@@ -7,6 +7,7 @@ import {
   assertDuration,
   assertFunction,
   assertInteger,
+  maxTimerMs,
   readOptions,
 } from './internal/validate.js'
 
@@ -57,7 +58,7 @@ export interface CommonOptions {
   /**
    * Time limit for the whole call, in milliseconds: all attempts, the delays between them, and an asynchronous `schema`. When
    * iterating a list, it applies to each page.
-   * @defaultValue 180_000
+   * @defaultValue 180_000, or three times `timeout` if that is longer
    */
   totalTimeout?: number | undefined
   /**
@@ -117,7 +118,9 @@ export interface ClientOptions extends CommonOptions {
 /** The common options with defaults applied. */
 export interface CallSettings {
   readonly timeout: number
+  /** Unless it was given, it follows `timeout`. */
   readonly totalTimeout: number
+  readonly givenTotalTimeout: number | undefined
   readonly maxRetries: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
@@ -144,6 +147,7 @@ const callOnlyNames = [
   'idempotencyKey',
   'body',
   'query',
+  'route',
   'page',
   'limit',
   'maxItems',
@@ -178,6 +182,7 @@ export function readClientOptions<T extends Partial<ClientOptions>>(options: T):
 }
 
 const tenMebibytes = 10 * 1024 * 1024
+const minTotalTimeout = 180_000
 
 /** Checks all options of a client except `apiKey`, and applies the defaults. */
 export function resolveClientOptions(options: ClientOptions): ClientConfig {
@@ -188,7 +193,8 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
   if (onEvent !== undefined) assertFunction('onEvent', onEvent)
   const defaults: CallSettings = {
     timeout: 60_000,
-    totalTimeout: 180_000,
+    totalTimeout: minTotalTimeout,
+    givenTotalTimeout: undefined,
     maxRetries: 2,
     headers: { accept: 'application/json' },
     concurrency: 4,
@@ -209,16 +215,17 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
   const {
     timeout = settings.timeout,
-    totalTimeout = settings.totalTimeout,
+    totalTimeout: givenTotalTimeout = settings.givenTotalTimeout,
     maxRetries = settings.maxRetries,
     concurrency = settings.concurrency,
   } = given
   assertDuration('timeout', timeout)
-  assertDuration('totalTimeout', totalTimeout)
+  if (givenTotalTimeout !== undefined) assertDuration('totalTimeout', givenTotalTimeout)
   assertInteger('maxRetries', maxRetries, 0)
   assertInteger('concurrency', concurrency, 1)
   const headers = given.headers === undefined ? settings.headers : mergeHeaders(settings, given.headers)
-  return { ...settings, timeout, totalTimeout, maxRetries, concurrency, headers }
+  const totalTimeout = givenTotalTimeout ?? Math.min(maxTimerMs, Math.max(minTotalTimeout, 3 * timeout))
+  return { ...settings, timeout, totalTimeout, givenTotalTimeout, maxRetries, concurrency, headers }
 }
 
 function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {

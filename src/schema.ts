@@ -28,35 +28,47 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
 /**
  * The output of the caller's schema, or a promise of it if the schema is asynchronous. With a built-in schema the value is
  * returned unchanged: parsing would copy it and drop or reorder its fields. Issues are added to `issues`.
+ *
+ * @param index The value is this item of `data`; without it, it is the whole body.
  */
-export function validate(
-  value: unknown,
-  { schema, isCustom }: Validator,
-  issues: Issue[],
-  path: readonly PropertyKey[] = [],
-): unknown {
-  const toOutput = (result: StandardSchemaV1.Result<unknown>) => {
-    if (!result.issues) return isCustom ? result.value : value
-    issues.push(...result.issues.map(issue => toIssue(issue, path)))
-    if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
-  }
-  // A schema that throws has not accepted the value.
-  const addThrown = (error: unknown) => {
-    const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-    // Not enumerable: what it says may quote values.
-    issues.push(Object.defineProperty({ path, message }, 'cause', { value: error }))
-  }
+export function validate(value: unknown, validator: Validator, issues: Issue[], index?: number): unknown {
   try {
-    const result = schema['~standard'].validate(value)
-    return isThenable(result) ? result.then(toOutput).catch(addThrown) : toOutput(result)
+    const result = validator.schema['~standard'].validate(value)
+    if (!isThenable(result)) return toOutput(value, result, validator, issues, index)
+    return result
+      .then(settled => toOutput(value, settled, validator, issues, index))
+      .catch(error => addThrown(error, issues, index))
   } catch (error) {
-    return addThrown(error)
+    return addThrown(error, issues, index)
   }
 }
 
-function toIssue(issue: StandardSchemaV1.Issue, at: readonly PropertyKey[]): Issue {
-  const path = issue.path?.map(segment => toKey(typeof segment === 'object' ? segment.key : segment)) ?? []
-  return { path: [...at, ...path], message: String(issue.message) }
+function toOutput(
+  value: unknown,
+  result: StandardSchemaV1.Result<unknown>,
+  { isCustom }: Validator,
+  issues: Issue[],
+  index: number | undefined,
+): unknown {
+  if (!result.issues) return isCustom ? result.value : value
+  const path = pathTo(index)
+  for (const issue of result.issues) {
+    const inner = issue.path?.map(segment => toKey(typeof segment === 'object' ? segment.key : segment)) ?? []
+    issues.push({ path: [...path, ...inner], message: String(issue.message) })
+  }
+  if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
+  return undefined
+}
+
+/** A schema that throws has not accepted the value. */
+function addThrown(error: unknown, issues: Issue[], index: number | undefined): undefined {
+  const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
+  // Not enumerable: what it says may quote values.
+  issues.push(Object.defineProperty({ path: pathTo(index), message }, 'cause', { value: error }))
+}
+
+function pathTo(index: number | undefined): PropertyKey[] {
+  return index === undefined ? [] : ['data', index]
 }
 
 function toKey(key: unknown): PropertyKey {

@@ -42,6 +42,15 @@ describe('by default', () => {
     expect(ms).toBe(180_000)
   })
 
+  test('a call times out after three times the timeout if that is longer', async () => {
+    const client = createClient(hang, { maxRetries: 10, timeout: 70_000 })
+    expect((await timeToReject(client.transactions.list())).ms).toBe(210_000)
+    const longer = client.transactions.list({}, { timeout: 100_000 })
+    expect((await timeToReject(longer)).ms).toBe(300_000)
+    const limited = client.withOptions({ totalTimeout: 90_000 }).transactions.list({}, { timeout: 100_000 })
+    expect((await timeToReject(limited)).ms).toBe(90_000)
+  })
+
   test('a call is retried twice', async () => {
     const fetch = vi.fn(async () => new Response(null, { status: 503 }))
     const { error } = await timeToReject(createClient(fetch).transactions.list())
@@ -90,8 +99,8 @@ describe('the body of an error', () => {
     const client = createClient(respondAfter(20_000, endless))
     const { ms, error } = await timeToReject(client.transactions.list())
     expect(error).toMatchObject({ kind: 'http', status: 400, body: undefined })
-    // 60 s less the 20 s until the headers, halved.
-    expect(ms).toBe(20_000 + 20_000)
+    // Half of what is left would be 20 s: 5 s are the most.
+    expect(ms).toBe(20_000 + 5_000)
   })
 
   test('is waited for half of what totalTimeout leaves, if that is less', async () => {

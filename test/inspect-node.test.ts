@@ -6,21 +6,16 @@ startService()
 
 const everything = { depth: 20, showHidden: true }
 
-test('console.log of a client shows its baseUrl and resources, and never the API key', () => {
+test('console.log of a client shows its resources, and never the API key', () => {
   const client = createClient()
-  expect(inspect(client)).toMatch(
-    /^Client \{\s+baseUrl: 'https:\/\/virtual-accounts\.test',\s+virtualAccounts: /,
-  )
+  expect(inspect(client)).toMatch(/^Client \{\s+virtualAccounts: /)
   expect(inspect(client, everything)).not.toContain(service.apiKey)
   expect(inspect(createClient({ apiKey: () => service.apiKey }), everything)).not.toContain(service.apiKey)
   expect(JSON.stringify(client)).not.toContain(service.apiKey)
 })
 
-test('console.log of a list shows its path and params, and sends nothing', () => {
+test('console.log of a list sends nothing', () => {
   const list = createClient().transactions.list({ page: 2, query: { currency: 'AED' } })
-  expect(inspect(list)).toBe(
-    "List {\n  path: '/transactions',\n  params: { page: 2, query: { currency: 'AED' } }\n}",
-  )
   expect(inspect(list, everything)).not.toContain(service.apiKey)
   expect(service.requests).toEqual([])
 })

@@ -492,28 +492,11 @@ describe('the limit', () => {
     const requested = respondTo(page => envelopeOf(all, page, page < 3 ? 10 : 5))
     const { before, error } = await iterateToPaginationError(createClient().transactions.list())
     expect(before).toEqual(all.slice(0, 20))
-    // In pages of the larger limit, from the page of the last item received.
-    expect(error).toMatchObject({ page: 2, kind: 'pagination', path: '/transactions' })
+    // Nothing tells how pages of one limit and of another meet.
+    expect(error).toMatchObject({ page: 1, kind: 'pagination', path: '/transactions' })
     expect(error.message).toMatch(/^GET \/transactions \(page 3\): the limit in effect changed from 10 to 5/)
     expect(requested.slice(0, 3)).toEqual([1, 2, 3])
   })
-
-  test.each([
-    [10, 5, 2],
-    [5, 10, 1],
-    [10, 7, 2],
-  ])(
-    'that changes from %i to %i leaves an error from whose page nothing is missed',
-    async (first, second, page) => {
-      const all = sampleTransactions(100)
-      respondTo(page => envelopeOf(all, page, page < 3 ? first : second))
-      const { before, error } = await iterateToPaginationError(createClient().transactions.list())
-      expect(before).toEqual(all.slice(0, 2 * first))
-      expect(error.page).toBe(page)
-      // Whichever limit is in effect then.
-      expect((page - 1) * Math.max(first, second)).toBeLessThan(before.length)
-    },
-  )
 
   test('is a PaginationError when a page exceeds it', async () => {
     const all = sampleTransactions(100)
@@ -600,6 +583,14 @@ describe('an unusual page', () => {
     expect(error.message).toMatch(/page 3 repeats page 2, and so did the page before it/)
     expect(error.message).toContain('The service seems to ignore the requested page')
     expect(new Set(requested).size).toBeLessThanOrEqual(6)
+  })
+
+  test('is a PaginationError when it came eight times in a row, however much the total grows', async () => {
+    const all = sampleTransactions(10)
+    respondTo(page => ({ ...envelopeOf(all, 1), page, totalItems: 10 * page + 10 }))
+    const { before, error } = await iterateToPaginationError(createClient().transactions.list())
+    expect(before).toEqual(all)
+    expect(error.page).toBe(8)
   })
 
   test('that is the last and repeats an earlier one does not end the iteration silently', async () => {
@@ -816,23 +807,6 @@ describe('a wrong total', () => {
     expect(requested).toEqual([1, 2, 3, 4])
     expect(error.page).toBe(1)
   })
-
-  test.each([
-    [3, 45, 41, 3],
-    [3, 53, 41, 2],
-    [3, 90, 41, 1],
-    [1, 45, 41, 1],
-  ])(
-    'that is out of date, iterating from page %i (total %i), gives an error with a page early enough to resume from',
-    async (page, total, count, resumeAt) => {
-      const all = sampleTransactions(count)
-      respondTo(page => ({ ...envelopeOf(all, page), totalItems: total }))
-      const { before, error } = await iterateToPaginationError(createClient().transactions.list({ page }))
-      expect(before).toEqual(all.slice((page - 1) * 10))
-      // From the first page minus what is missing: the items may have been removed right after it.
-      expect(error.page).toBe(resumeAt)
-    },
-  )
 })
 
 test('a larger total is believed although a page is shorter than the requested limit', async () => {
@@ -975,16 +949,15 @@ describe('items inserted during an iteration', () => {
 
 describe('items removed during an iteration', () => {
   test.each([
-    ['with', ({ id }: Transaction) => id, ', start over with `verified: true`, or accept'],
-    ['without', undefined, ', or accept'],
-  ])('are an error that advises a verified walk for a list %s identity', async (_, dedupeBy, advice) => {
+    ['with', ({ id }: Transaction) => id, true],
+    ['without', undefined, false],
+  ])('are an error that advises a verified walk for a list %s identity', async (_, dedupeBy, isAdvised) => {
     const all = sampleTransactions(60)
     respondTo((page, _limit, count) => envelopeOf(count > 3 ? all.slice(12) : all, page))
     const options = { schema: z.custom<Transaction>(), concurrency: 1, dedupeBy }
     const { error } = await iterateToPaginationError(createClient().list('/refunds', { limit: 10 }, options))
-    expect(error.message).toContain(
-      `Resume with list({ page: 2, limit: 10 }) and all else unchanged${advice} missed items with onMissedItems: 'continue'.`,
-    )
+    expect(error.message).toContain("onMissedItems: 'continue'")
+    expect(error.message.includes('`verified: true`')).toBe(isAdvised)
   })
 
   test('are a PaginationError whose page is early enough to resume', async () => {
@@ -1004,7 +977,6 @@ describe('items removed during an iteration', () => {
     expect(error.message).toContain(`list({ page: ${error.page}, limit: 10 })`)
     // The page that shows it is not yielded.
     expect(before).toEqual(all.slice(0, 30))
-    expect(error.page).toBe(2)
     const rest = await collect(client.transactions.list({ page: error.page, limit: 10 }))
     expect(new Set([...ids(before), ...ids(rest)])).toEqual(new Set(ids(all)))
     expect(events.filter(({ type }) => type === 'drift')).toMatchObject([
@@ -1165,9 +1137,7 @@ describe('items removed during an iteration', () => {
     expect(ids(before)).toEqual(ids(all.slice(0, 2)))
     // The third item has moved to page 1.
     expect(error).toMatchObject({ kind: 'http', status: 404, page: 1 })
-    expect((error as Error).message).toContain(
-      'Resume with list({ page: 1, limit: 2 }), and all else unchanged.',
-    )
+    expect((error as Error).message).toContain('list({ page: 1, limit: 2 })')
   })
 
   test('are reported without another request when pages are fetched one by one', async () => {
@@ -1191,7 +1161,7 @@ describe('items removed during an iteration', () => {
         if (page.page === 2) service.transactions.splice(0, 1)
       }
     })()
-    expect(await rejectionOf(iteration)).toMatchObject({ kind: 'pagination', page: 2 })
+    expect(await rejectionOf(iteration)).toMatchObject({ kind: 'pagination', page: 1 })
     expect(pages).toEqual([1, 2])
   })
 })
@@ -1270,7 +1240,9 @@ describe('dedupeBy', () => {
       fill(25)
       const list = createClient().transactions.list({}, { dedupeBy })
       expect(await rejectionOf(collect(list))).toEqual(
-        new TypeError('dedupeBy: expected a value, got a Promise (it must not be async)'),
+        new TypeError(
+          'dedupeBy: expected it to return a string or a number, got a Promise (is an await missing?)',
+        ),
       )
     },
   )

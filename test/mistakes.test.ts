@@ -42,6 +42,16 @@ async function countOf(items: AsyncIterable<{ id: string }>): Promise<number> {
 const mistakes: Record<string, readonly Mistake[]> = {
   'Creating a client': [
     {
+      mistake: 'leaves out the scheme of a local service',
+      wrote: () => new Client({ baseUrl: 'localhost:3000', apiKey }),
+      gets: 'baseUrl: expected a scheme before the host: "http://localhost:3000"',
+    },
+    {
+      mistake: 'passes a text as long as a file for the key',
+      wrote: () => new Client({ baseUrl, apiKey: 'x'.repeat(5000) }),
+      gets: 'apiKey: expected at most 4096 characters, got 5000',
+    },
+    {
       mistake: 'passes the API key instead of options',
       // @ts-expect-error
       wrote: () => new Client('key'),
@@ -403,6 +413,45 @@ const mistakes: Record<string, readonly Mistake[]> = {
     },
   ],
 
+  'Taking a list for an array': [
+    {
+      mistake: 'loops without await',
+      wrote: () => {
+        // @ts-expect-error
+        for (const _ of client.transactions.list());
+      },
+      gets: 'list: items arrive asynchronously: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'spreads it',
+      // @ts-expect-error
+      wrote: () => [...client.transactions.list()],
+      gets: 'list: items arrive asynchronously: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'makes an array of it',
+      // @ts-expect-error
+      wrote: () => Array.from(client.transactions.list()),
+      gets: 'list: items arrive asynchronously: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'sends it as JSON',
+      wrote: () => JSON.stringify({ transactions: client.transactions.list() }),
+      gets: 'list: not fetched yet, so it has no JSON: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'passes a schema for the page',
+      wrote: () =>
+        client.list(
+          '/transactions',
+          {},
+          { schema: z.object({ data: z.array(schema), totalItems: z.number() }) },
+        ),
+      getsFromCall:
+        'GET /transactions (page 1): the response is not valid: data[0].data, data[0].totalItems, data[1].data and 7 more do not match the schema. `schema` describes one item of `data`, not the page.',
+    },
+  ],
+
   Writing: [
     {
       mistake: 'passes the ids one after the other',
@@ -420,13 +469,29 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'writes the ids as in the path',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate({ customer_id: 'c1', virtual_account_id: 'v1' }),
-      gets: 'customerId: expected a non-empty string, got undefined',
+      gets: 'deactivate: customerId: expected a non-empty string, got undefined (there is a "customer_id": pass it as customerId)',
     },
     {
       mistake: 'passes an id that is undefined',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate({ ...account, customerId: customer.id }),
-      gets: 'customerId: expected a non-empty string, got undefined',
+      gets: 'deactivate: customerId: expected a non-empty string, got undefined',
+    },
+    {
+      mistake: 'passes an id that is the text of a missing one',
+      wrote: () => client.virtualAccounts.deactivate({ ...account, customerId: `${customer.id}` }),
+      gets: 'customerId: expected an id, got "undefined"',
+    },
+    {
+      mistake: 'passes an id that was read from a file',
+      wrote: () => client.virtualAccounts.deactivate({ ...account, virtualAccountId: 'v1\n' }),
+      gets: 'virtualAccountId: expected no white space at either end',
+    },
+    {
+      mistake: 'passes an array of accounts',
+      // @ts-expect-error
+      wrote: () => client.virtualAccounts.deactivate([account]),
+      gets: 'deactivate: expected { customerId, virtualAccountId }, got an array',
     },
     {
       mistake: 'forgets to await an id',
@@ -577,13 +642,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'calls the query `params`, as axios does',
       // @ts-expect-error
       wrote: () => client.request('GET', '/refunds', { params: { page: 2 } }),
-      gets: 'params: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, schema, signal, timeout, totalTimeout',
+      gets: 'params: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout',
     },
     {
       mistake: 'calls the body `json`, as ky does',
       // @ts-expect-error
       wrote: () => client.request('POST', '/refunds', { json: { id: 5 } }),
-      gets: 'json: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, schema, signal, timeout, totalTimeout',
+      gets: 'json: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout',
     },
     {
       mistake: 'passes the query as text',
@@ -639,13 +704,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'uses the key of another environment',
       wrote: () => client.withOptions({ apiKey: 'another key' }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 401 (1 attempt). Check apiKey, and that it belongs to this baseUrl.',
+        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." (1 attempt). Check that apiKey belongs to this baseUrl.',
     },
     {
       mistake: 'has a baseUrl with the wrong path',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
       getsFromCall:
-        'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
+        'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404: "There is nothing at /v1/customers/c1/virtual_accounts/v1/deactivate." (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
     },
     {
       mistake: 'takes `timeout` for seconds',

@@ -1,5 +1,6 @@
-import type { DriftEvent, ListOptions } from 'virtual-accounts'
+import { Client, type DriftEvent, type ListOptions } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { ByHand } from './simulation/by-hand.ts'
 
 /** Pages 1 and 2 are read, and the next four are in flight. */
@@ -49,38 +50,34 @@ describe('a page that was requested before its predecessor arrived, and is out o
     expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6', 't7'])
   })
 
-  test('ends the iteration as soon as one of its items appears again, and an earlier one has not', async () => {
-    const { service, walked } = await fetchAgain()
-    await service.respond(3, 't4 t6', 21)
-    expect(await walked.ended).toMatchObject({
-      kind: 'pagination',
-      page: 1,
-      message: expect.stringContaining('and 1 of the items of an earlier response did not appear again'),
-    })
+  /** Page 3 is fetched again without t5, which was on it before. The list ends with page 4. */
+  async function loseOne(options: ListOptions = {}) {
+    const drifts: DriftEvent[] = []
+    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const walked = service.walk({}, { concurrency: 2, ...options })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 7)
+    await service.requested(2, 3)
+    await service.respond(3, 't5 t6', 7)
+    await service.respond(2, 't2 t3', 8)
+    await service.requested(3, 4)
+    await service.respond(3, 't4 t6', 8)
+    await service.respond(4, 't7 t8', 8)
+    return { walked, drifts }
+  }
+
+  test('ends the iteration with an error unless its items appear again', async () => {
+    const { walked } = await loseOne()
+    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+    expect(String(await walked.ended)).toContain('did not appear again')
   })
 
-  test('ends the iteration as soon as its items would have appeared again if they were still there', async () => {
-    const { service, walked } = await fetchAgain()
-    await service.respond(3, 't4 x1', 22)
-    await service.respond(4, 'x2 x3', 22)
-    // The list grew by two since the page was served, so its items would be on pages 3 and 4.
-    expect(walked.items.at(-1)).toBe('x3')
-    await service.respond(5, 'x4 x5', 22)
-    expect(await walked.ended).toMatchObject({
-      kind: 'pagination',
-      page: 1,
-      message: expect.stringContaining('and 2 of the items of an earlier response did not appear again'),
-    })
-  })
-
-  test("reports its missing items once with onMissedItems: 'continue'", async () => {
-    const { service, walked, drifts } = await fetchAgain({ onMissedItems: 'continue' })
-    await service.respond(3, 't4 t6', 21)
-    await service.respond(4, 't7 t8', 21)
-    await service.respond(5, 't9 t10', 21)
-    expect(walked.items.slice(-2)).toEqual(['t9', 't10'])
+  test("reports its missing items with onMissedItems: 'continue'", async () => {
+    const { walked, drifts } = await loseOne({ onMissedItems: 'continue' })
+    expect(await walked.ended).toBeUndefined()
+    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't6', 't7', 't8'])
     const missing = drifts.filter(({ change }) => change === 'missing')
-    expect(missing).toMatchObject([{ page: 3, before: 21, after: 20 }])
+    expect(missing).toMatchObject([{ page: 4, before: 8, after: 7 }])
   })
 
   test('has a later failure resume at page 1 while its items have not appeared again', async () => {
@@ -97,10 +94,10 @@ describe('a page that was requested before its predecessor arrived, and is out o
     expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
   })
 
-  test('is the page to resume from when it fails', async () => {
+  test('has the iteration resume at page 1 when it fails', async () => {
     const { service, walked } = await fetchAgain()
     await service.fail(3, 500)
-    expect(await walked.ended).toMatchObject({ kind: 'http', page: 3 })
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 1 })
   })
 })
 
@@ -112,8 +109,10 @@ describe('a page with an item that has moved although the list did not grow', ()
       await service.respond(5, 't8 t9', 20)
       await service.requested(4, 6)
       await service.respond(4, ids, 20)
-      // Page 7 was requested when page 4 arrived.
-      await service.requested(5, 7)
+      // Page 7 was requested when page 4 arrived. Two may be in flight.
+      await service.requested(6, 7)
+      await service.respond(7, 't12 t13', 20)
+      await service.requested(5, 6)
     },
   )
 
@@ -121,10 +120,32 @@ describe('a page with an item that has moved although the list did not grow', ()
     const { service, walked } = await toPage4()
     await service.respond(4, 't6 t7', 20)
     await service.requested(5, 6)
+    await service.respond(5, 't9 t10', 20)
     await service.respond(6, 't10 t11', 20)
-    await service.requested(5, 7)
     await service.respond(5, 't8 t9', 20)
     expect(walked.items).toEqual(Array.from({ length: 11 }, (_, index) => `t${index + 1}`))
+  })
+
+  test('has each page fetched at most twice if the item only shares its identity', async () => {
+    // Every page of an unchanged list repeats an item of the page before it.
+    const items = Array.from({ length: 60 }, (_, index) => ({
+      id: `t${index % 3 === 0 ? index - 1 : index}`,
+    }))
+    for (const concurrency of [1, 4, 16]) {
+      let requests = 0
+      const fetch = async (url: string) => {
+        requests++
+        const page = Number(new URL(url).searchParams.get('page'))
+        return Response.json({ data: items.slice(3 * page - 3, 3 * page), page, totalItems: 60, limit: 3 })
+      }
+      const client = new Client({ baseUrl: 'https://api.example.com', apiKey: 'key', fetch })
+      const schema = z.object({ id: z.string() })
+      const list = client.list('/notes', {}, { schema, dedupeBy: ({ id }) => id, concurrency })
+      const seen: string[] = []
+      for await (const { id } of list) seen.push(id)
+      expect(seen).toEqual([...new Set(items.map(({ id }) => id))])
+      expect(requests).toBeLessThanOrEqual(2 * 20)
+    }
   })
 })
 
@@ -142,11 +163,11 @@ describe('an out-of-date page that shows', () => {
   }
 
   test('an item that was read before does not expect it again', async () => {
-    const { service, walked } = await fetchAgain('t2 t3')
+    const { service, walked } = await fetchAgain('t1 t2')
     await service.requested(3, 4, 5, 6)
-    await service.respond(3, 't3 t4', 21)
-    await service.respond(4, 't5 t6', 21)
-    expect(walked.items).toEqual(['t1', 't2', 't3', 't4', 't5', 't6'])
+    await service.respond(3, 't4 t5', 21)
+    await service.fail(4, 500)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
   })
 
   test('an item that nothing identifies does not expect it again', async () => {
@@ -187,16 +208,6 @@ describe('a page whose first item was on the page before it, although the list d
     return { service, walked, drifts }
   }
 
-  test('ends the iteration if it has moved on when the page is fetched again', async () => {
-    const { service, walked, drifts } = await fetchAgain('t6 t7')
-    await service.respond(4, 't8 t9', 20)
-    const message =
-      'PaginationError: GET /transactions (page 4): the list changed while it was read, so up to 1 may have been missed. ' +
-      'Resume with list({ page: 2, limit: 2 }) and all else unchanged'
-    expect(String(await walked.ended)).toContain(message)
-    expect(drifts).toMatchObject([{ change: 'missing', page: 4, before: 20, after: 19 }])
-  })
-
   test('goes on if it is still there', async () => {
     const { service, walked } = await fetchAgain('t6 t7')
     await service.respond(4, 't7 t8', 20)
@@ -233,21 +244,6 @@ test('a page that is fetched again ends the iteration if it showed that the list
   })
 })
 
-test('a page that is fetched again ends the iteration if its items have moved towards the beginning', async () => {
-  const { service, walked } = await toPage3()
-  await service.respond(6, 't11 t12', 20)
-  await service.respond(3, 't5 t6', 20)
-  await service.requested(4, 5, 7, 8)
-  // One item was added before t5: pages 5 and 6 are fetched again.
-  await service.respond(4, 't6 t7', 20)
-  await service.respond(7, 't12 t13', 20)
-  await service.respond(4, 't6 t7', 20)
-  // Two were removed before t8, which is on page 4 now, as is t9. Others were added at the end, so the total stays.
-  await service.respond(5, 't10 t11', 20)
-  await service.respond(6, 't12 t13', 20)
-  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
-})
-
 describe('a page that fails while a later one has arrived', () => {
   test('is the page to resume from if both show the same total', async () => {
     const { service, walked } = await toPage3()
@@ -257,16 +253,11 @@ describe('a page that fails while a later one has arrived', () => {
     expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
   })
 
-  test('resumes earlier if the list was larger before', async () => {
-    const service = new ByHand(2)
-    const walked = service.walk({}, { concurrency: 4, onMissedItems: 'continue' })
-    await service.requested(1)
-    await service.respond(1, 't1 t2', 20)
-    await service.respond(2, 't3 t4', 19)
-    await service.requested(3, 4, 5, 6)
-    await service.respond(4, 't7 t8', 19)
+  test('resumes before all that was in flight if the later page shows that the list shrank', async () => {
+    const { service, walked } = await toPage3()
+    await service.respond(5, 't9 t10', 16)
     await service.fail(3, 500)
-    expect(await walked.ended).toMatchObject({ kind: 'http', page: 2 })
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 1 })
   })
 
   test('leaves the error of another call as it is, whatever the later page shows', async () => {

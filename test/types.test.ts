@@ -66,13 +66,17 @@ test('a transaction has no other fields than the specified ones, so that misspel
 
 test('the data of a write is the output of its schema, and unknown without one', async () => {
   const plain = await client.virtualAccounts.reactivate(account)
-  expectTypeOf(plain).toEqualTypeOf<Result<unknown>>()
+  expectTypeOf(plain).toEqualTypeOf<Result<unknown, string>>()
   const schema = z.undefined().transform(() => 'empty' as const)
   const result = await client.virtualAccounts.deactivate(account, { schema })
-  expectTypeOf(result).toEqualTypeOf<Result<'empty'>>()
+  expectTypeOf(result).toEqualTypeOf<Result<'empty', string>>()
   expect(result.data).toBe('empty')
   const other = () => client.request('PUT', '/x', { query: { a: [1, 'b'], c: undefined } })
-  expectTypeOf(other).returns.resolves.toEqualTypeOf<Result<unknown>>()
+  expectTypeOf(other).returns.resolves.toEqualTypeOf<Result<unknown, string>>()
+  const read = () => client.request('GET', '/x')
+  expectTypeOf(read).returns.resolves.toEqualTypeOf<Result<unknown, undefined>>()
+  const any = (method: HttpMethod) => client.request(method, '/x')
+  expectTypeOf(any).returns.resolves.toEqualTypeOf<Result<unknown, string | undefined>>()
   await expect(other()).rejects.toMatchObject({ status: 404 })
 })
 

@@ -1,173 +1,130 @@
-import type { ApiKey } from '../internal/api-key.js'
+import ky, { isNetworkError, type KyInstance } from 'ky'
+import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { Fetch, FetchInit } from '../options.js'
+import { isThenable } from '../schema.js'
 import { InvalidFetchError } from './network-error.js'
-import { isTruncated, readBytes } from './response-body.js'
+import { BodyReader, isTruncated } from './response-body.js'
 
-/** What one attempt sends. */
-export interface AttemptOptions {
-  readonly url: string
-  readonly init: Omit<FetchInit, 'signal' | 'redirect'>
-  readonly apiKey: () => ApiKey | null | Promise<ApiKey>
-  readonly fetch: Fetch
-  readonly maxResponseBytes: number
-  /** Called immediately before the request is sent. */
-  readonly onSend: (apiKey: ApiKey | null) => void
-}
-
-/** A response that has been read. */
-export interface ReceivedResponse {
-  /** As fetch returned it; its body is used. */
-  readonly response: Response
-  readonly status: number
-  readonly headers: Headers
-  /** `undefined` if the body is larger than allowed, or the body of an error could not be read. */
-  readonly bytes: Uint8Array | undefined
-}
-
-/** How an attempt ended. */
-export type AttemptResult =
-  | { readonly type: 'response'; readonly received: ReceivedResponse }
-  | { readonly type: 'network-error'; readonly phase: 'sending' | 'reading'; readonly error: unknown }
-  | { readonly type: 'timeout'; readonly isSent: boolean }
-  | { readonly type: 'api-key-error'; readonly error: unknown }
-  | { readonly type: 'aborted' }
-
-const aborted = { type: 'aborted' } as const
+/** ky sends every attempt; time limits, retries and errors are ours: docs/decisions/what-ky-does.md. */
+const sendOnce: KyInstance = /* @__PURE__ */ ky.create({ retry: 0, timeout: false, throwHttpErrors: false })
 
 const maxErrorBodyBytes = 1024 * 1024
 
-/**
- * One request and its whole response, within one time limit. It ends immediately when it is cancelled or times out, even
- * if the API key function or fetch ignore the signal; what they return later is discarded.
- */
+/** What an attempt sends. */
+export interface AttemptOptions {
+  readonly url: string
+  readonly init: Omit<FetchInit, 'signal' | 'redirect'>
+  readonly apiKeys: ApiKeyProvider
+  readonly fetch: Fetch
+  readonly maxResponseBytes: number
+  /** Called immediately before the request is sent, unless it throws. */
+  readonly onSend: () => void
+}
+
+/** A response as it arrived. */
+export interface ReceivedResponse {
+  readonly response: Response
+  readonly status: number
+  readonly headers: Headers
+  /** `undefined` if the body is larger than allowed, or is that of an error. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** One request and its response, from the API key to the last byte. */
 export class Attempt {
+  /** How far it is. In `key`, nothing was sent. */
+  phase: 'key' | 'sending' | 'reading' = 'key'
   readonly #options: AttemptOptions
   readonly #controller = new AbortController()
-  #isSent = false
-  #deadline = 0
-  #settle: (result: AttemptResult) => void = () => {}
+  readonly #reader = new BodyReader()
 
   constructor(options: AttemptOptions) {
     this.#options = options
   }
 
-  /** Never rejects. */
-  run(timeoutMs: number): Promise<AttemptResult> {
-    this.#deadline = performance.now() + timeoutMs
-    return new Promise(resolve => {
-      const onTimeout = () => this.#end({ type: 'timeout', isSent: this.#isSent })
-      const timer = setTimeout(onTimeout, timeoutMs)
-      this.#settle = result => {
-        clearTimeout(timer)
-        resolve(result)
-      }
-      void this.#exchange().then(this.#settle)
-    })
+  get isSent(): boolean {
+    return this.phase !== 'key'
   }
 
   cancel(): void {
-    this.#end(aborted)
-  }
-
-  #end(result: AttemptResult): void {
-    this.#settle(result)
     this.#controller.abort()
+    this.#reader.cancel()
   }
 
-  async #exchange(): Promise<AttemptResult> {
+  /** Gets the API key and sends the request. Reads the body of a success. */
+  async send(): Promise<ReceivedResponse> {
+    const { init, apiKeys, maxResponseBytes, onSend } = this.#options
     const { signal } = this.#controller
-    let apiKey: ApiKey | null
-    try {
-      apiKey = await this.#options.apiKey()
-    } catch (error) {
-      return { type: 'api-key-error', error }
-    }
-    // Nothing is sent if the key came too late, or if the listener of the request event aborts.
-    if (signal.aborted) return aborted
-    this.#options.onSend(apiKey)
-    if (signal.aborted) return aborted
-    this.#isSent = true
-    let phase: 'sending' | 'reading' = 'sending'
-    try {
-      const response = await this.#send(apiKey)
-      if (signal.aborted) {
-        void response.body?.cancel().catch(() => {})
-        return aborted
-      }
-      phase = 'reading'
-      return { type: 'response', received: await this.#read(response) }
-    } catch (error) {
-      return { type: 'network-error', phase, error }
-    }
-  }
-
-  async #send(apiKey: ApiKey | null): Promise<Response> {
-    const { url, init, fetch } = this.#options
-    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey.value }
-    // Set last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
-    const response = (await fetch(url, {
-      ...init,
-      headers,
-      signal: this.#controller.signal,
-      redirect: 'manual',
-    })) as Response | undefined
-    // Not by instanceof: the caller's fetch may have a Response of its own.
-    if (typeof response?.status !== 'number') {
-      throw new InvalidFetchError('expected fetch to resolve with a Response')
-    }
-    if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
-    return response
-  }
-
-  async #read(response: Response): Promise<ReceivedResponse> {
+    const pendingKey = apiKeys.get()
+    const apiKey = isThenable(pendingKey) ? await pendingKey : pendingKey
+    // The key may have come too late.
+    signal.throwIfAborted()
+    onSend()
+    this.phase = 'sending'
+    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
+    // Last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
+    const response = await this.#fetch({ ...init, headers, signal, redirect: 'manual' })
+    if (signal.aborted) void response.body?.cancel().catch(() => {})
+    signal.throwIfAborted()
+    this.phase = 'reading'
     const { status } = response
-    const headers = toHeaders(response.headers)
-    const bytes = isSuccess(status) ? await this.#readBody(response) : await this.#readErrorBody(response)
-    return { response, status, headers, bytes }
-  }
-
-  async #readBody(response: Response): Promise<Uint8Array | undefined> {
+    const received = { response, status, headers: toHeaders(response.headers) }
+    if (!isSuccess(status)) return { ...received, bytes: undefined }
     // A fetch that logs the body has read it. Retried, the request would be sent again to the same end.
     if (response.bodyUsed || response.body?.locked) {
       throw new InvalidFetchError('expected an unread body: read that of response.clone()')
     }
-    const bytes = await readBytes(response, this.#options.maxResponseBytes, this.#controller.signal)
-    if (bytes && isTruncated(response, bytes))
+    const bytes = await this.#reader.read(response, maxResponseBytes)
+    if (bytes && isTruncated(response, bytes)) {
       throw new TypeError('the body is shorter than its Content-Length')
-    return bytes
+    }
+    return { ...received, bytes }
   }
 
-  /** An error is reported with or without its body: half of the remaining time must be enough for it. */
-  async #readErrorBody(response: Response): Promise<Uint8Array | undefined> {
-    const controller = new AbortController()
-    const { signal } = controller
-    const timer = setTimeout(() => controller.abort(), Math.max(0, this.#deadline - performance.now()) / 2)
-    const tooLate = new Promise<undefined>(resolve =>
-      signal.addEventListener('abort', () => resolve(undefined)),
-    )
+  /** Reads the body of an error, which is reported with or without it. Never rejects. */
+  async readErrorBody({ response }: ReceivedResponse): Promise<Uint8Array | undefined> {
     try {
-      const bytes = await Promise.race([readBytes(response, maxErrorBodyBytes, signal), tooLate])
+      const bytes = await this.#reader.read(response, maxErrorBodyBytes)
       return bytes && isTruncated(response, bytes) ? undefined : bytes
     } catch {
       return undefined
-    } finally {
-      clearTimeout(timer)
     }
   }
-}
 
-/** Copied, because headers of a custom fetch may throw when they are read: here that is an error of the call. */
-function toHeaders(headers: Headers): Headers {
-  try {
-    return new Headers([...headers])
-  } catch {
-    throw new InvalidFetchError('expected headers that can be iterated')
+  /** ky sees neither headers nor body, so nothing in it holds the API key. */
+  async #fetch(init: FetchInit): Promise<Response> {
+    const { url, fetch } = this.#options
+    const send = async () => {
+      const response = (await fetch(url, init)) as Response | undefined
+      // Not by instanceof: the caller's fetch may have a Response of its own.
+      if (typeof response?.status !== 'number') {
+        throw new InvalidFetchError('expected fetch to resolve with a Response')
+      }
+      if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
+      return response
+    }
+    try {
+      return await sendOnce(url, { method: init.method, fetch: send })
+    } catch (error) {
+      // Some errors, which it knows by their messages, are wrapped by ky.
+      throw isNetworkError(error) ? error.cause : error
+    }
   }
 }
 
 /** Whether a status is 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
+}
+
+/** Those of a custom fetch are copied, as they may throw when they are read: here that is an error of the call. */
+function toHeaders(headers: Headers): Headers {
+  try {
+    if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
+    return new Headers([...(headers as Iterable<[string, string]>)])
+  } catch {
+    throw new InvalidFetchError('expected headers that can be iterated')
+  }
 }
 
 let cacheOption: Pick<FetchInit, 'cache'> | undefined

@@ -1,8 +1,41 @@
-import type { CallInfo } from '../errors.js'
-import type { EventDetails } from '../events.js'
+import {
+  type AnyApiError,
+  type CallInfo,
+  ConnectionError,
+  type ErrorFacts,
+  HttpError,
+  InvalidResponseError,
+  TimeoutError,
+} from '../errors.js'
+import { type EventDetails, emit } from '../events.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
-import type { CallSettings, ClientConfig } from '../options.js'
-import type { RetryBudget } from './retry.js'
+import type { CallSite } from '../internal/call-site.js'
+import { requestIdOf } from '../internal/headers.js'
+import { Redactor } from '../internal/redact.js'
+import { resolveBaseUrl } from '../internal/url.js'
+import type { CallSettings, ClientConfig, Fetch } from '../options.js'
+import { isThenable } from '../schema.js'
+import { Attempt, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
+import { describeHttpError } from './http-error.js'
+import { classifyNetworkError } from './network-error.js'
+import { InvalidBody, parseErrorBody } from './response-body.js'
+import {
+  backoffMs,
+  type CallHistory,
+  type FailedAttempt,
+  isRetryable,
+  isThrottled,
+  maxRetryAfterMs,
+  mayHaveBeenApplied,
+  parseRetryAfter,
+  type RetryBudget,
+} from './retry.js'
+
+/** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */
+export interface Transport extends ClientConfig {
+  readonly apiKeys: ApiKeyProvider
+  readonly retryBudget: RetryBudget
+}
 
 /** One call, checked and ready to be sent. */
 export interface Call {
@@ -26,25 +59,405 @@ export interface Call {
   readonly page?: number
   /** Called as soon as the service responds with 429 or 503. */
   readonly onThrottled?: (() => void) | undefined
+  readonly site: CallSite
 }
 
-/** A 2xx response with its whole body, and the call that it belongs to. */
+/** A 2xx response, and the call that it belongs to. */
 export interface SuccessResponse {
   readonly status: number
   readonly headers: Headers
   readonly requestId: string | undefined
-  readonly contentType: string
-  readonly bytes: Uint8Array
-  readonly info: CallInfo
+  readonly attempts: number
+  /** What an error says about the call. */
+  readonly info: () => CallInfo
   /** Emits an event of this call. */
   readonly emit: (details: EventDetails) => void
 }
 
-/** Turns a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
-export type ParseResponse<T> = (response: SuccessResponse) => Promise<T>
+/** Turns the body of a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
+export type ParseResponse<T> = (bytes: Uint8Array, response: SuccessResponse) => T | Promise<T>
 
-/** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */
-export interface ClientState extends ClientConfig {
-  readonly apiKeys: ApiKeyProvider
-  readonly retryBudget: RetryBudget
+/** Sends a call, retries it where that may help, and parses its response. */
+export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
+  for (const signal of call.signals) if (signal?.aborted) throw signal.reason
+  return new CallRun(transport, call).run(parse)
+}
+
+const timedOut = Symbol('timed out')
+const forever: Promise<never> = /* @__PURE__ */ new Promise(() => {})
+
+const maxErrorBodyMs = 5_000
+
+/** How an attempt ended: with a 2xx response, or with an error and the delay before the next attempt, if there is one. */
+type AttemptResult =
+  | { readonly success: ReceivedResponse }
+  | { readonly success?: undefined; readonly error: AnyApiError; readonly delayMs: number | undefined }
+
+type CreateError = (facts: Pick<ErrorFacts, 'info' | 'isRetried' | 'note' | 'cause'>) => AnyApiError
+
+let callCount = 0
+const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
+
+/** One call: its attempts, what follows from each, and its result or error. */
+class CallRun {
+  readonly #transport: Transport
+  readonly #call: Call
+  readonly #url: string
+  readonly #fetch: Fetch
+  readonly #callId = `${callIdPrefix}-${++callCount}`
+  readonly #startedAt = performance.now()
+  #attempts = 0
+  /** The current one; `undefined` between two. */
+  #attempt: Attempt | undefined
+  /** An attempt may have been applied. */
+  #mayHaveBeenApplied = false
+  #requestId: string | undefined
+  /** What the latest retry has cost. */
+  #retryCost: number | undefined
+  /** Creates the error of the last failed attempt again. */
+  #createLastError: CreateError | undefined
+  #isAborted = false
+  /** Ends what the call is waiting for. */
+  #interrupt: () => void = () => {}
+
+  constructor(transport: Transport, call: Call) {
+    this.#transport = transport
+    this.#call = call
+    this.#url = `${resolveBaseUrl(transport.baseUrl)}${call.path}${call.query}`
+    // Looked up at each call, so that later patches take effect.
+    const fetch: Fetch | undefined = transport.fetch ?? globalThis.fetch
+    if (typeof fetch !== 'function')
+      throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
+    this.#fetch = fetch
+  }
+
+  async run<T>(parse: ParseResponse<T>): Promise<T> {
+    const { signals } = this.#call
+    const { retryBudget } = this.#transport
+    const onAbort = () => {
+      this.#isAborted = true
+      this.#interrupt()
+    }
+    for (const signal of signals) signal?.addEventListener('abort', onAbort)
+    try {
+      for (;;) {
+        const result = await this.#runAttempt()
+        if (result.success) {
+          retryBudget.refund(this.#retryCost)
+          return await this.#parse(result.success, parse)
+        }
+        if (result.delayMs === undefined) throw result.error
+        this.#attempt = undefined
+        await this.#within(result.delayMs, forever)
+      }
+    } catch (error) {
+      this.#refundUnsentRetry()
+      const durationMs = performance.now() - this.#startedAt
+      this.#emit({ type: 'failure', attempt: this.#attempts, durationMs, error })
+      throw error
+    } finally {
+      for (const signal of signals) signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /**
+   * Settles with the work, rejects when the call is aborted, and resolves to `timedOut` when the time is over: at once, even if
+   * the work ignores both.
+   */
+  #within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms, timedOut)
+      this.#interrupt = () => {
+        clearTimeout(timer)
+        reject(this.#abortReason)
+      }
+      if (this.#isAborted) this.#interrupt()
+      work.then(
+        value => {
+          clearTimeout(timer)
+          resolve(value)
+        },
+        error => {
+          clearTimeout(timer)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** One request and its whole response, within one time limit. */
+  async #runAttempt(): Promise<AttemptResult> {
+    this.#attempts++
+    const startedAt = performance.now()
+    const remainingMs = this.#remainingMs()
+    const { timeout } = this.#call.settings
+    const limit = timeout <= remainingMs ? 'timeout' : 'totalTimeout'
+    const limitMs = Math.min(timeout, remainingMs)
+    const attempt = this.#createAttempt()
+    this.#attempt = attempt
+    let complete: ReceivedResponse | undefined
+    try {
+      const received = await this.#within(limitMs, attempt.send())
+      if (received === timedOut) return this.#failOnTimeout(attempt, limit)
+      const leftMs = startedAt + limitMs - performance.now()
+      complete = isSuccess(received.status) ? received : await this.#readError(attempt, received, leftMs)
+    } catch (error) {
+      if (this.#isAborted) throw this.#abortReason
+      return attempt.phase === 'key' ? this.#failOnKey(error) : this.#failOnNetwork(error, attempt.phase)
+    } finally {
+      if (complete === undefined) attempt.cancel()
+    }
+    this.#onResponse(complete, performance.now() - startedAt)
+    return isSuccess(complete.status) ? { success: complete } : this.#failOnStatus(complete)
+  }
+
+  /** An error is reported with or without its body: half of the remaining time must be enough for it. */
+  async #readError(attempt: Attempt, received: ReceivedResponse, leftMs: number): Promise<ReceivedResponse> {
+    const limitMs = Math.min(maxErrorBodyMs, leftMs / 2)
+    const bytes = await this.#within(limitMs, attempt.readErrorBody(received))
+    if (bytes !== timedOut) return { ...received, bytes }
+    attempt.cancel()
+    return received
+  }
+
+  #createAttempt(): Attempt {
+    const { method, settings, idempotencyKey, body } = this.#call
+    const headers = { ...settings.headers }
+    if (idempotencyKey !== undefined) {
+      headers['content-type'] = 'application/json'
+      headers['idempotency-key'] = idempotencyKey
+    }
+    return new Attempt({
+      ...this.#transport,
+      url: this.#url,
+      fetch: this.#fetch,
+      init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
+      onSend: () => {
+        this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
+        if (this.#isAborted) throw this.#abortReason
+      },
+    })
+  }
+
+  #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
+    this.#requestId = requestIdOf(headers)
+    if (this.#transport.onEvent === undefined) return
+    this.#emit({
+      type: 'response',
+      attempt: this.#attempts,
+      status,
+      headers: this.#redactor.headers(headers),
+      requestId: this.#redactedRequestId,
+      durationMs,
+    })
+    if (this.#isAborted) throw this.#abortReason
+  }
+
+  #failOnStatus({ status, headers, bytes }: ReceivedResponse): AttemptResult {
+    if (isThrottled(status)) this.#call.onThrottled?.()
+    const retryAfterMs = parseRetryAfter(headers)
+    return this.#fail({ status, retryAfterMs }, facts => {
+      const redactor = this.#redactor
+      const failed = {
+        status,
+        headers: redactor.headers(headers),
+        body: bytes && redactor.json(parseErrorBody(bytes)),
+        retryAfterMs,
+      }
+      const { problem, hint } = describeHttpError({
+        ...failed,
+        url: this.#url,
+        page: this.#call.page,
+        hasCallerKey: this.#call.hasCallerKey === true,
+        mayHaveBeenApplied: this.#isOutcomeUnknown,
+        apiKey: this.#keys[0],
+      })
+      return new HttpError({ ...facts, ...failed, problem, hint })
+    })
+  }
+
+  #failOnNetwork(error: unknown, phase: 'sending' | 'reading'): AttemptResult {
+    const network = classifyNetworkError(error, phase, this.#url)
+    return this.#fail({ network }, facts => {
+      const problem = this.#redactor.text(network.problem)
+      const cause = this.#redactor.cause(error)
+      return new ConnectionError({ cause, ...facts, problem, hint: network.hint })
+    })
+  }
+
+  #failOnTimeout({ isSent }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
+    if (!isSent) this.#transport.apiKeys.forgetPending()
+    const timeoutMs = this.#call.settings[limit]
+    return this.#fail(isSent ? {} : { network: { isSent, isRetryable: true } }, facts => {
+      const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
+      // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
+      const isOfCall = limit === 'totalTimeout' && this.#attempts > 1
+      const options = isOfCall ? '`timeout` and `totalTimeout`' : `\`${limit}\``
+      const hint = `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+      const problem = `${missing} within the ${limit} of ${timeoutMs} ms`
+      return new TimeoutError({ ...facts, problem, hint, timeoutMs })
+    })
+  }
+
+  /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
+  #failOnKey(cause: unknown): AttemptResult {
+    if (!this.#createLastError || !this.#isOutcomeUnknown) throw cause
+    const note = 'Not retried: the apiKey function failed, see error.cause.'
+    const info = { ...this.#callInfo, attempts: this.#attempts - 1 }
+    throw this.#createLastError({ info, cause, note })
+  }
+
+  /** Decides whether a failed attempt is retried, and creates its error accordingly. */
+  #fail(failed: FailedAttempt, createError: CreateError): AttemptResult {
+    this.#refundUnsentRetry()
+    const { hasCallerKey = false } = this.#call
+    const history: CallHistory = { hasCallerKey, mayHaveBeenApplied: this.#mayHaveBeenApplied }
+    let delayMs = isRetryable(failed, history) ? this.#delayOf(failed) : undefined
+    let note: string | undefined
+    if (delayMs !== undefined) {
+      this.#retryCost = this.#transport.retryBudget.take(failed.status)
+      if (this.#retryCost === undefined) {
+        delayMs = undefined
+        note = 'Not retried: too many calls failed recently (retry budget).'
+      }
+    }
+    this.#mayHaveBeenApplied ||= mayHaveBeenApplied(failed, history)
+    this.#createLastError = createError
+    const error = createError({ info: this.#callInfo, isRetried: delayMs !== undefined, note })
+    if (delayMs !== undefined) this.#emit({ type: 'retry', attempt: this.#attempts, delayMs, error })
+    return { error, delayMs }
+  }
+
+  /** The delay before the next attempt; `undefined` if there must be none. */
+  #delayOf({ retryAfterMs = 0 }: FailedAttempt): number | undefined {
+    const delayMs = Math.max(backoffMs(this.#attempts), retryAfterMs)
+    const isTooLong = retryAfterMs > maxRetryAfterMs || delayMs >= this.#remainingMs()
+    return isTooLong || this.#attempts > this.#call.settings.maxRetries ? undefined : delayMs
+  }
+
+  #refundUnsentRetry(): void {
+    if (!this.#attempt?.isSent && this.#retryCost !== undefined) {
+      this.#transport.retryBudget.refund(this.#retryCost)
+      this.#retryCost = undefined
+    }
+  }
+
+  #remainingMs(): number {
+    return Math.max(0, this.#startedAt + this.#call.settings.totalTimeout - performance.now())
+  }
+
+  async #parse<T>({ status, headers, bytes }: ReceivedResponse, parse: ParseResponse<T>): Promise<T> {
+    try {
+      if (bytes === undefined) throw this.#tooLarge()
+      const parsed = parse(bytes, {
+        status,
+        headers,
+        requestId: this.#requestId,
+        attempts: this.#attempts,
+        info: () => this.#callInfo,
+        emit: details => this.#emit(details),
+      })
+      // The caller's schema may be asynchronous: it can be aborted, and must finish in time.
+      const value = isThenable(parsed) ? await this.#within(this.#remainingMs(), parsed) : parsed
+      if (this.#isAborted) throw this.#abortReason
+      if (value !== timedOut) return value
+    } catch (error) {
+      if (error instanceof InvalidBody) throw this.#toInvalidResponseError(status, headers, error)
+      throw error
+    }
+    this.#mayHaveBeenApplied = true
+    const { totalTimeout } = this.#call.settings
+    throw new TimeoutError({
+      info: this.#callInfo,
+      problem: `the schema did not finish within the totalTimeout of ${totalTimeout} ms`,
+      hint: 'Raise `totalTimeout`, or make the schema faster.',
+      timeoutMs: totalTimeout,
+    })
+  }
+
+  #tooLarge(): InvalidBody {
+    const smaller = this.#call.page === undefined ? 'Raise' : 'Request smaller pages with `limit`, or raise'
+    return new InvalidBody(
+      `expected at most ${this.#transport.maxResponseBytes} bytes`,
+      `${smaller} \`maxResponseBytes\`.`,
+    )
+  }
+
+  #toInvalidResponseError(status: number, headers: Headers, invalid: InvalidBody): InvalidResponseError {
+    this.#mayHaveBeenApplied = true
+    const redactor = this.#redactor
+    const { hint, isCustomSchema, issues, body } = invalid
+    return new InvalidResponseError({
+      info: this.#callInfo,
+      status,
+      headers: redactor.headers(headers),
+      issues: issues.map(({ path, message }) => ({
+        path: path.map(toRedacted),
+        message: redactor.text(message),
+      })),
+      cause: redactor.cause(invalid.cause),
+      body: redactor.json(body),
+      hint,
+      isCustomSchema,
+    })
+
+    function toRedacted(key: PropertyKey): PropertyKey {
+      const text = String(key)
+      const shown = redactor.text(text)
+      return shown === text ? key : shown
+    }
+  }
+
+  /** Read from the signals: in Node, the target of the event is null for every listener after the first. */
+  get #abortReason(): unknown {
+    return this.#call.signals.find(signal => signal?.aborted)?.reason
+  }
+
+  get #isOutcomeUnknown(): boolean {
+    return this.#mayHaveBeenApplied && this.#call.idempotencyKey !== undefined
+  }
+
+  get #callInfo(): CallInfo {
+    const { method, path, idempotencyKey, page, site } = this.#call
+    return {
+      method,
+      path: this.#redactor.text(path),
+      attempts: this.#attempts,
+      idempotencyKey,
+      outcomeUnknown: this.#isOutcomeUnknown,
+      page,
+      requestId: this.#redactedRequestId,
+      site,
+    }
+  }
+
+  get #redactedRequestId(): string | undefined {
+    return this.#requestId && this.#redactor.text(this.#requestId, 1)
+  }
+
+  /** The API keys that this call may have sent. */
+  get #keys(): readonly string[] {
+    const { 'api-key': ownKey } = this.#call.settings.headers
+    return ownKey === undefined ? this.#transport.apiKeys.recent() : [ownKey]
+  }
+
+  get #redactor(): Redactor {
+    return new Redactor(this.#keys)
+  }
+
+  #emit(details: EventDetails): void {
+    const { onEvent } = this.#transport
+    if (onEvent === undefined) return
+    const { method, path, route = path, page } = this.#call
+    const redactor = this.#redactor
+    const base = {
+      callId: this.#callId,
+      method,
+      url: redactor.text(this.#url),
+      path: redactor.text(path),
+      route: redactor.text(route),
+      page,
+    }
+    emit(onEvent, { ...base, ...details })
+  }
 }

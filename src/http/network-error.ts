@@ -1,21 +1,19 @@
-import { findErrorCode } from '../internal/error-code.js'
-
-/**
- * Why there was no response:
- * - `not-connected`: no connection was made, so nothing was sent
- * - `certificate-rejected`, `request-refused`: nothing was sent, and another attempt would meet the same
- * - `invalid-fetch`: a custom fetch has not resolved with a Response that can be read; the request may have reached the service
- * - `connection-lost`: anything else; the request may have reached the service
- */
-export type NetworkErrorReason =
-  | 'not-connected'
-  | 'certificate-rejected'
-  | 'request-refused'
-  | 'invalid-fetch'
-  | 'connection-lost'
+import { type ErrorDetails, findErrorDetails, maxCauseDepth } from '../internal/error-details.js'
 
 /** A custom fetch has not resolved with a Response that can be read. */
 export class InvalidFetchError extends TypeError {}
+
+/** Why a request got no response. */
+export interface NetworkFailure {
+  /** The request may have reached the service. */
+  readonly isSent: boolean
+  /** Another attempt may succeed. */
+  readonly isRetryable: boolean
+  /** What happened. */
+  readonly problem: string
+  /** What to do. */
+  readonly hint: string | undefined
+}
 
 // Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
 const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
@@ -32,8 +30,8 @@ const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'FailedToOpenSocket',
 ])
 
-/** The runtime, or a proxy on its behalf, refuses to send this request at all. */
-const requestRefusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
+// The runtime, or a proxy on its behalf, refuses to send this request at all.
+const refusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'ERR_ACCESS_DENIED',
   'ERR_INVALID_URL',
   'UND_ERR_INVALID_ARG',
@@ -42,33 +40,107 @@ const requestRefusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
   'ERR_PROXY_TUNNEL',
 ])
 
-// What both sides must agree on before any request can be sent. Alerts about a client's certificate are not among these:
+// Both sides must agree on these before any request can be sent. Alerts about a client's certificate are not among these:
 // with TLS 1.3 they arrive after the request was sent.
 const handshakeFailed =
   /^ERR_SSL_(?:WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|PACKET_LENGTH_TOO_LONG|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY))$/
 
-const certificateRejected =
-  /(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|SIGNATURE|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
+// Usually refused before anything was sent, but undici also aborts after the response came, and a service may send garbage
+// after the request.
+const provesNothing = /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/
 
-/** Classifies what fetch rejected with, by its code: messages differ in every runtime. */
+const certificateRejected =
+  /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
+
+const checkNetwork = 'Check baseUrl and the network.'
+
+/** Classifies what fetch rejected with by its code: messages differ in every runtime. They are shown, but decide nothing. */
 export function classifyNetworkError(
   error: unknown,
   phase: 'sending' | 'reading',
-): { reason: NetworkErrorReason; code: string | undefined } {
-  if (error instanceof InvalidFetchError) return { reason: 'invalid-fetch', code: undefined }
-  const { code, syscall } = findErrorCode(error)
-  return {
-    reason: phase === 'reading' || code === undefined ? 'connection-lost' : reasonOf(code, syscall),
-    code,
+  url: string,
+): NetworkFailure {
+  if (error instanceof InvalidFetchError) {
+    return {
+      isSent: true,
+      isRetryable: false,
+      problem: 'fetch did not resolve with a Response that can be read',
+      hint: 'Check the option `fetch`: see error.cause.',
+    }
   }
+  const details = findErrorDetails(error)
+  const { code, syscall } = details
+  const shown = code === undefined ? '' : ` (${code})`
+  if (phase === 'reading') return lost(`connection lost before the response was complete${shown}`)
+  if (code === undefined) {
+    // Browsers give no reason, and an error of a custom fetch may have any.
+    const reason =
+      'The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).'
+    const problem = `could not connect to ${hostOf(url)}, or connection lost before a response arrived`
+    return lost(problem, `${checkNetwork} ${reason}`)
+  }
+  if (refusedCodes.has(code) || handshakeFailed.test(code)) {
+    const problem = `the request could not be sent to ${hostOf(url)}${shown}`
+    return { isSent: provesNothing.test(code), isRetryable: false, problem, hint: refusedHint(code, error) }
+  }
+  // A request that failed in one of these system calls was not sent, whatever the code.
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || connectErrorCodes.has(code)) {
+    const problem = `could not connect to ${hostOf(url)} (${code}${otherAddress(details, url)})`
+    // The host of a FakeService, whose name nobody can register.
+    const isFake = new URL(url).hostname.endsWith('.test')
+    const hint = isFake
+      ? 'A FakeService is only reached through its fetch: pass `fetch: service.fetch`.'
+      : checkNetwork
+    return { isSent: false, isRetryable: true, problem, hint }
+  }
+  if (certificateRejected.test(code)) {
+    return {
+      isSent: false,
+      isRetryable: false,
+      problem: `the TLS certificate of ${hostOf(url)} was rejected${shown}`,
+      hint: 'Check that it is valid for this host and has not expired, and that this runtime trusts its authority.',
+    }
+  }
+  return lost(`connection lost before a response arrived${shown}`)
 }
 
-function reasonOf(code: string, syscall: unknown): NetworkErrorReason {
-  if (handshakeFailed.test(code) || requestRefusedCodes.has(code)) return 'request-refused'
-  // A request that failed in one of these system calls was not sent, whatever the code.
-  const isConnecting = syscall === 'connect' || syscall === 'getaddrinfo'
-  if (isConnecting || connectErrorCodes.has(code)) return 'not-connected'
-  return !code.includes('_ALERT_') && certificateRejected.test(code)
-    ? 'certificate-rejected'
-    : 'connection-lost'
+function lost(problem: string, hint = 'Check the network.'): NetworkFailure {
+  return { isSent: true, isRetryable: true, problem, hint }
+}
+
+function hostOf(url: string): string {
+  const { hostname } = new URL(url)
+  return `${hostname}:${portOf(url)}`
+}
+
+function portOf(url: string): string {
+  const { port, protocol } = new URL(url)
+  return port || (protocol === 'https:' ? '443' : '80')
+}
+
+/** Where the connection was tried, if that is not the host of the URL but a proxy. */
+function otherAddress({ address, port }: ErrorDetails, url: string): string {
+  if (typeof address !== 'string' || port === undefined || String(port) === portOf(url)) return ''
+  return ` at ${address}:${port}`
+}
+
+function refusedHint(code: string, error: unknown): string {
+  if (code === 'ERR_PROXY_TUNNEL' || code === 'UND_ERR_ABORTED') {
+    const status = proxyStatusOf(error)
+    return status === undefined ? 'Check the proxy.' : `Check the proxy: it responded with HTTP ${status}.`
+  }
+  return code.startsWith('ERR_SSL_')
+    ? 'Check the scheme and port of baseUrl, and the TLS versions of both sides.'
+    : 'Check baseUrl and the headers.'
+}
+
+/** undici has the status only in a text. */
+function proxyStatusOf(error: unknown): string | undefined {
+  let current = error as { message?: unknown; cause?: unknown } | undefined
+  for (let depth = 0; depth < maxCauseDepth && current; depth++) {
+    const [, status] = /^Proxy response \((\d{3})\)/.exec(String(current.message)) ?? []
+    if (status !== undefined) return status
+    current = current.cause as typeof current
+  }
+  return undefined
 }

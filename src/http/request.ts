@@ -1,4 +1,5 @@
 import type { Issue } from '../errors.js'
+import { captureCallSite } from '../internal/call-site.js'
 import { describe } from '../internal/describe.js'
 import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
 import { toJson } from '../internal/json-body.js'
@@ -11,11 +12,16 @@ import {
   clientOptionHint,
   mergeSettings,
 } from '../options.js'
-import { resolveSchema, type Schema, type SchemaOutput, type Validator, validate } from '../schema.js'
-import type { SuccessResponse } from './call.js'
-import { InvalidBody } from './invalid-body.js'
-import { parseUnspecifiedBody } from './response-body.js'
-import type { Transport } from './transport.js'
+import {
+  isThenable,
+  resolveSchema,
+  type Schema,
+  type SchemaOutput,
+  type Validator,
+  validate,
+} from '../schema.js'
+import { send, type Transport } from './call.js'
+import { InvalidBody, parseUnspecifiedBody } from './response-body.js'
 
 /** Options of every call. */
 export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'concurrency'> {
@@ -47,7 +53,7 @@ export interface WriteOptions<S = undefined> extends RequestOptions<S> {
 }
 
 /** Result of a call that is not a list. */
-export interface Result<T> {
+export interface Result<T, Key extends string | undefined = string | undefined> {
   /** The response body: a JSON value, else its text, `undefined` if empty; or the output of your `schema`. */
   readonly data: T
   /** The HTTP status, from 200 to 299. */
@@ -57,7 +63,7 @@ export interface Result<T> {
   /** Number of attempts, including the first. */
   readonly attempts: number
   /** The idempotency key of the write; `undefined` for GET. */
-  readonly idempotencyKey: string | undefined
+  readonly idempotencyKey: Key
   /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
   readonly requestId: string | undefined
 }
@@ -79,10 +85,22 @@ export function knownWriteOptions(argumentNames: readonly string[]): KnownNames 
   }
 }
 
+/** Options of {@link Client.request}. */
+export interface CustomRequestOptions<S = undefined> extends WriteOptions<S> {
+  /** Query parameters. */
+  query?: Query | undefined
+  /**
+   * The path with names instead of ids, such as `/customers/{customerId}/notes`: what events call `route`, so that metrics
+   * have one series for all ids.
+   * @defaultValue the path
+   */
+  route?: string | undefined
+}
+
 /** The options of `client.request`. */
 export const knownRequestOptions: KnownNames = {
   title: 'Options of request',
-  names: [...writeOptionNames, 'query'],
+  names: [...writeOptionNames, 'query', 'route'],
   elsewhere: clientOptionHint,
 }
 
@@ -97,38 +115,46 @@ export interface RequestSpec {
   readonly validator?: Validator
 }
 
-/** Sends a call that is not a list. Its options come from `readOptions`; wrong values reject. */
+/**
+ * Sends a call that is not a list. Public methods call it directly, as the stacks of its errors begin at their caller.
+ * Options come from `readOptions`; wrong values reject.
+ */
 export async function request<S extends Schema | undefined, T = unknown>(
   transport: Transport,
-  spec: RequestSpec,
+  { method, path, route, validator: ownValidator }: RequestSpec,
   options: WriteOptions<S> & { query?: Query | undefined },
-): Promise<Result<SchemaOutput<S, T>>> {
-  const { method } = spec
+): Promise<Result<SchemaOutput<S, T>, string>> {
+  const site = captureCallSite(request, 1)
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
   if (signal !== undefined) assertSignal(signal)
-  const settings = mergeSettings(transport.state.settings, options)
-  const validator = resolveSchema(options.schema, spec.validator)
+  const settings = mergeSettings(transport.settings, options)
+  const validator = resolveSchema(options.schema, ownValidator)
   if (isWrite) assertJsonContentType(settings)
   else assertNoWriteOptions(options)
   const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
   if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey)
   const call = {
     method,
-    path: spec.path,
-    route: spec.route,
+    path,
+    route,
     query: toQueryString(assertObject('query', query)),
     settings,
     idempotencyKey,
     hasCallerKey: options.idempotencyKey !== undefined,
     body: body === undefined ? undefined : toJson(body),
     signals: [signal],
+    site,
   }
-  return transport.send(call, async response => {
-    const data = (await parseData(response, validator)) as SchemaOutput<S, T>
-    const { status, headers, requestId, info } = response
-    const { attempts, idempotencyKey } = info
-    return { data, status, headers, attempts, idempotencyKey, requestId }
+  return send(transport, call, (bytes, { status, headers, attempts, requestId }) => {
+    const toResult = (data: unknown) => {
+      return { data, status, headers, attempts, idempotencyKey, requestId } as Result<
+        SchemaOutput<S, T>,
+        string
+      >
+    }
+    const data = parseData(bytes, headers, validator)
+    return isThenable(data) ? data.then(toResult) : toResult(data)
   })
 }
 
@@ -147,15 +173,15 @@ function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
   }
 }
 
-/** The body of a response, validated if there is a schema for it. */
-async function parseData(
-  { bytes, contentType }: SuccessResponse,
-  validator: Validator | undefined,
-): Promise<unknown> {
-  const body = parseUnspecifiedBody(bytes, contentType)
+/** The body of a response, validated if there is a schema for it: a promise if that is asynchronous. */
+function parseData(bytes: Uint8Array, headers: Headers, validator: Validator | undefined): unknown {
+  const body = parseUnspecifiedBody(bytes, headers)
   if (validator === undefined) return body
   const issues: Issue[] = []
-  const data = await validate(body, validator, issues)
-  if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
-  return data
+  const check = (data: unknown) => {
+    if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
+    return data
+  }
+  const data = validate(body, validator, issues)
+  return isThenable(data) ? data.then(check) : check(data)
 }

@@ -1,91 +1,74 @@
+import type { Issue } from '../errors.js'
 import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
-import { InvalidBody } from './invalid-body.js'
+import type { Validator } from '../schema.js'
 
 // A body that arrives in tiny chunks is read in one run of microtasks: without a pause no timer would ever fire.
 const maxBusyMs = 50
 const chunksBetweenChecks = 64
 
-/** The bytes of a body, or `undefined` when there are more than `maxBytes` or the signal was aborted. */
-export async function readBytes(
-  response: Response,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  if (response.body === null) return new Uint8Array()
-  // React Native and some polyfills have no streams: there the bytes are counted when all have arrived.
-  if (typeof response.body?.getReader !== 'function') {
-    const buffer: unknown = await response.arrayBuffer()
-    if (Object.prototype.toString.call(buffer) !== '[object ArrayBuffer]') {
-      throw new TypeError('expected a body of bytes')
-    }
-    const bytes = new Uint8Array(buffer as ArrayBuffer)
-    return bytes.length > maxBytes ? undefined : bytes
+/** Reads a response body. */
+export class BodyReader {
+  #reader: ReadableStreamDefaultReader<unknown> | undefined
+  #isCancelled = false
+
+  /** Ends the reading, even of a stream that ignores the signal of its request. */
+  cancel(): void {
+    this.#isCancelled = true
+    void this.#reader?.cancel().catch(() => {})
   }
-  const reader = response.body.getReader()
-  const cancel = () => void reader.cancel().catch(() => {})
-  signal.addEventListener('abort', cancel)
-  try {
-    const buffer = new ByteBuffer(maxBytes)
+
+  /** The bytes of a body; `undefined` when there are more than `maxBytes`, or when cancelled. */
+  async read(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+    if (response.body === null) return new Uint8Array()
+    // React Native and some polyfills have no streams: there the bytes are counted when all have arrived.
+    if (typeof response.body?.getReader !== 'function') {
+      const buffer: unknown = await response.arrayBuffer()
+      if (Object.prototype.toString.call(buffer) !== '[object ArrayBuffer]') throw new TypeError(notBytes)
+      const bytes = new Uint8Array(buffer as ArrayBuffer)
+      return bytes.length > maxBytes ? undefined : bytes
+    }
+    const reader = response.body.getReader()
+    this.#reader = reader
+    let bytes = new Uint8Array()
+    let length = 0
     let busySince = performance.now()
     for (let chunks = 1; ; chunks++) {
       const { done, value } = await reader.read()
-      // A cancelled body ends as if it were complete, and that of a custom fetch may not end at all.
-      if (signal.aborted) return undefined
-      if (done) return buffer.bytes
-      if (!isBytes(value)) throw new TypeError('expected a body of bytes')
-      if (!buffer.append(value)) {
-        cancel()
+      // A cancelled body ends as if it were complete.
+      if (this.#isCancelled) return undefined
+      if (done) return bytes.subarray(0, length)
+      if (!isBytes(value)) throw new TypeError(notBytes)
+      const end = length + value.length
+      if (end > maxBytes) {
+        this.cancel()
         return undefined
       }
+      if (length === 0) {
+        // Most bodies are one chunk: it is not copied.
+        bytes = value
+      } else {
+        if (end > bytes.length) {
+          // One growing buffer: an array of a million tiny chunks would take gigabytes.
+          const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
+          larger.set(bytes.subarray(0, length))
+          bytes = larger
+        }
+        bytes.set(value, length)
+      }
+      length = end
       if (chunks % chunksBetweenChecks === 0 && performance.now() - busySince > maxBusyMs) {
         await new Promise(resolve => setTimeout(resolve))
         busySince = performance.now()
       }
     }
-  } finally {
-    signal.removeEventListener('abort', cancel)
   }
 }
+
+const notBytes = 'expected a body of bytes'
 
 /** Not by instanceof: under Jest a runtime's arrays are of another realm. */
-function isBytes(chunk: unknown): boolean {
+function isBytes(chunk: unknown): chunk is Uint8Array<ArrayBuffer> {
   return Object.prototype.toString.call(chunk) === '[object Uint8Array]'
-}
-
-/** Collects chunks in one growing buffer: an array of a million tiny chunks would take gigabytes. */
-class ByteBuffer {
-  readonly #maxBytes: number
-  #bytes = new Uint8Array()
-  #length = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length)
-  }
-
-  /** False when the chunk does not fit. */
-  append(chunk: Uint8Array): boolean {
-    const length = this.#length + chunk.length
-    if (length > this.#maxBytes) return false
-    if (this.#length === 0) {
-      // Most bodies are one chunk: it is not copied.
-      this.#bytes = chunk as Uint8Array<ArrayBuffer>
-    } else {
-      if (length > this.#bytes.length) this.#grow(length)
-      this.#bytes.set(chunk, this.#length)
-    }
-    this.#length = length
-    return true
-  }
-
-  #grow(length: number): void {
-    const larger = new Uint8Array(Math.min(this.#maxBytes, Math.max(2 * length, 16 * 1024)))
-    larger.set(this.#bytes.subarray(0, this.#length))
-    this.#bytes = larger
-  }
 }
 
 /**
@@ -100,85 +83,116 @@ export function isTruncated({ status, headers, type }: Response, bytes: Uint8Arr
   return /^\d+$/.test(length) && bytes.length < Number(length)
 }
 
+/** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */
+export class InvalidBody {
+  readonly issues: readonly Issue[]
+  /** What to do about it. */
+  readonly hint: string
+  /** The response body, as far as it could be read. */
+  readonly body: unknown
+  /** The messages come from the caller's schema, and may quote values. */
+  readonly isCustomSchema: boolean
+  /** What the caller's schema threw. */
+  readonly cause: unknown
+
+  constructor(issues: readonly Issue[] | string, hint: string, body?: unknown, isCustomSchema = false) {
+    this.issues = typeof issues === 'string' ? [{ path: [], message: issues }] : issues
+    this.hint = hint
+    this.body = body
+    this.isCustomSchema = isCustomSchema
+    this.cause = this.issues
+      .map(issue => (issue as { cause?: unknown }).cause)
+      .find(cause => cause !== undefined)
+  }
+
+  /** Creates one from the issues that a schema found. */
+  static forSchemaIssues(issues: readonly Issue[], body: unknown, { isCustom }: Validator): InvalidBody {
+    if (!isCustom) {
+      const hint =
+        'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+      return new InvalidBody(issues, hint, body)
+    }
+    const isThrown = issues.some(issue => 'cause' in issue)
+    const isForPage = issues.some(({ path }) => path[0] === 'data' && path[2] === 'totalItems')
+    let hint =
+      'Details are in error.issues, and the response is in error.body. If the response is right, change the schema.'
+    if (isThrown) hint = 'The schema threw: see error.cause. The response is in error.body.'
+    else if (isForPage) hint = '`schema` describes one item of `data`, not the page.'
+    return new InvalidBody(issues, hint, body, true)
+  }
+}
+
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
-const notAListHint =
+const notAList =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
-const notTheTypeHint =
-  "The Content-Type says JSON, but the body is not: tell the service's owner. The text is in error.body."
-const truncatedHint = 'The response was cut off, often by a proxy: retry.'
+const truncated = 'The response was cut off, often by a proxy: retry.'
+const seeText = 'The text is in error.body.'
 
 /** The body of a list: it must be JSON. */
-export function parseListBody(bytes: Uint8Array, contentType: string): unknown {
+export function parseListBody(bytes: Uint8Array): unknown {
   const text = decode(bytes)
-  if (text === '') throw InvalidBody.forWholeBody('expected JSON, got an empty body', notAListHint)
-  return parseText(text, bytes, contentType, notAListHint)
+  if (text === '') throw new InvalidBody('expected JSON, got an empty body', notAList)
+  const json = parseJson(text)
+  if ('value' in json) return json.value
+  throw notJson(text, notAList)
 }
 
 /** The body of any other response, which is not specified: a JSON value, text, or nothing. */
-export function parseUnspecifiedBody(bytes: Uint8Array, contentType: string): unknown {
+export function parseUnspecifiedBody(bytes: Uint8Array, headers: Headers): unknown {
   const text = decode(bytes)
   if (text === '') return undefined
+  const json = parseJson(text)
+  if ('value' in json) return json.value
+  const contentType = headers.get('content-type') ?? ''
   // As the MIME Sniffing Standard says it: application/json-seq, for example, is no JSON.
-  const isJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
-  return parseText(text, bytes, contentType, isJson ? notTheTypeHint : undefined)
-}
-
-/** The JSON value of a text. If it is not JSON: the text, unless there is a hint what to do about that. */
-function parseText(
-  text: string,
-  bytes: Uint8Array,
-  contentType: string,
-  notJsonHint: string | undefined,
-): unknown {
-  if (/^text\/html\b/i.test(contentType)) {
-    throw InvalidBody.forWholeBody(
-      'expected a response from the service, got an HTML page',
-      notTheService,
-      text,
-    )
-  }
-  try {
-    return parseJson(text, bytes)
-  } catch (error) {
-    if (error instanceof SyntaxError) {
-      if (notJsonHint === undefined) return text
-      throw notJson(text, notJsonHint)
-    }
-    const hint = 'The response is in error.body, as text.'
-    if (error instanceof LostDigitsError) {
-      throw InvalidBody.forWholeBody(
-        'expected numbers that this engine can hold, got one with more digits',
-        `Newer JavaScript engines keep every digit (docs/runtimes.md). ${hint}`,
-        text,
-      )
-    }
-    // The engine has used up its stack.
-    throw InvalidBody.forWholeBody('expected JSON that is less deeply nested', hint, text)
-  }
+  const isToBeJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
+  // A page of a proxy must not pass for a success.
+  const isPage = /^text\/html\b/i.test(contentType) || isHtml(text)
+  if (isToBeJson || isPage)
+    throw notJson(text, `The Content-Type says JSON, but the body is not. ${seeText}`, isPage)
+  return text
 }
 
 /** The body of an error, parsed as far as possible. */
-export function parseErrorBody(bytes: Uint8Array, contentType: string): unknown {
-  const decoder = decoderFor(contentType)
-  const text = decoder.decode(bytes)
+export function parseErrorBody(bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes)
   if (text === '') return undefined
   try {
-    // The parser looks for long numbers in the bytes: those of UTF-16 would hide them.
-    return parseJson(text, decoder.encoding === 'utf-8' ? bytes : new TextEncoder().encode(text))
+    const json = parseJson(text)
+    return 'value' in json ? json.value : text
   } catch {
     return text
   }
 }
 
-function notJson(text: string, hint: string): InvalidBody {
-  const start = text.trimStart()[0]
-  const isCut = (start === '{' && !/\}\s*$/.test(text)) || (start === '[' && !/\]\s*$/.test(text))
-  if (isCut)
-    return InvalidBody.forWholeBody('expected JSON, got JSON that ends too early', truncatedHint, text)
-  if (start === '<')
-    return InvalidBody.forWholeBody('expected JSON, got markup (HTML or XML)', notTheService, text)
-  const got = start === '{' || start === '[' ? 'malformed JSON' : 'text'
-  return InvalidBody.forWholeBody(`expected JSON, got ${got}`, hint, text)
+/** The value of a JSON text, or nothing if it is not JSON. Throws for JSON that this engine cannot hold. */
+function parseJson(text: string): { value: unknown } | Record<string, never> {
+  try {
+    return { value: parseLosslessJson(text) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    if (error instanceof LostDigitsError) {
+      throw new InvalidBody(
+        'expected numbers that this engine can hold, got one with more digits',
+        `Newer JavaScript engines keep every digit (docs/runtimes.md). ${seeText}`,
+        text,
+      )
+    }
+    // The engine has used up its stack.
+    throw new InvalidBody('expected JSON that is less deeply nested', seeText, text)
+  }
+}
+
+function isHtml(text: string): boolean {
+  return /^\s*<(?:!doctype|html)\b/i.test(text)
+}
+
+function notJson(text: string, hint: string, isPage = isHtml(text)): InvalidBody {
+  if (isPage) return new InvalidBody('expected JSON, got an HTML page', notTheService, text)
+  const isCut = /^\s*(?:\{.*[^}\s]|\[.*[^\]\s]|[{[])\s*$/s.test(text)
+  return isCut
+    ? new InvalidBody('expected JSON, got JSON that ends too early', truncated, text)
+    : new InvalidBody('expected JSON, got text', hint, text)
 }
 
 let utf8: TextDecoder | undefined
@@ -189,22 +203,6 @@ function decode(bytes: Uint8Array): string {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    throw InvalidBody.forWholeBody('expected UTF-8, got other bytes', notTheService)
+    throw new InvalidBody('expected UTF-8, got other bytes', notTheService)
   }
-}
-
-function decoderFor(contentType: string): TextDecoder {
-  const [, charset] = /;\s*charset="?([^";\s]+)/i.exec(contentType) ?? []
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    return new TextDecoder()
-  }
-}
-
-/** The first of the three bytes of a byte-order mark, which begin no JSON. */
-const byteOrderMark = 0xef
-
-function parseJson(text: string, bytes: Uint8Array): unknown {
-  return parseLosslessJson(text, bytes[0] === byteOrderMark ? bytes.subarray(3) : bytes)
 }

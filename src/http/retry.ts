@@ -1,11 +1,11 @@
-import type { NetworkErrorReason } from './network-error.js'
+import type { NetworkFailure } from './network-error.js'
 
 /** A failed attempt, as far as the retry policy depends on it. */
 export interface FailedAttempt {
   /** The status of the response; `undefined` when there was none. */
   readonly status?: number
   /** Why there was no response; `undefined` when there was one, or none in time. */
-  readonly networkError?: NetworkErrorReason
+  readonly network?: Pick<NetworkFailure, 'isSent' | 'isRetryable'>
   /** The delay that the service asked for. */
   readonly retryAfterMs?: number | undefined
 }
@@ -19,31 +19,17 @@ export interface CallHistory {
 }
 
 /** Whether another attempt may succeed. */
-export function isRetryable({ status, networkError }: FailedAttempt, call: CallHistory): boolean {
-  if (status === undefined) {
-    return (
-      networkError === undefined || networkError === 'not-connected' || networkError === 'connection-lost'
-    )
-  }
-  if (status === 409) return isKeyInUse(status, call)
+export function isRetryable({ status, network }: FailedAttempt, call: CallHistory): boolean {
+  if (status === undefined) return network?.isRetryable ?? true
+  // "Conflict" then usually means that a request with the same key is still being processed.
+  if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
   return status === 408 || status === 425 || isThrottled(status) || isServerError(status)
 }
 
-/** Whether "conflict" means that a request with the same key is still being processed. */
-export function isKeyInUse(
-  status: number | undefined,
-  { mayHaveBeenApplied, hasCallerKey }: CallHistory,
-): boolean {
-  return status === 409 && (mayHaveBeenApplied || hasCallerKey)
-}
-
 /** Whether a write may have been applied although its attempt failed. */
-export function mayHaveBeenApplied({ status, networkError }: FailedAttempt): boolean {
-  if (status === undefined) {
-    return (
-      networkError === undefined || networkError === 'connection-lost' || networkError === 'invalid-fetch'
-    )
-  }
+export function mayHaveBeenApplied({ status, network }: FailedAttempt, call: CallHistory): boolean {
+  if (status === undefined) return network?.isSent ?? true
+  if (status === 409) return call.hasCallerKey
   // A service may redirect after it applied a write; 307 and 308 ask to send it again. A status below 200 is no final
   // response; 0 is a redirect in a browser.
   return !(status >= 200) || status >= 500 || status === 408 || [301, 302, 303].includes(status)
@@ -69,22 +55,42 @@ export function backoffMs(attempt: number): number {
   return capped * (0.5 + Math.random() / 2)
 }
 
-const fullBudget = 500
+/** The delay of a `Retry-After` header in milliseconds; undefined if it is absent or neither seconds nor an HTTP date. */
+export function parseRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after') ?? ''
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER)
+  const until = parseHttpDate(value)
+  // Against the service's own clock, as the one here may be wrong.
+  const now = parseHttpDate(headers.get('date') ?? '') ?? Date.now()
+  return until === undefined ? undefined : Math.max(0, until - now)
+}
 
-/** Tokens that retries cost, so that an outage is not amplified. Shared by a client and those derived from it. */
+// Date.parse alone takes "1" or "soon 5" for dates.
+const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
+
+function parseHttpDate(value: string): number | undefined {
+  const time = httpDate.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+// In thirtieths of a retry, so that every share of one is a whole number.
+const oneRetry = 30
+const fullBudget = 35 * oneRetry
+
+/** The retries that are left, so that an outage is not amplified. Shared by a client and those derived from it. */
 export class RetryBudget {
-  #tokens = fullBudget
+  #left = fullBudget
 
-  /** Takes what a retry after this status costs; `undefined` if fewer tokens are left. */
+  /** Takes what a retry after this status costs; `undefined` if less is left. */
   take(status: number | undefined): number | undefined {
-    const cost = status === 429 ? 5 : 14
-    if (cost > this.#tokens) return undefined
-    this.#tokens -= cost
+    const cost = status === 429 ? oneRetry / 3 : oneRetry
+    if (cost > this.#left) return undefined
+    this.#left -= cost
     return cost
   }
 
-  /** Gives back what a retry has cost, or a token for a call that succeeded without one. */
-  refund(tokens = 1): void {
-    this.#tokens = Math.min(fullBudget, this.#tokens + tokens)
+  /** Gives back what a retry has cost. A call that succeeded without one gives a tenth of a retry. */
+  refund(cost: number = oneRetry / 10): void {
+    this.#left = Math.min(fullBudget, this.#left + cost)
   }
 }

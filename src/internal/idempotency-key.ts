@@ -1,12 +1,19 @@
 import { describe } from './describe.js'
 
+// Filled anew for each key: an array of its own would cost more than the key.
+const bytes: Uint8Array<ArrayBuffer> = /* @__PURE__ */ new Uint8Array(16)
+
 /** A fresh UUID v4. Not by crypto.randomUUID, which pages outside secure contexts lack. */
 export function createIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  crypto.getRandomValues(bytes)
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
-  const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  let key = ''
+  for (const [index, byte] of bytes.entries()) {
+    if ([4, 6, 8, 10].includes(index)) key += '-'
+    key += (byte + 0x100).toString(16).slice(1)
+  }
+  return key
 }
 
 /** Throws unless the value is a key that arrives as it was given: fetch would trim white space at the ends. */

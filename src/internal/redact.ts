@@ -1,5 +1,4 @@
-import type { ApiKey } from './api-key.js'
-import { findErrorCode, maxCauseDepth } from './error-code.js'
+import { findErrorDetails, maxCauseDepth } from './error-details.js'
 
 const redacted = '[api key]'
 
@@ -8,46 +7,29 @@ const minKeyLengthInText = 8
 
 /** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
-  /** The longest first: a key may begin with another. */
-  readonly #keys: ApiKey[] = []
+  readonly #keys: readonly string[]
 
-  /** @param keys Keys of earlier calls. Those of this call are added when they are sent. */
-  constructor(keys: readonly ApiKey[] = []) {
-    for (const key of keys) this.addKey(key)
+  constructor(keys: readonly string[]) {
+    // The longest first: a key may begin with another.
+    this.#keys = keys.toSorted((a, b) => b.length - a.length)
   }
 
-  addKey(key: ApiKey): void {
-    if (this.#keys.some(({ value }) => value === key.value)) return
-    this.#keys.push(key)
-    this.#keys.sort((a, b) => b.value.length - a.value.length)
-  }
-
+  /** A text without keys: verbatim, percent-encoded, or as JSON escapes them. */
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
     let result = text
     for (const key of this.#keys) {
-      const { length } = key.value
-      // Every spelling of a key is at least as long as the key.
-      if (length >= minKeyLength && length <= result.length) result = result.replace(key.pattern, redacted)
+      if (key.length < minKeyLength || key.length > result.length) continue
+      for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
+      if (/[%+]/.test(result)) result = result.replace(percentEncoded(key), redacted)
     }
     return result
   }
 
-  /** A copy without keys in values, and without headers that have a key in their name. */
+  /** A copy without keys in values. */
   headers(headers: Headers): Headers {
     const copy = new Headers()
-    for (const [name, value] of headers) {
-      if (!this.#isInName(name)) copy.append(name, this.text(value, 1))
-    }
+    for (const [name, value] of headers) copy.append(name, this.text(value, 1))
     return copy
-  }
-
-  #isInName(name: string): boolean {
-    return this.#keys.some(
-      key =>
-        key.value.length >= minKeyLengthInText &&
-        key.value.length <= name.length &&
-        key.namePattern.test(name),
-    )
   }
 
   /** A copy of a JSON value, its keys and numbers included; undefined for one that is nested too deeply to search. */
@@ -61,20 +43,12 @@ export class Redactor {
 
   #json(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
-    if (typeof value === 'symbol') return this.#symbol(value)
     if (typeof value === 'number') return this.text(String(value)) === String(value) ? value : redacted
     if (Array.isArray(value)) return value.map(item => this.#json(item))
     if (typeof value !== 'object' || value === null) return value
     const entries = Object.entries(value).map(([key, inner]) => [this.text(key), this.#json(inner)])
     // Not by assignment: a key may be __proto__.
     return Object.fromEntries(entries)
-  }
-
-  /** A symbol, as in the path of an issue: its description may be anything that a schema was given. */
-  #symbol(symbol: symbol): symbol {
-    const { description = '' } = symbol
-    const shown = this.text(description)
-    return shown === description ? symbol : Symbol(shown)
   }
 
   /** A copy of an error chain as plain errors: the originals of some fetches hold the request with its headers. */
@@ -96,7 +70,7 @@ export class Redactor {
       candidate => typeof candidate === 'string',
     )
     const copy = new Error(this.text(text as string), inner && { cause: inner })
-    const { code } = findErrorCode(error)
+    const { code } = findErrorDetails(error)
     if (code !== undefined) Object.assign(copy, { code: this.text(code) })
     for (const [key, value] of Object.entries({ name, stack })) {
       if (typeof value !== 'string') continue
@@ -104,4 +78,21 @@ export class Redactor {
     }
     return copy
   }
+}
+
+/** As JSON writes it. Some services write "/" as "\/". */
+function toJsonText(key: string): string[] {
+  const json = JSON.stringify(key).slice(1, -1)
+  return [json, json.replaceAll('/', '\\/')]
+}
+
+/** Percent-encoding may write any character as its bytes, in either case, and a form a space as a plus sign. */
+function percentEncoded(key: string): RegExp {
+  const characters = Array.from(key, character => {
+    const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+    const encoded = encodeURIComponent(character)
+    const bytes = encoded.startsWith('%') ? encoded : `%${character.charCodeAt(0).toString(16)}`
+    return `(?:${bytes}|${literal}${character === ' ' ? '|\\+' : ''})`
+  })
+  return new RegExp(characters.join(''), 'gi')
 }

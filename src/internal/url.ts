@@ -6,13 +6,16 @@ export type QueryValue = string | number | boolean
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
+const madeByBugs = ['.', '..', 'undefined', 'null', 'NaN', '[object Object]']
+
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') {
     throw wrongArgument(name, 'a non-empty string', id)
   }
-  // Encoding leaves dots unchanged, and the URL parser would resolve them.
-  if (id === '.' || id === '..') throw new TypeError(`${name}: expected an id, got "${id}"`)
+  // Encoding leaves dots unchanged, and the URL parser would resolve them. The others are what a bug makes of a missing id.
+  if (madeByBugs.includes(id)) throw new TypeError(`${name}: expected an id, got "${id}"`)
+  if (id.trim() !== id) throw new TypeError(`${name}: expected no white space at either end`)
   if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
   return encodeURIComponent(id)
 }
@@ -73,6 +76,11 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   if (typeof text !== 'string') {
     const hint = given === undefined ? ' (is the environment variable set?)' : ''
     throw wrongArgument('baseUrl', absoluteUrlOrPath, given, hint)
+  }
+  const [hostAndPort] = /^[\w.-]+:\d+(?=\/|$)/.exec(text) ?? []
+  if (hostAndPort !== undefined) {
+    const scheme = /^(?:localhost|127\.)/.test(hostAndPort) ? 'http' : 'https'
+    throw new TypeError(`baseUrl: expected a scheme before the host: "${scheme}://${hostAndPort}"`)
   }
   if (!URL.canParse(text)) {
     const got =

@@ -71,21 +71,15 @@ export function readOptions<T extends object>(
   known: KnownNames,
 ): Partial<T> {
   const given = assertObject(argument, value) as Record<string, unknown>
-  const names = new Set(known.names)
-  for (const name in given) names.add(name)
   const options: Record<string, unknown> = Object.create(null)
-  for (const name of names) {
-    const option = isGiven(given, name) ? given[name] : undefined
-    if (option === undefined) continue
-    if (!known.names.includes(name)) throw unknownName(argument, name, known)
-    options[name] = option
+  for (const name of known.names) {
+    const option = given[name]
+    if (option !== undefined) options[name] = option
+  }
+  for (const name in given) {
+    if (!known.names.includes(name) && given[name] !== undefined) throw unknownName(argument, name, known)
   }
   return options as Partial<T>
-}
-
-/** Options may be inherited, but not from `Object.prototype`, where any script of a page can put them. */
-function isGiven(options: object, name: string): boolean {
-  return Object.hasOwn(options, name) || (name in options && !(name in Object.prototype))
 }
 
 function unknownName(argument: string, name: string, { title, names, elsewhere }: KnownNames): TypeError {

@@ -8,6 +8,8 @@ export class ItemMemory<V> {
   #recent = new Map<unknown, V>()
   #older = new Map<unknown, V>()
   #recentPages = 0
+  /** How many items were new. Items that are read again must not push out others. */
+  #recentItems = 0
   /** Whether items of earlier pages are no longer remembered. */
   hasForgotten = false
 
@@ -16,20 +18,28 @@ export class ItemMemory<V> {
   }
 
   startPage(): void {
-    if (this.#recentPages >= minPages && this.#recent.size >= minItems) {
+    if (this.#recentPages >= minPages && this.#recentItems >= minItems) {
       this.hasForgotten ||= this.#older.size > 0
       this.#older = this.#recent
       this.#recent = new Map()
       this.#recentPages = 0
+      this.#recentItems = 0
     }
     this.#recentPages++
   }
 
-  /** Returns whether recent pages lacked the key. `undefined` identifies nothing. */
-  add(key: unknown, value: V): boolean {
+  /**
+   * Remembers an item of the page, and returns whether it is new. `undefined` identifies nothing.
+   *
+   * @param known What was remembered about it before this page.
+   */
+  add(key: unknown, value: V, known: V | undefined): boolean {
     if (key === undefined) return true
     const { size } = this.#recent
     this.#recent.set(key, value)
-    return this.#recent.size > size
+    // An item may occur twice on one page.
+    const isNew = known === undefined && this.#recent.size > size
+    if (isNew) this.#recentItems++
+    return isNew
   }
 }

@@ -1,8 +1,7 @@
-import { withCallerStack } from '../http/caller-stack.js'
+import type { Transport } from '../http/call.js'
 import type { RequestOptions } from '../http/request.js'
-import type { Transport } from '../http/transport.js'
+import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
-import { inspectSymbol, printable } from '../internal/object.js'
 import { type Query, toQueryString } from '../internal/url.js'
 import {
   assertBoolean,
@@ -15,9 +14,17 @@ import {
 import { callOptionNames, clientOptionHint, mergeSettings } from '../options.js'
 import { resolveSchema } from '../schema.js'
 import { iterate } from './iterate.js'
-import { type ListEndpoint, type LoadedPage, type Page, PageLoader, type PageRequest } from './page.js'
-import { Paginator, type Walk } from './paginator.js'
+import {
+  createPage,
+  type ListEndpoint,
+  type LoadedPage,
+  type Page,
+  PageLoader,
+  type PageSource,
+} from './page.js'
+import { Paginator } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
+import type { Walk, WalkOptions } from './walk.js'
 
 /** Selects a part of a list: the first page, the page size and filters. */
 export interface ListParams {
@@ -56,13 +63,13 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   dedupeBy?: ((item: T) => unknown) | undefined
   /**
    * What happens when the list shrank during the iteration, or ended short of its total, so that items may have been missed.
-   * No effect with `verified`, which recovers missed items.
+   * With `verified`, which recovers missed items, only the latter counts.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
    * Ensures that no item is missed, given a stable order and unique ids: pages overlap, each must contain an item that was
-   * already read, and the client goes back where that fails. Costs about 14 % more requests at limit 100, 36 % at 20. Every
+   * already read, and the client goes back where that fails. The end is held against the total. Costs about 14 % more requests at limit 100, 36 % at 20. Every
    * item must be identified: see `dedupeBy`.
    * @defaultValue false
    */
@@ -126,6 +133,7 @@ export function createList<T>(
   // biome-ignore lint/suspicious/noExplicitAny: T is the output of the schema
   givenOptions: ListOptions<any, T> | undefined,
 ): List<T> {
+  const createdAt = captureCallSite(createList, 1)
   const params = readOptions('params', givenParams, knownParams)
   const options = readOptions('options', givenOptions, knownOptions)
   const { page = 1, limit, query } = params
@@ -151,21 +159,8 @@ export function createList<T>(
       'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
     )
   }
-  const settings = mergeSettings(transport.state.settings, options)
-  const createWalk = (first?: LoadedPage<T>): Walk<T> => {
-    let loaded = first
-    const load = (request: PageRequest) => {
-      // What a walk requests first is its first page.
-      const result = loaded ? Promise.resolve(loaded) : loader.load(request)
-      loaded = undefined
-      return result
-    }
-    const { concurrency } = settings
-    const walk = { load, firstPage: first?.page.page ?? page, concurrency, maxItems, onMissedItems }
-    return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
-  }
-  const iterateItems = (first?: LoadedPage<T>) => iterate(createWalk(first), signal, ({ items }) => items)
-  const loader: PageLoader<T> = new PageLoader<T>(transport, {
+  const settings = mergeSettings(transport.settings, options)
+  const loader = new PageLoader<T>(transport, {
     endpoint,
     validator,
     limit,
@@ -173,19 +168,42 @@ export function createList<T>(
     settings,
     signal,
     dedupeBy,
-    iterateFrom: iterateItems,
   })
+  const startWalk = (site: CallSite, first?: LoadedPage<T>): Walk<T> => {
+    let loaded = first
+    const walk: WalkOptions<T> = {
+      load: request => {
+        // What a walk requests first is its first page.
+        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
+        loaded = undefined
+        return result
+      },
+      firstPage: first?.page ?? page,
+      concurrency: settings.concurrency,
+      maxItems,
+      onMissedItems,
+      site,
+    }
+    return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
+  }
+  const source: PageSource<T> = {
+    load: (request, site) => loader.load(request, site),
+    iterateFrom: first =>
+      iterate(
+        site => startWalk(site, first),
+        signal,
+        ({ items }) => items,
+      ),
+  }
   return new LazyList<T>({
-    params: { page, ...params },
-    path: endpoint.path,
-    load: () => withCallerStack(async () => (await loader.load({ page })).page),
-    iterate: () => iterateItems(),
+    load: async () => createPage(await loader.load({ page }, createdAt), source),
+    iterate: () => iterate(startWalk, signal, ({ items }) => items),
     iteratePages: () => {
       if (verified)
         throw new TypeError(
           'pages: not available with `verified: true`, as its pages overlap: iterate the items',
         )
-      return iterate(createWalk(), signal, ({ page }) => [page])
+      return iterate(startWalk, signal, batch => [createPage(batch.page, source)])
     },
   })
 }
@@ -201,8 +219,6 @@ function toExtraQuery(given: Query | undefined): string {
 }
 
 interface LazyListOptions<T> {
-  readonly path: string
-  readonly params: ListParams
   readonly load: () => Promise<Page<T>>
   readonly iterate: () => AsyncGenerator<T, void>
   readonly iteratePages: () => AsyncGenerator<Page<T>, void>
@@ -244,8 +260,15 @@ class LazyList<T> implements List<T> {
     return this.then().finally(onFinally)
   }
 
-  [inspectSymbol](): object {
-    const { path, params } = this.#options
-    return printable('List', { path, params })
+  // At run time only, as the types already rule these out: an empty array or `{}` would pass for an empty list.
+
+  [Symbol.iterator](): never {
+    throw new TypeError(`list: items arrive asynchronously: ${instead}`)
+  }
+
+  toJSON(): never {
+    throw new TypeError(`list: not fetched yet, so it has no JSON: ${instead}`)
   }
 }
+
+const instead = 'use `for await`, or `(await list).data`'

@@ -1,9 +1,8 @@
 import { type Issue, maxIssues, PaginationError } from '../errors.js'
-import type { SuccessResponse } from '../http/call.js'
-import { withCallerStack } from '../http/caller-stack.js'
-import { InvalidBody } from '../http/invalid-body.js'
-import { parseListBody } from '../http/response-body.js'
-import type { Transport } from '../http/transport.js'
+import { type SuccessResponse, send, type Transport } from '../http/call.js'
+import { InvalidBody, parseListBody } from '../http/response-body.js'
+import { type CallSite, captureCallSite } from '../internal/call-site.js'
+import { wrongArgument } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
@@ -58,13 +57,14 @@ export interface ListEndpoint {
   readonly itemKey?: (item: unknown) => unknown
 }
 
-/** A page with what a paginator needs to know about it. */
-export interface LoadedPage<T> {
-  readonly page: Page<T>
+/** A page as it was loaded: what a walk reads, and what a {@link Page} is created from. */
+export interface LoadedPage<T> extends Envelope<T> {
   /** What identifies each item; `undefined` where nothing does. */
   readonly keys: () => readonly unknown[] | undefined
   readonly response: SuccessResponse
 }
+
+type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
 /** Which page to load. */
 export interface PageRequest {
@@ -91,15 +91,11 @@ export interface PageLoaderOptions<T> {
   readonly settings: CallSettings
   readonly signal: AbortSignal | undefined
   readonly dedupeBy: ((item: T) => unknown) | undefined
-  /** Iterates from a loaded page to the end of the list. */
-  readonly iterateFrom: (first: LoadedPage<T>) => AsyncGenerator<T, void>
 }
-
-type Envelope<T = unknown> = Pick<PageJson<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
-const envelope: Validator = {
+const envelopeValidator: Validator = {
   schema: /* @__PURE__ */ object({
     data: /* @__PURE__ */ array(),
     page: /* @__PURE__ */ integer(1),
@@ -118,7 +114,7 @@ export class PageLoader<T> {
     this.#options = options
   }
 
-  load(request: PageRequest): Promise<LoadedPage<T>> {
+  load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>> {
     const { endpoint, query, settings, signal } = this.#options
     const { page, limit = this.#options.limit } = request
     const call = {
@@ -129,84 +125,91 @@ export class PageLoader<T> {
       signals: [signal, request.signal],
       page,
       onThrottled: request.onThrottled,
+      site,
     }
-    return this.#transport.send(call, response => this.#parse(response, request))
+    return send(this.#transport, call, (bytes, response) => this.#parse(bytes, response, request))
   }
 
-  async #parse(response: SuccessResponse, request: PageRequest): Promise<LoadedPage<T>> {
-    const body = parseListBody(response.bytes, response.contentType)
-    const issues: Issue[] = []
-    const received = validate(body, envelope, issues) as Envelope
-    if (issues.length > 0) throw new InvalidBody(issues, { body, hint: notAnEnvelopeHint })
-    assertConsistent(received, request, response)
-    const { endpoint, validator, dedupeBy } = this.#options
-    const { itemKey } = endpoint
-    // Before validation, as a caller's schema may change the items.
-    const itemKeys = dedupeBy ? undefined : itemKey && received.data.map(item => toKey(itemKey(item)))
-    const items: unknown[] = []
-    for (let index = 0; index < received.data.length && issues.length < maxIssues; index++) {
-      items.push(validate(received.data[index], validator, issues, ['data', index]))
-    }
-    // Most schemas are synchronous, and a promise for each item is not free.
-    const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
-    if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
-    return this.#toLoadedPage({ ...received, data }, itemKeys, response)
-  }
-
-  #toLoadedPage(
-    received: Envelope<T>,
-    itemKeys: readonly unknown[] | undefined,
+  /** A promise if the schema is asynchronous. */
+  #parse(
+    bytes: Uint8Array,
     response: SuccessResponse,
-  ): LoadedPage<T> {
-    const { data, page: number, limit } = received
-    const { dedupeBy, iterateFrom } = this.#options
-    let keys = itemKeys
-    const nextPage = () =>
-      withCallerStack(async () => (await this.load({ page: number + 1, expectedLimit: limit })).page)
-    // A copy: what the caller does to it must not change what iterating the page yields.
-    const page: Page<T> = createPage({ ...received, data: [...data] }, response, nextPage, () =>
-      iterateFrom({ ...loaded, page: { ...page, ...received } }),
-    )
-    const loaded: LoadedPage<T> = {
-      page,
-      // Once for each page: the function is the caller's.
-      keys: () => {
-        if (dedupeBy) keys ??= data.map(item => toKey(dedupeBy(item)))
-        return keys
-      },
-      response,
+    request: PageRequest,
+  ): LoadedPage<T> | Promise<LoadedPage<T>> {
+    const body = parseListBody(bytes)
+    const issues: Issue[] = []
+    const envelope = validate(body, envelopeValidator, issues) as Envelope
+    if (issues.length > 0) throw new InvalidBody(issues, notAnEnvelopeHint, body)
+    assertConsistent(envelope, request, response)
+    const { validator } = this.#options
+    const items: unknown[] = []
+    for (let index = 0; index < envelope.data.length && issues.length < maxIssues; index++) {
+      items.push(validate(envelope.data[index], validator, issues, index))
     }
-    return loaded
+    const toLoadedPage = (data: unknown[]): LoadedPage<T> => {
+      if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
+      const { page, totalItems, limit } = envelope
+      const keys = this.#keysOf(envelope.data, data as T[])
+      return { data: data as T[], page, totalItems, limit, keys, response }
+    }
+    return items.some(isThenable) ? Promise.all(items).then(toLoadedPage) : toLoadedPage(items)
+  }
+
+  /** A caller's function is called at most once for each item, and only if the keys are needed. */
+  #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
+    const { endpoint, dedupeBy } = this.#options
+    let keys: readonly unknown[] | undefined
+    return () => {
+      // Of the item as it came: a caller's schema may drop or rename what identifies it.
+      if (dedupeBy) keys ??= data.map(item => toKey(assertKey(dedupeBy(item))))
+      else if (endpoint.itemKey) keys ??= raw.map(item => toKey(endpoint.itemKey?.(item)))
+      return keys
+    }
   }
 }
 
-/** What identifies an item. `null` is a missing id in JSON, and `NaN` one in a computation: two of them are not the same item. */
+/** `null` is a missing id in JSON, and `NaN` one in a computation; no two objects are ever the same. */
 function toKey(key: unknown): unknown {
-  if (!isThenable(key)) return key === null || Number.isNaN(key) ? undefined : key
-  Promise.resolve(key).catch(() => {})
-  throw new TypeError('dedupeBy: expected a value, got a Promise (it must not be async)')
+  return key === null || typeof key === 'object' || Number.isNaN(key) ? undefined : key
+}
+
+function assertKey(key: unknown): unknown {
+  if (typeof key !== 'object' || key === null) return key
+  if (isThenable(key)) Promise.resolve(key).catch(() => {})
+  throw wrongArgument('dedupeBy', 'it to return a string or a number', key)
+}
+
+/** What a page fetches those after it with. */
+export interface PageSource<T> {
+  load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>>
+  /** Iterates from a loaded page to the end of the list. */
+  iterateFrom(first: LoadedPage<T>): AsyncGenerator<T, void>
 }
 
 /**
  * A plain object with enumerable data only, so that it survives structuredClone; its functions use nothing but their
  * closure, so that they work behind a proxy, as in Vue's `ref`.
  */
-function createPage<T>(
-  { data, page, totalItems, limit }: Envelope<T>,
-  { status, headers, requestId }: SuccessResponse,
-  nextPage: () => Promise<Page<T>>,
-  iterate: () => AsyncGenerator<T, void>,
-): Page<T> {
+export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Page<T> {
+  const { page, totalItems, limit } = loaded
+  const { status, headers, requestId } = loaded.response
   const pageCount = Math.ceil(totalItems / limit)
   const hasNextPage = page * limit < totalItems
-  const plain: PageJson<T> = { data, page, totalItems, limit, pageCount, hasNextPage }
+  // A copy: what the caller does to it must not change what iterating the page yields.
+  const plain: PageJson<T> = { data: [...loaded.data], page, totalItems, limit, pageCount, hasNextPage }
+  const nextPage = async () => {
+    const site = captureCallSite(nextPage, 0)
+    if (!hasNextPage) return undefined
+    return createPage(await source.load({ page: page + 1, expectedLimit: limit }, site), source)
+  }
+  const toJSON = () => ({ ...plain })
   const hidden = {
     status,
     headers,
     requestId,
-    nextPage: () => (hasNextPage ? nextPage() : Promise.resolve(undefined)),
-    toJSON: () => ({ ...plain }),
-    [Symbol.asyncIterator]: iterate,
+    nextPage,
+    toJSON,
+    [Symbol.asyncIterator]: () => source.iterateFrom(loaded),
   }
   const result = { ...plain }
   for (const key of Reflect.ownKeys(hidden)) defineHidden(result, key, hidden[key as keyof typeof hidden])
@@ -222,11 +225,11 @@ export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'd
 }
 
 /** Throws a PaginationError when a page contradicts itself or the request. */
-function assertConsistent(received: Envelope, request: PageRequest, { info }: SuccessResponse): void {
+function assertConsistent(received: Envelope, request: PageRequest, response: SuccessResponse): void {
   const { data, page, totalItems, limit } = received
   const { expectedLimit } = request
   const assert = (isConsistent: boolean, problem: string, hint = contradictionHint) => {
-    if (!isConsistent) throw PaginationError.create(info, problem, hint)
+    if (!isConsistent) throw new PaginationError({ info: response.info(), problem, hint })
   }
   assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
   assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)

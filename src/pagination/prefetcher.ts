@@ -14,8 +14,8 @@ export interface FetchedPage<T> extends LoadedPage<T> {
 interface PendingPage<T> {
   readonly promise: Promise<FetchedPage<T>>
   readonly controller: AbortController
-  readonly requestedAt: number
-  fetched?: FetchedPage<T>
+  /** Its total, once it has arrived. */
+  totalItems?: number
 }
 
 // Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
@@ -55,9 +55,9 @@ export class PagePrefetcher<T> {
     this.#maxInFlight = concurrency
   }
 
-  /** The pages that have arrived and are not read yet. */
-  get buffered(): FetchedPage<T>[] {
-    return Array.from(this.#pages.values(), ({ fetched }) => fetched).filter(fetched => fetched !== undefined)
+  /** The smallest total of the pages that have arrived and are not read yet; infinite if there are none. */
+  get smallestTotal(): number {
+    return Math.min(...Array.from(this.#pages.values(), page => page.totalItems ?? Number.POSITIVE_INFINITY))
   }
 
   /** The reader has finished the page before this one, and needs this one. */
@@ -82,17 +82,14 @@ export class PagePrefetcher<T> {
     })
   }
 
-  /** Drops the pages after `page` that were requested before a point in the sequence. Returns those that had arrived. */
-  drop(page: number, requestedBefore: number = Number.POSITIVE_INFINITY): FetchedPage<T>[] {
-    const arrived: FetchedPage<T>[] = []
-    for (const [number, pending] of this.#pages) {
-      if (number <= page || pending.requestedAt >= requestedBefore) continue
+  /** Drops the pages after this one. */
+  dropAfter(page: number): void {
+    for (const [number, { controller }] of this.#pages) {
+      if (number <= page) continue
       this.#pages.delete(number)
-      this.#nextPage = Math.min(this.#nextPage, number)
-      if (pending.fetched) arrived.push(pending.fetched)
-      else pending.controller.abort()
+      controller.abort()
     }
-    return arrived
+    this.#nextPage = page + 1
   }
 
   /** Cancels all requests in flight. */
@@ -122,14 +119,13 @@ export class PagePrefetcher<T> {
   #request(page: number): Promise<FetchedPage<T>> {
     this.#nextPage = Math.max(this.#nextPage, page + 1)
     this.#inFlight++
-    const requestedAt = ++this.#sequence
     const controller = new AbortController()
-    const promise = this.#fetch(page, controller.signal, requestedAt)
-    const pending: PendingPage<T> = { promise, controller, requestedAt }
+    const promise = this.#fetch(page, controller.signal)
+    const pending: PendingPage<T> = { promise, controller }
     // A failure is thrown when the reader comes to the page, or never.
     promise.then(
-      fetched => {
-        pending.fetched = fetched
+      ({ totalItems }) => {
+        pending.totalItems = totalItems
       },
       () => {},
     )
@@ -137,13 +133,14 @@ export class PagePrefetcher<T> {
     return promise
   }
 
-  async #fetch(page: number, signal: AbortSignal, requestedAt: number): Promise<FetchedPage<T>> {
+  async #fetch(page: number, signal: AbortSignal): Promise<FetchedPage<T>> {
+    const requestedAt = ++this.#sequence
     const largestTotalBefore = this.#largestTotal
     try {
       const loaded = await this.#fetchPage(page, signal, () => this.#onThrottled())
       if (requestedAt > this.#throttledAt)
         this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
-      this.#largestTotal = Math.max(this.#largestTotal, loaded.page.totalItems)
+      this.#largestTotal = Math.max(this.#largestTotal, loaded.totalItems)
       return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
       if (!signal.aborted) this.#isClosed = true

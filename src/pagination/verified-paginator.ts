@@ -1,9 +1,8 @@
-import { isNew, PaginationError, setResumePage } from '../errors.js'
-import { typeName } from '../internal/describe.js'
+import { ApiError, PaginationError } from '../errors.js'
 import { ItemMemory } from './item-memory.js'
 import type { LoadedPage } from './page.js'
-import type { Batch, Walk, WalkOptions } from './paginator.js'
-import { PagePrefetcher } from './prefetcher.js'
+import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
+import type { Batch, Walk, WalkOptions } from './walk.js'
 
 /** A part of the list: page `page` of pages of `limit` items. */
 interface Window {
@@ -40,10 +39,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #fruitless = 0
   /** The ordinal of the last item of the last accepted window. */
   #lastOrdinal = -1
-  /** A window that contained no known item, so that the items before it are read again. */
-  #gap: { readonly at: number; firstPage: number | undefined; recovered: number } | undefined
-  /** The error that this walk created: the page to resume from is set. */
-  #ownError: Error | undefined
+  /** The last window contained no known item: nothing tells how far the last item read has moved. */
+  #isGoingBack = false
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
@@ -62,7 +59,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   async next(): Promise<Batch<T> | undefined> {
     try {
       while (!this.#isDone) {
-        const loaded = await this.#prefetcher.get(this.#step)
+        const loaded = await this.#fetch()
         if (this.#isDone) return undefined
         const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
         this.#plan.delete(this.#step)
@@ -73,9 +70,16 @@ export class VerifiedPaginator<T> implements Walk<T> {
     } catch (error) {
       // The iterator was closed: the page's error is irrelevant.
       if (this.#isDone) return undefined
-      const isOfRequest = isNew(error) && error !== this.#ownError
-      if (isOfRequest && this.#step > 0) setResumePage(error, this.#resumePage(), this.#limit)
       throw error
+    }
+  }
+
+  async #fetch(): Promise<FetchedPage<T>> {
+    try {
+      return await this.#prefetcher.get(this.#step)
+    } catch (error) {
+      if (!(error instanceof ApiError) || this.#step === 0) throw error
+      throw error.resumedAt(this.#options.site, this.#resumePage, this.#limit)
     }
   }
 
@@ -85,7 +89,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #readFirst(loaded: LoadedPage<T>): Batch<T> {
-    const { page, limit, totalItems, data } = loaded.page
+    const { page, limit, totalItems, data } = loaded
     this.#limit = limit
     this.#end = (page - 1) * limit
     // One more than the list has: only a window that reaches beyond the last item shows that it is the last.
@@ -94,7 +98,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #readNext(loaded: LoadedPage<T>): Batch<T> | undefined {
-    const { data, page, limit } = loaded.page
+    const { data, page, limit } = loaded
     const window = this.#plan.get(this.#step) as Window
     if (limit !== window.limit) {
       throw this.#createError(
@@ -115,30 +119,27 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** Reads the items of an accepted window, beginning with one that is known. */
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
-    const { page, limit, totalItems } = loaded.page
-    const end = (page - 1) * limit + loaded.page.data.length
-    const start = end - data.length
+    const { page, limit, totalItems } = loaded
+    const end = (page - 1) * limit + loaded.data.length
     let lastOrdinal = -1
     this.#memory.startPage()
     const newItems = data.filter((_, index) => {
       const key = keys[index]
       const known = this.#memory.find(key)
       lastOrdinal = known ?? this.#readCount++
-      this.#memory.add(key, lastOrdinal)
-      if (known !== undefined) return false
-      if (this.#gap && start + index < this.#gap.at) this.#gap.recovered++
-      return true
+      this.#memory.add(key, lastOrdinal, known)
+      return known === undefined
     })
     // Items that are known bring the walk nearer to new ones as long as their ordinals rise.
     if (newItems.length > 0) this.#fruitless = 0
     else if (lastOrdinal <= this.#lastOrdinal) this.#countFruitless(loaded)
     this.#lastOrdinal = lastOrdinal
-    this.#closeGap(loaded, end)
+    this.#isGoingBack = false
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
     this.#end = end
-    const isFull = loaded.page.data.length === limit
+    const isFull = loaded.data.length === limit
     if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {
       this.cancel()
     } else {
@@ -146,28 +147,16 @@ export class VerifiedPaginator<T> implements Walk<T> {
       this.#isCheckingEnd = !isFull
       this.#planAhead(loaded, isFull)
     }
-    return { page: loaded.page, items }
-  }
-
-  /** Reports what was recovered, once the window that contained no known item is reached again. */
-  #closeGap({ page, response }: LoadedPage<T>, end: number): void {
-    const gap = this.#gap
-    if (gap === undefined) return
-    gap.firstPage ??= page.page
-    if (end < gap.at) return
-    this.#gap = undefined
-    if (gap.recovered === 0) return
-    response.emit({ type: 'drift', change: 'repaired', before: gap.firstPage, after: gap.recovered })
+    return { page: loaded, items }
   }
 
   /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
   #keysOf(loaded: LoadedPage<T>): readonly unknown[] {
     const keys = loaded.keys() as readonly unknown[]
     for (const key of keys) {
-      if (key !== undefined && typeof key !== 'object') continue
-      const got = key === undefined ? 'undefined, null or NaN' : typeName(key)
+      if (key !== undefined) continue
       throw new TypeError(
-        `verified: expected every item to be identified by a string or a number, got ${got} (see \`dedupeBy\`)`,
+        'verified: expected every item to be identified by a string or a number, got one that is not (see `dedupeBy`)',
       )
     }
     if (new Set(keys).size === keys.length) return keys
@@ -178,20 +167,33 @@ export class VerifiedPaginator<T> implements Walk<T> {
     )
   }
 
-  /** The page after the end of the list must be empty. */
+  /**
+   * The page after the end of the list must be empty. If both it and the short page before it say that there is more, a part of
+   * the list was never shown: the first page, say, of a service that counts pages from 0.
+   */
   #checkEnd(loaded: LoadedPage<T>): undefined {
     this.#isCheckingEnd = false
-    if (loaded.page.data.length === 0) {
-      this.cancel()
+    const { data, totalItems } = loaded
+    if (data.length > 0) {
+      this.#countFruitless(loaded)
+      this.#planAhead(loaded, false)
       return
     }
-    this.#countFruitless(loaded)
-    this.#planAhead(loaded, false)
+    const total = Math.min(totalItems, this.#total)
+    if (total > this.#end && this.#options.onMissedItems === 'throw') {
+      throw this.#createError(
+        loaded,
+        `the list ended after ${this.#end} items, although totalItems is ${total}`,
+        "The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total, pass onMissedItems: 'continue'.",
+        1,
+      )
+    }
+    this.cancel()
   }
 
   /** No item of this window is known: so many were removed that all of them have moved before it. */
   #goBack(loaded: LoadedPage<T>): undefined {
-    const { page, limit, totalItems } = loaded.page
+    const { page, limit, totalItems } = loaded
     const start = (page - 1) * limit
     if (start === 0) {
       throw this.#createError(
@@ -202,7 +204,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     this.#countFruitless(loaded)
-    this.#gap ??= { at: start, firstPage: undefined, recovered: 0 }
+    this.#isGoingBack = true
     this.#lastOrdinal = -1
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
@@ -225,11 +227,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #planAhead(loaded: LoadedPage<T>, isAsExpected: boolean): void {
     const next = this.#step + 1
     if (!isAsExpected) {
-      this.#prefetcher.drop(this.#step)
+      this.#prefetcher.dropAfter(this.#step)
       this.#plan.clear()
     }
     if (this.#isCheckingEnd) {
-      const { page, limit } = loaded.page
+      const { page, limit } = loaded
       this.#plan.set(next, { page: page + 1, limit })
       this.#prefetcher.lastPage = next
       return
@@ -261,7 +263,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #createOverlapError(loaded: LoadedPage<T>): Error {
-    const { totalItems } = loaded.page
+    const { totalItems } = loaded
     return this.#createError(
       loaded,
       `a limit of ${this.#limit} is too small for pages to overlap everywhere in a list of ${totalItems} items`,
@@ -269,17 +271,16 @@ export class VerifiedPaginator<T> implements Walk<T> {
     )
   }
 
-  #createError(loaded: LoadedPage<T>, problem: string, hint: string, resumePage = this.#resumePage()): Error {
-    this.#ownError = PaginationError.create(loaded.response.info, problem, hint, resumePage)
-    return this.#ownError
+  #createError(loaded: LoadedPage<T>, problem: string, hint: string, page = this.#resumePage): Error {
+    const resumeAt = { page, limit: this.#limit }
+    return new PaginationError({ info: loaded.response.info(), problem, hint, resumeAt })
   }
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
-  #resumePage(): number {
-    // Nothing tells how far the last item read has moved.
-    if (this.#gap) return 1
-    const smallest = Math.min(this.#total, ...this.#prefetcher.buffered.map(({ page }) => page.totalItems))
-    const last = this.#end - 1 - (this.#total - smallest)
+  get #resumePage(): number {
+    if (this.#isGoingBack) return 1
+    const shrunkBy = Math.max(0, this.#total - this.#prefetcher.smallestTotal)
+    const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
 }

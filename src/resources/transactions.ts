@@ -1,4 +1,4 @@
-import type { Transport } from '../http/transport.js'
+import type { Transport } from '../http/call.js'
 import { number, object, string } from '../internal/zod.js'
 import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
 import type { ListEndpoint } from '../pagination/page.js'

@@ -1,10 +1,9 @@
-import { withCallerStack } from '../http/caller-stack.js'
+import type { Transport } from '../http/call.js'
 import { knownWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
-import type { Transport } from '../http/transport.js'
 import { wrongArgument } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
 import { readOptions } from '../internal/validate.js'
-import type { Schema, SchemaOutput } from '../schema.js'
+import { isThenable, type Schema, type SchemaOutput } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. */
 export interface VirtualAccountRef {
@@ -30,7 +29,7 @@ export interface VirtualAccounts {
   deactivate<S extends Schema | undefined = undefined>(
     account: VirtualAccountRef,
     options?: WriteOptions<S>,
-  ): Promise<Result<SchemaOutput<S, unknown>>>
+  ): Promise<Result<SchemaOutput<S, unknown>, string>>
 
   /**
    * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
@@ -46,41 +45,50 @@ export interface VirtualAccounts {
   reactivate<S extends Schema | undefined = undefined>(
     account: VirtualAccountRef,
     options?: WriteOptions<S>,
-  ): Promise<Result<SchemaOutput<S, unknown>>>
+  ): Promise<Result<SchemaOutput<S, unknown>, string>>
 }
 
 const known = /* @__PURE__ */ knownWriteOptions(['customerId', 'virtualAccountId'])
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
-  const createMethod = (operation: string) => {
-    return <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) =>
-      withCallerStack(async () => {
-        assertAccount(operation, account)
-        const checked = readOptions('options', options, known)
-        if (checked.idempotencyKey === undefined) assertNoKey(account)
-        return await request(transport, { method: 'POST', ...pathTo(operation, account) }, checked)
-      })
+  const createMethod = (operation: 'deactivate' | 'reactivate') => {
+    return async <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) => {
+      assertAccount(operation, account)
+      const checked = readOptions('options', options, known)
+      if (checked.idempotencyKey === undefined) assertNoKey(account)
+      const customer = encodeId(operation, account, 'customerId')
+      const virtualAccount = encodeId(operation, account, 'virtualAccountId')
+      return request<S>(
+        transport,
+        {
+          method: 'POST',
+          path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${operation}`,
+          route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${operation}`,
+        },
+        checked,
+      )
+    }
   }
   return { deactivate: createMethod('deactivate'), reactivate: createMethod('reactivate') }
 }
 
 function assertAccount(operation: string, account: VirtualAccountRef): void {
-  if (typeof account === 'object' && account !== null && !(account instanceof Promise)) return
+  if (typeof account === 'object' && account !== null && !Array.isArray(account) && !isThenable(account))
+    return
   throw wrongArgument(operation, '{ customerId, virtualAccountId }', account)
 }
 
 /** An account may come with other properties, but a key that is ignored would make a repeated write a new one. */
 function assertNoKey(account: VirtualAccountRef): void {
   const { idempotencyKey } = account as { idempotencyKey?: unknown }
-  if (idempotencyKey === undefined || !Object.hasOwn(account, 'idempotencyKey')) return
+  if (idempotencyKey === undefined) return
   throw new TypeError('account.idempotencyKey: pass it in the second argument')
 }
 
-function pathTo(operation: string, account: VirtualAccountRef): { path: string; route: string } {
-  const customer = encodePathSegment('customerId', account.customerId)
-  const virtualAccount = encodePathSegment('virtualAccountId', account.virtualAccountId)
-  return {
-    path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${operation}`,
-    route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${operation}`,
-  }
+function encodeId(operation: string, account: VirtualAccountRef, name: keyof VirtualAccountRef): string {
+  const id: unknown = account[name]
+  if (id !== undefined) return encodePathSegment(name, id)
+  const snakeCase = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const hint = snakeCase in account ? ` (there is a "${snakeCase}": pass it as ${name})` : ''
+  throw wrongArgument(`${operation}: ${name}`, 'a non-empty string', id, hint)
 }

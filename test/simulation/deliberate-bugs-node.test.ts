@@ -1,24 +1,23 @@
-import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { type DeliberateBug, deliberateBugs } from './deliberate-bugs.ts'
+import { deliberateBugs } from './deliberate-bugs.ts'
+import { families } from './families.ts'
+import { concurrencies, createTrial, isViolation, run } from './trials.ts'
 
-test.each(deliberateBugs)('the simulator finds that $name', { timeout: 120_000 }, async bug => {
-  const { exitCode, output } = await simulateWith(bug)
-  expect(output).toContain('VIOLATION')
-  expect(exitCode).toBe(1)
+const maxWalks = 1_000
+
+test.each(deliberateBugs)('the simulator finds that $name', async ({ inject, family: name, mode }) => {
+  const family = families.find(family => family.name === name)
+  if (!family) throw new Error(`no family '${name}'`)
+  const restore = inject()
+  try {
+    for (let number = 0; number < maxWalks; number++) {
+      for (const concurrency of concurrencies) {
+        const trial = createTrial(family, mode, concurrency, number)
+        if (isViolation((await run(trial, trial.scenario)).verdict)) return
+      }
+    }
+  } finally {
+    restore()
+  }
+  expect.fail('no walk broke a promise')
 })
-
-/** Walks of the family in which the bug shows, up to the first that breaks a promise. */
-function simulateWith({ name, family, mode }: DeliberateBug): Promise<{ exitCode: unknown; output: string }> {
-  const imports = ['--import', './tools/from-source.js', '--import', './test/simulation/with-bug.ts']
-  const options = ['--walks', '4000', '--stop', '--family', family, '--mode', mode]
-  const env = { ...process.env, BUG: name }
-  return new Promise(resolve => {
-    execFile(
-      process.execPath,
-      [...imports, 'test/simulation/run.ts', ...options],
-      { env },
-      (error, stdout, stderr) => resolve({ exitCode: error ? error.code : 0, output: stdout + stderr }),
-    )
-  })
-}

@@ -1,83 +1,208 @@
-/** A bug that the simulator has to find: a change of one file of the source. */
+import { ItemMemory } from '../../src/pagination/item-memory.ts'
+import { type LoadedPage, PageLoader, type PageRequest } from '../../src/pagination/page.ts'
+import { Paginator } from '../../src/pagination/paginator.ts'
+import { type FetchedPage, PagePrefetcher } from '../../src/pagination/prefetcher.ts'
+import { VerifiedPaginator } from '../../src/pagination/verified-paginator.ts'
+import type { Walk } from '../../src/pagination/walk.ts'
+import type { Mode } from './trials.ts'
+
+/** A bug that the simulator has to find: the public method of a class is replaced. */
 export interface DeliberateBug {
   readonly name: string
-  /** From the root of the project. */
-  readonly file: string
-  /** Occurs exactly once in the file. */
-  readonly find: string
-  readonly replace: string
+  /** Puts the bug in, and returns what takes it out again. */
+  readonly inject: () => () => void
   /** Where it shows: walks of this family, in this mode, break a promise. */
   readonly family: string
-  readonly mode: 'default' | 'verified'
+  readonly mode: Mode
 }
 
-const paginator = { file: 'src/pagination/paginator.ts', mode: 'default' } as const
-const verifiedPaginator = { file: 'src/pagination/verified-paginator.ts', mode: 'verified' } as const
+type Method = (...args: never[]) => unknown
+type Methods<T> = { [K in keyof T]: T[K] extends Method ? K : never }[keyof T]
+
+/** Replaces a method. `create` is given the original. */
+function replace<T extends object, K extends Methods<T>>(
+  Class: { readonly prototype: T },
+  name: K,
+  create: (original: T[K]) => (this: T, ...args: Parameters<T[K] & Method>) => ReturnType<T[K] & Method>,
+): () => void {
+  const original = Class.prototype[name]
+  Class.prototype[name] = create(original) as T[K]
+  return () => {
+    Class.prototype[name] = original
+  }
+}
+
+/** Changes what the prefetcher says about a page. */
+function misreport(change: (page: FetchedPage<unknown>) => Partial<FetchedPage<unknown>>): () => void {
+  return replace(
+    PagePrefetcher<unknown>,
+    'get',
+    original =>
+      async function (number) {
+        const page = await original.call(this, number)
+        return { ...page, ...change(page) }
+      },
+  )
+}
+
+/** Ends a walk as soon as a page suggests it. */
+function endAfter(
+  Class: { readonly prototype: Walk<unknown> },
+  isEnd: (page: LoadedPage<unknown>) => boolean,
+): () => void {
+  return replace(
+    Class,
+    'next',
+    original =>
+      async function () {
+        const batch = await original.call(this)
+        if (batch && isEnd(batch.page)) this.cancel()
+        return batch
+      },
+  )
+}
+
+function forgetAfterTwoPages(): () => void {
+  const pages = new WeakMap<object, number>()
+  const seen = new WeakMap<object, Map<unknown, number>>()
+  const seenBy = (memory: object) => seen.get(memory) ?? seen.set(memory, new Map()).get(memory)
+  const restore = [
+    replace(
+      ItemMemory<unknown>,
+      'startPage',
+      original =>
+        function () {
+          pages.set(this, (pages.get(this) ?? 0) + 1)
+          original.call(this)
+        },
+    ),
+    replace(
+      ItemMemory<unknown>,
+      'find',
+      original =>
+        function (key) {
+          const page = seenBy(this)?.get(key) ?? Number.NEGATIVE_INFINITY
+          return (pages.get(this) ?? 0) - page > 2 ? undefined : original.call(this, key)
+        },
+    ),
+    replace(
+      ItemMemory<unknown>,
+      'add',
+      original =>
+        function (key, value, known) {
+          seenBy(this)?.set(key, pages.get(this) ?? 0)
+          original.call(this, key, value, known)
+          return known === undefined
+        },
+    ),
+  ]
+  return () => restore.forEach(undo => void undo())
+}
+
+/** Says that every window begins with the item that was read last. */
+function pretendOverlap(): () => void {
+  const last = new WeakMap<object, unknown>()
+  return replace(
+    PagePrefetcher<unknown>,
+    'get',
+    original =>
+      async function (step) {
+        const page = await original.call(this, step)
+        const [, ...others] = page.keys() ?? []
+        const keys = step === 0 ? page.keys() : [last.get(this), ...others]
+        last.set(this, page.keys()?.at(-1))
+        return { ...page, keys: () => keys }
+      },
+  )
+}
 
 export const deliberateBugs: readonly DeliberateBug[] = [
   {
-    ...paginator,
     name: 'a short page ends the walk',
-    find: 'if (this.#remaining <= 0 || data.length === 0) return true',
-    replace:
-      'if (data.length < limit) { this.#position = totalItems; return true }\n    if (this.#remaining <= 0 || data.length === 0) return true',
+    inject: () => endAfter(Paginator<unknown>, ({ data, limit }) => data.length < limit),
     family: 'late totals',
+    mode: 'default',
   },
   {
-    name: 'ids are forgotten after two pages',
-    file: 'src/pagination/item-memory.ts',
-    find: 'if (this.#recentPages >= minPages && this.#recent.size >= minItems) {',
-    replace: 'if (this.#recentPages >= 1) {',
+    name: 'items are forgotten after two pages',
+    inject: forgetAfterTwoPages,
     family: 'bulk changes',
     mode: 'default',
   },
   {
-    ...paginator,
-    name: 'a prefetched page is trusted although it shows an older state than the page before it',
-    find: 'if (fetched.page.totalItems >= previous.page.totalItems && overlap === undefined) return fetched',
-    replace: 'if (overlap === undefined) return fetched',
+    name: 'a prefetched page is trusted although its total is smaller',
+    inject: () => misreport(() => ({ requestedAt: Number.POSITIVE_INFINITY })),
     family: 'grows anywhere',
+    mode: 'default',
   },
   {
-    ...paginator,
-    name: 'prefetched pages are trusted after an item was repeated although the list did not grow',
-    find: 'if (hasMoved) this.#dropPagesRequestedBefore(fetched)',
-    replace: '',
+    name: 'prefetched pages are trusted although an item has moved',
+    inject: () => misreport(() => ({ requestedAt: Number.POSITIVE_INFINITY })),
     family: 'many swaps',
+    mode: 'default',
   },
   {
-    ...paginator,
-    name: 'items of a dropped page that do not appear again are not counted',
-    find: 'const missing = this.#dropped.takeMissing(this.#position, this.#largestTotal, isEnd)',
-    replace: 'const missing = 0',
+    name: 'a shrink is not noticed',
+    inject: () => misreport(() => ({ largestTotalBefore: 0 })),
+    family: 'shrinks anywhere',
+    mode: 'default',
+  },
+  {
+    name: 'what only a discarded page has shown is forgotten',
+    inject: () =>
+      replace(
+        PagePrefetcher<unknown>,
+        'get',
+        original =>
+          async function (number) {
+            await original.call(this, number)
+            return { ...(await this.refetch(number)), requestedAt: Number.POSITIVE_INFINITY }
+          },
+      ),
     family: 'many swaps',
+    mode: 'default',
   },
   {
-    ...verifiedPaginator,
-    name: 'windows begin one position too late to overlap',
-    find: 'const page = Math.floor((end - 1) / limit) + 1',
-    replace: 'const page = Math.floor(end / limit) + 1',
-    family: 'unchanged',
+    name: 'a window is accepted without an item that is known',
+    inject: pretendOverlap,
+    family: 'bulk changes',
+    mode: 'verified',
   },
   {
-    ...verifiedPaginator,
     name: 'a smaller limit that was not honoured is not noticed',
-    find: 'if (limit !== window.limit) {',
-    replace: 'if (false) {',
+    inject: () =>
+      replace(
+        PageLoader<unknown>,
+        'load',
+        original =>
+          async function (request, site) {
+            const page = await original.call(this, request, site)
+            return { ...page, limit: (request as PageRequest).limit ?? page.limit }
+          },
+      ),
     family: 'smaller limits ignored',
+    mode: 'verified',
   },
   {
-    ...verifiedPaginator,
     name: 'the total ends a verified walk',
-    find: 'if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {',
-    replace: 'if (this.#remaining <= 0 || totalItems <= end) {',
+    inject: () =>
+      endAfter(VerifiedPaginator<unknown>, ({ page, limit, totalItems }) => page * limit >= totalItems),
     family: 'wrong totals',
+    mode: 'verified',
   },
   {
-    ...verifiedPaginator,
-    name: 'page 1 is accepted as the beginning of a walk that began later',
-    find: 'page === 1 && this.#options.firstPage === 1 &&',
-    replace: 'page === 1 &&',
-    family: 'begins at a later page, bulk removals',
+    name: 'the end of a verified walk is not held against the total',
+    inject: () =>
+      replace(
+        PageLoader<unknown>,
+        'load',
+        original =>
+          async function (request, site) {
+            const page = await original.call(this, request, site)
+            return page.data.length === 0 ? { ...page, totalItems: 0 } : page
+          },
+      ),
+    family: 'pages counted from 0',
+    mode: 'verified',
   },
 ]

@@ -58,7 +58,7 @@ export function evidenceOf(
   const itemsRead = read.reduce((total, { ids }) => total + ids.length, 0)
   return {
     shrunkBy: certainShrink(responses),
-    usedDistrustedPage: distrusted(outcome === 'thrown' ? upToLastNew(read) : read),
+    usedDistrustedPage: distrusted(outcome === 'thrown' ? upToLastNew(read) : read, responses),
     endedShortBy: shortfall(read, yielded),
     itemsRead,
     wasReceived: id => all.has(id),
@@ -115,21 +115,27 @@ function upToLastNew(read: readonly Received[]): readonly Received[] {
   return read.slice(0, bringsNew.lastIndexOf(true) + 1)
 }
 
-function distrusted(read: readonly Received[]): Received | undefined {
+function distrusted(read: readonly Received[], responses: readonly Received[]): Received | undefined {
   const sightings = new Map<string, { place: number; totalItems: number }>()
   for (const [index, response] of read.entries()) {
-    const { ids, page, limit, totalItems, arrivedAt } = response
-    let isShifted = false
+    const { ids, page, limit, totalItems } = response
+    /** When it was first known that an item is where it must have been shifted to. */
+    let shiftedAt = Number.NEGATIVE_INFINITY
     for (const [offset, id] of ids.entries()) {
       const place = (page - 1) * limit + offset
       const before = sightings.get(id)
-      if (before && place - before.place > totalItems - before.totalItems) isShifted = true
+      if (before && place - before.place > totalItems - before.totalItems) {
+        const same = responses.find(
+          other => other.page === page && other.limit === limit && other.ids[offset] === id,
+        )
+        shiftedAt = Math.max(shiftedAt, same?.arrivedAt ?? response.arrivedAt)
+      }
       sightings.set(id, { place, totalItems })
     }
     // What is not to be trusted is a state from before that response. A retry that was sent after it shows a newer one,
     // even if the first attempt, which failed, was sent before it.
-    const later = read.slice(index + 1).find(({ sentAt }) => sentAt < arrivedAt)
-    if (isShifted && later) return later
+    const later = read.slice(index + 1).find(({ sentAt }) => sentAt < shiftedAt)
+    if (later) return later
   }
   return undefined
 }

@@ -65,29 +65,6 @@ test('error.page of a failed request moves back when a later page showed a shrin
   expect(await resumed(walked, 't2 t3 t4 t5', 2)).toEqual(['t1', 't2', 't3', 't4', 't5'])
 })
 
-test.each([
-  { from: 3, to: 20, pages: 3, resumesAt: 1 },
-  { from: 3, to: 4, pages: 3, resumesAt: 3 },
-  { from: 20, to: 3, pages: 1, resumesAt: 1 },
-  { from: 6, to: 4, pages: 3, resumesAt: 3 },
-])(
-  'after a limit that changed from $from to $to, the page to resume from counts in the larger one',
-  async ({ from, to, pages, resumesAt }) => {
-    const all = Array.from({ length: 30 }, (_, index) => `t${index + 1}`)
-    const pageOf = (page: number, limit: number) => all.slice((page - 1) * limit, page * limit).join(' ')
-    const service = new ByHand(from)
-    const walked = service.walk({}, { concurrency: 1 })
-    for (let page = 1; page <= pages; page++) {
-      await service.requested(page)
-      await service.respond(page, pageOf(page, from), 30)
-    }
-    await service.requested(pages + 1)
-    await service.respond(pages + 1, pageOf(pages + 1, to), 30, to)
-    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: resumesAt })
-    expect(await resumed(walked, all.join(' '), to)).toEqual(all)
-  },
-)
-
 test('when a list shrinks before its total does, resuming at error.page misses nothing', async () => {
   const service = new ByHand(3)
   const walked = service.walk({}, { concurrency: 1 })
@@ -130,26 +107,6 @@ test('a list in which ids occur twice is read to its end', async () => {
   expect(walked.items).toEqual(['t5', 't7', 't8', 't9', 't10', 't11'])
 })
 
-test('after a limit that changed while items were removed, the page to resume from counts them, too', async () => {
-  const all = Array.from({ length: 30 }, (_, index) => `t${index + 1}`)
-  const service = new ByHand(3)
-  const walked = service.walk({}, { concurrency: 1 })
-  for (const [page, ids] of ['t1 t2 t3', 't4 t5 t6', 't7 t8 t9'].entries()) {
-    await service.requested(page + 1)
-    await service.respond(page + 1, ids, 30)
-  }
-  await service.requested(4)
-  // t1 to t4 are removed, and pages are larger from now on.
-  const left = all.slice(4)
-  await service.respond(4, left.slice(12, 16).join(' '), 26, 4)
-  expect(await walked.ended).toMatchObject({
-    kind: 'pagination',
-    page: 2,
-    message: expect.stringMatching(/ Start over with a limit that the service allows\.$/),
-  })
-  expect(await resumed(walked, left.join(' '), 4)).toEqual(all)
-})
-
 /** Whether the walk ends at once or looks further is its own choice. */
 async function respondIfRequested(
   service: ByHand,
@@ -163,21 +120,6 @@ async function respondIfRequested(
   )
   if (isRequested) await service.respond(page, ids, totalItems)
 }
-
-test('an item on two pages that were in flight together proves a removal before it', async () => {
-  const service = new ByHand(3)
-  const walked = service.walk({}, { concurrency: 2 })
-  await service.requested(1)
-  await service.respond(1, 't1 t2 t3', 9)
-  await service.requested(2, 3)
-  // Page 3 is served; t1 is removed and n1 appended; page 2 is served: t4 is on page 1 now.
-  await service.respond(3, 't7 t8 t9', 9)
-  await service.respond(2, 't5 t6 t7', 9)
-  await service.requested(3)
-  await service.respond(3, 't8 t9 n1', 9)
-  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
-  expect(await resumed(walked, 't2 t3 t4 t5 t6 t7 t8 t9 n1', 3)).toContain('t4')
-})
 
 test('a shrink is counted back from before the pages that were in flight with it', async () => {
   const service = new ByHand(3)

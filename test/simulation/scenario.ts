@@ -46,6 +46,8 @@ export interface Scenario {
     /** Whatever limit is sent, it uses its default one. */
     readonly ignoresLimit: boolean
     readonly ignoresPage: boolean
+    /** Its first page is 0, which the client never requests. */
+    readonly countsFromZero: boolean
     /** How far each replica is behind, in ms; at least one. */
     readonly replicaLagsMs: readonly number[]
     /** How far `totalItems` is behind the items, in ms. */

@@ -97,7 +97,7 @@ export class SimulatedService {
   }
 
   #serve(exchange: Exchange, replica: number): void {
-    const { replicaLagsMs, totalLagMs, totalErrors, ignoresPage, faults, brokenRequest } =
+    const { replicaLagsMs, totalLagMs, totalErrors, ignoresPage, countsFromZero, faults, brokenRequest } =
       this.#scenario.service
     const { number, requestedLimit } = exchange
     const target = `${exchange.page} ${requestedLimit}`
@@ -107,7 +107,7 @@ export class SimulatedService {
     const lagMs = replicaLagsMs[replica % replicaLagsMs.length] ?? 0
     const version = this.#versionAt(this.#time.now - lagMs)
     const limit = this.limitFor(requestedLimit)
-    const page = ignoresPage ? 1 : exchange.page
+    const page = ignoresPage ? 1 : exchange.page + Number(countsFromZero)
     const total = (this.states[this.#versionAt(this.#time.now - lagMs - totalLagMs)] as string[]).length
     const error = totalErrors[(number - 1) % totalErrors.length] ?? 0
     exchange.version = version

@@ -67,25 +67,21 @@ describe('a write that was never sent', () => {
     expect(requests).toHaveLength(2)
     const { error } = await writeWith(code, details)
     expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
-    expect(error.message).toContain(`could not connect: ${code}`)
-    expect(error.message).not.toContain('may have been applied')
+    expect(error.message).toContain(code)
   })
 
   test.each([
-    ['ERR_SSL_WRONG_VERSION_NUMBER', {}],
     ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', {}],
     // As Node writes it, with the slash.
     ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', {}],
     ['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', {}],
     ['ERR_SSL_UNSUPPORTED_PROTOCOL', {}],
-    ['ERR_SSL_PACKET_LENGTH_TOO_LONG', {}],
     ['ERR_SSL_NO_PROTOCOLS_AVAILABLE', {}],
     ['ERR_INVALID_URL', {}],
     ['ERR_PROXY_TUNNEL', {}],
     ['ERR_ACCESS_DENIED', { syscall: 'connect' }],
     ['UND_ERR_INVALID_ARG', {}],
     ['UND_ERR_NOT_SUPPORTED', {}],
-    ['UND_ERR_ABORTED', {}],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', {}],
     ['CERT_HAS_EXPIRED', {}],
     ['ERR_TLS_CERT_ALTNAME_INVALID', {}],
@@ -99,8 +95,7 @@ describe('a write that was never sent', () => {
   ])('has a known outcome and is not retried after %s %j', async (code, details) => {
     const { error, requests } = await writeWith(code, details, 2)
     expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
-    expect(error.message).toContain(`: ${code}`)
-    expect(error.message).not.toContain('may have been applied')
+    expect(error.message).toContain(code)
     expect(requests).toHaveLength(1)
   })
 
@@ -135,9 +130,18 @@ describe('a write that may have been sent', () => {
     expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
     const { error } = await writeWith(code, details)
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
-    expect(error.message).toContain(`connection lost before a response arrived: ${code}`)
-    expect(error.message).toContain('may have been applied: retry with the same idempotencyKey')
+    expect(error.message).toContain(code)
   })
+
+  // undici also aborts after the response came, and a service may send garbage after the request.
+  test.each(['UND_ERR_ABORTED', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])(
+    'has an unknown outcome and is not retried after %s, which does not prove that nothing was sent',
+    async code => {
+      const { error, requests } = await writeWith(code, {}, 2)
+      expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
+      expect(requests).toHaveLength(1)
+    },
+  )
 
   test('keeps its unknown outcome when a code appears while the response is read', async () => {
     const cut = () =>
@@ -145,53 +149,6 @@ describe('a write that may have been sent', () => {
     const { client } = stubbed([cut], { maxRetries: 0 })
     const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
     expect(error.outcomeUnknown).toBe(true)
-    expect(error.message).toContain('connection lost before the response was complete: ECONNREFUSED')
-  })
-})
-
-describe('the message of a ConnectionError', () => {
-  test('says where to look when fetch gives no code, as in browsers', async () => {
-    const { client } = stubbed([new TypeError('Failed to fetch')], { maxRetries: 0 })
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-    expect(error.message).toBe(
-      'POST /customers/c1/virtual_accounts/v1/deactivate: could not connect, or connection lost before a response arrived (1 attempt). The request may have been applied: retry with the same idempotencyKey. Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).',
-    )
-  })
-
-  test.each([
-    ['ECONNREFUSED', 'Check baseUrl and the network.'],
-    ['EMFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
-    ['ENFILE', 'Too many files or sockets are open: close some, or raise the limit (ulimit -n).'],
-    ['ERR_ACCESS_DENIED', 'Allow this process to use the network.'],
-    ['ERR_PROXY_TUNNEL', 'Check the proxy.'],
-    ['UND_ERR_ABORTED', 'Check the proxy.'],
-    [
-      'ERR_SSL_WRONG_VERSION_NUMBER',
-      'Check the scheme and port of baseUrl, and the TLS versions of both sides.',
-    ],
-    ['UND_ERR_INVALID_ARG', 'Check baseUrl and the headers.'],
-    [
-      'CERT_HAS_EXPIRED',
-      'Check that it is valid for the host of baseUrl and has not expired, and that this runtime trusts its authority.',
-    ],
-    [
-      'UND_ERR_HEADERS_TIMEOUT',
-      "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md).",
-    ],
-    [
-      'UND_ERR_BODY_TIMEOUT',
-      "This is a limit of Node's fetch, usually 300 s: pass a `fetch` with longer limits (docs/networks.md).",
-    ],
-    ['ECONNRESET', 'The request may have been applied: retry with the same idempotencyKey.'],
-  ])('ends with advice after %s', async (code, advice) => {
-    const { error } = await writeWith(code)
-    expect(error.message.endsWith(` ${advice}`)).toBe(true)
-  })
-
-  test('says that a list could not be read after ECONNRESET, and to check the network', async () => {
-    const { client } = stubbed([failedFetch('ECONNRESET')], { maxRetries: 0 })
-    const error = await apiErrorOf('connection', Promise.resolve(client.transactions.list()))
-    expect(error.message).toMatch(/ECONNRESET \(1 attempt\)\. Check baseUrl and the network\.$/)
   })
 })
 
@@ -206,7 +163,7 @@ describe('the code of a ConnectionError', () => {
       const error = await apiErrorOf('connection', service.client.virtualAccounts.deactivate(account))
       const { code } = deepestCause(error)
       expect(code).toMatch(/^[A-Z]\w+$/)
-      expect(error.message).toContain(`: ${code}`)
+      expect(error.message).toContain(`(${code})`)
     }
   })
 
@@ -225,7 +182,7 @@ describe('the code of a ConnectionError', () => {
     ]) {
       const { client } = stubbed([thrown], { maxRetries: 0 })
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-      expect(error.message).toContain('could not connect: EHOSTUNREACH')
+      expect(error.message).toContain('EHOSTUNREACH')
       expect(error.outcomeUnknown).toBe(false)
     }
   })
@@ -262,7 +219,7 @@ describe('in a real runtime', () => {
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
 
       expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
-      expect(error.message).toContain(`the request could not be sent: ${code}`)
+      expect(error.message).toContain(code)
       expect(server.connections).toBe(1)
     },
   )
@@ -285,10 +242,10 @@ describe('in a real runtime', () => {
       env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
     })
     expect(error).toMatchObject({ attempts: 3, outcomeUnknown: true })
-    expect(error.message).toMatch(/: (?:ERR_SSL_\w*CERTIFICATE_REQUIRED|ECONNRESET|EPIPE|UND_ERR_SOCKET) /)
+    expect(error.message).toMatch(/\((?:ERR_SSL_\w*CERTIFICATE_REQUIRED|ECONNRESET|EPIPE|UND_ERR_SOCKET)\)/)
   })
 
-  test.concurrent('a proxy that requires authentication (407) fails once, with a known outcome', async () => {
+  test.concurrent('a proxy that requires authentication fails once, with its status in the message', async () => {
     await using proxy = await FaultServer.start(
       respond(407, '', { 'proxy-authenticate': 'Basic realm="proxy"', connection: 'close' }),
     )
@@ -296,8 +253,8 @@ describe('in a real runtime', () => {
       { url: 'https://api.example.com' },
       { env: { NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy.url, NO_PROXY: '' } },
     )
-    expect(error).toMatchObject({ attempts: 1, outcomeUnknown: false })
-    expect(error.message).toContain('the request could not be sent: UND_ERR_ABORTED')
+    expect(error).toMatchObject({ attempts: 1, outcomeUnknown: true })
+    expect(error.message).toContain('HTTP 407')
     expect(proxy.requests).toMatchObject([{ method: 'CONNECT' }])
   })
 
@@ -311,7 +268,7 @@ describe('in a real runtime', () => {
     const { server, client } = service
     const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
     expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
-    expect(error.message).toMatch(/the request could not be sent: UND_ERR_\w+/)
+    expect(error.message).toMatch(/UND_ERR_\w+/)
     expect(server.requests).toEqual([])
   })
 

@@ -25,12 +25,12 @@ describe.concurrent('the body of a 2xx response', () => {
     ['an HTML page', html, 'text/html; charset=utf-8', html, 'login page'],
     ['an empty body', '', 'application/json', undefined, 'client.request'],
     ['text', 'OK', 'text/plain', 'OK', 'client.request'],
-    ['markup', '<error/>', 'application/xml', '<error/>', 'login page'],
+    ['text', '<error/>', 'application/xml', '<error/>', 'login page'],
     ['JSON that ends too early', '{"data":[{"id":"t1"', 'application/json', '{"data":[{"id":"t1"', 'proxy'],
-    ['malformed JSON', '{}{}', 'application/json', '{}{}', 'client.request'],
-    ['malformed JSON', '{"data":NaN}', 'application/json', '{"data":NaN}', 'client.request'],
+    ['text', '{}{}', 'application/json', '{}{}', 'client.request'],
+    ['text', '{"data":NaN}', 'application/json', '{"data":NaN}', 'client.request'],
     [
-      'malformed JSON',
+      'text',
       '{"data":[],"page":01,"totalItems":0,"limit":20}',
       'application/json',
       expect.any(String),
@@ -59,6 +59,7 @@ describe.concurrent('the body of a 2xx response', () => {
       ['"text"', 'text', 'application/json'],
       ['[1,{"a":null}]', [1, { a: null }], 'application/json'],
       ['[1,{"a":null}]', [1, { a: null }], 'text/plain'],
+      ['[1,{"a":null}]', [1, { a: null }], 'text/html'],
       ['OK', 'OK', 'text/plain'],
       ['OK', 'OK', 'application/jsonp'],
       ['{"status":', '{"status":', 'application/octet-stream'],
@@ -79,7 +80,7 @@ describe.concurrent('the body of a 2xx response', () => {
     ['OK', 'application/json; charset=utf-8', 'text'],
     ['OK', 'Application/JSON', 'text'],
     ['OK', 'text/json ;charset=utf-8', 'text'],
-    ['{"a":1}}', 'application/problem+json', 'malformed JSON'],
+    ['{"a":1}}', 'application/problem+json', 'text'],
   ])(
     'to a write is an InvalidResponseError when it claims to be JSON: %j (%s)',
     async (body, type, found) => {
@@ -101,10 +102,13 @@ describe.concurrent('the body of a 2xx response', () => {
     },
   )
 
-  test.each([html, '{"status":"inactive"}'])(
-    'to a write is an InvalidResponseError with an unknown outcome when it is an HTML page: %s',
-    async body => {
-      await using service = await given(body, { 'content-type': 'Text/HTML;charset=utf-8' })
+  test.each([
+    [html, 'text/plain'],
+    ['<p>Please sign in', 'Text/HTML;charset=utf-8'],
+  ])(
+    'to a write is an InvalidResponseError with an unknown outcome when it is an HTML page: %s (%s)',
+    async (body, type) => {
+      await using service = await given(body, { 'content-type': type })
       const error = await apiErrorOf('invalid-response', service.write())
       expect(error).toMatchObject({ attempts: 1, outcomeUnknown: true, body })
       expect(error.message).toContain('HTML')
@@ -139,28 +143,6 @@ describe.concurrent('the encoding of a response', () => {
       }
     },
   )
-
-  test.each([
-    ['text/plain; charset=iso-8859-1', [0x66, 0xfc, 0x72], 'f\u00fcr'],
-    ['text/html;charset="windows-1252"', [0x80], '\u20ac'],
-    ['text/plain; charset=utf-16le', [0x66, 0, 0xfc, 0], 'f\u00fc'],
-    ['application/problem+json; charset=ISO-8859-1', [0x22, 0xfc, 0x22], '\u00fc'],
-    ['text/plain; charset=utf-8', [0xc3, 0xbc], '\u00fc'],
-    ['text/plain; charset=unheard-of', [0xc3, 0xbc], '\u00fc'],
-    ['text/plain', [0xc3, 0xbc], '\u00fc'],
-  ])('of an error is that of its charset: %s', async (type, bytes, text) => {
-    await using service = await serve(respond(404, new Uint8Array(bytes), { 'content-type': type }))
-    const error = await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))
-    expect(error.body).toBe(text)
-  })
-
-  test('of an error keeps every digit in UTF-16, too', async () => {
-    const bytes = new Uint8Array(Buffer.from('{"limit":9007199254740993}', 'utf16le'))
-    const type = 'application/json; charset=utf-16le'
-    await using service = await serve(respond(404, bytes, { 'content-type': type }))
-    const error = await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))
-    expect(error.body).toEqual({ limit: '9007199254740993' })
-  })
 
   test('that is not UTF-8 does not hide an error', async () => {
     await using service = await serve(respond(404, new Uint8Array([0x66, 0xfc, 0x72])))

@@ -1,4 +1,4 @@
-import { isRedirect } from '../../errors.js'
+import { isRedirect } from '../../http/http-error.js'
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems } from '../page.js'
