@@ -18,13 +18,13 @@ function add(guide: string, blocks: Record<string, string>): void {
 
 add('observing', {
   'logs.ts': 'stdSerializers',
+  'error-type.ts': 'export function errorType',
   'metrics.ts': 'createHistogram',
   'traces.ts': 'tracer.startSpan',
-  'listeners.ts': 'const listeners',
 })
 add('rate-limits', { 'spaced.ts': 'function spaced' })
 add('networks', {
-  'proxy.ts': 'new ProxyAgent(',
+  'proxy.ts': "new ProxyAgent('",
   'client-certificate.ts': 'client.pem',
   'keep-alive.ts': 'keepAliveTimeout',
   'limits.ts': 'headersTimeout',
@@ -32,6 +32,7 @@ add('networks', {
 add('react-query', {
   'queries.ts': 'infiniteQueryOptions',
   'transactions.tsx': 'useEffect',
+  'feed.tsx': 'useInfiniteQuery(',
   'server.ts': 'dehydrate',
   'mutations.ts': 'mutationOptions',
   'button.tsx': 'useMutation',
