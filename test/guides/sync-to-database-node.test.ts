@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { parseEnv } from 'node:util'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startFakeServer } from '../../examples/fake-server.js'
@@ -23,7 +24,8 @@ const programs = {
 }
 const output = guide.code('page 1 of 3').trimEnd().split('\n')
 guide.code('npm install')
-guide.code('node reconcile.js')
+const createEnvFile = guide.code('read -rs API_KEY')
+guide.code('node --env-file=.env reconcile.js')
 
 let folder: string
 let fake: { service: FakeService; url: string; close: () => Promise<void> }
@@ -137,6 +139,27 @@ describe('sync.js', () => {
     expect(lines).toEqual(['page 1 of 1', '200 rows in transactions.sqlite'])
   })
 
+  test('starts over when the service responds with a 404 beyond the end', async () => {
+    await stopAfterTwoPages()
+    fake.service.transactions.length = 30
+    const respond = vi.spyOn(fake.service, 'handle')
+    const handle = FakeService.prototype.handle.bind(fake.service)
+    respond.mockImplementation(async request => {
+      const page = Number(new URL(request.url).searchParams.get('page'))
+      return page > 1 ? new Response(null, { status: 404 }) : handle(request)
+    })
+    const { lines, stderr } = await run('sync.js')
+    respond.mockRestore()
+    expect(stderr).toBe('')
+    expect(lines[0]).toBe('page 1 of 1')
+    expect(query('SELECT * FROM progress')).toEqual([])
+  })
+
+  test('stops at a 404 of its first page', async () => {
+    fake.service.fail({ with: () => new Response(null, { status: 404 }) })
+    expect((await run('sync.js')).stderr).toContain('HTTP 404')
+  })
+
   test('stores an empty list', async () => {
     fake.service.transactions.length = 0
     const { lines, stderr } = await run('sync.js')
@@ -187,6 +210,14 @@ test('sums.js adds decimals exactly, where SQLite does not', async () => {
   await run('sync.js')
   expect(await run('sums.js')).toEqual({ lines: ['EUR 0.3'], stderr: '' })
   expect(query('SELECT sum(amount) AS sum FROM transactions')).toEqual([{ sum: 0.1 + 0.2 }])
+})
+
+test('the file .env is for its owner only, and Node reads it', () => {
+  const script = createEnvFile.replace('https://api.example.com', fake.url)
+  execFileSync('bash', ['-c', script], { cwd: folder, input: `${fake.service.apiKey}\n` })
+  const file = join(folder, '.env')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(parseEnv(readFileSync(file, 'utf8'))).toEqual({ BASE_URL: fake.url, API_KEY: fake.service.apiKey })
 })
 
 test('every block is run', () => {
