@@ -49,6 +49,7 @@ beforeAll(async () => {
   server = await load('dehydrate', 'loadState')
   components = {
     ...(await load('useEffect', 'Transactions')),
+    ...(await load('useInfiniteQuery(', 'TransactionFeed')),
     ...(await load('useMutation', 'DeactivateButton')),
   }
 })
@@ -137,6 +138,27 @@ test('a feed loads page after page, to the last', async () => {
   const { pages } = observer.getCurrentResult().data as { pages: Page<Transaction>[] }
   expect(pages.flatMap(({ data }) => data)).toEqual(service.transactions)
   expect(pagesRequested()).toEqual([1, 2, 3])
+})
+
+test('a feed shows each transaction once, though it moved to the next page', async () => {
+  const queryClient = createQueryClient()
+  const client = createClient()
+  const options = { ...queries.transactionsFeed(client), pages: 2 }
+  // Added after page 1 was fetched: its last transaction moves to page 2.
+  const added = { ...(service.transactions[0] as Transaction), id: 'new' }
+  const fetch = vi.fn(service.fetch)
+  vi.stubGlobal('fetch', async (...given: Parameters<typeof fetch>) => {
+    const response = await fetch(...given)
+    if (fetch.mock.calls.length === 1) service.transactions.unshift(added)
+    return response
+  })
+  await queryClient.fetchInfiniteQuery(options as never)
+  const element = React.createElement(components.TransactionFeed, { client })
+  const html = renderToString(React.createElement(QueryClientProvider, { client: queryClient }, element))
+  const amounts = [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text?.replaceAll('<!-- -->', ''))
+  const shown = service.transactions.slice(1, 100).map(({ amount, currency }) => `${currency} ${amount}`)
+  expect(amounts).toEqual(shown)
+  expect(html).toContain('Load more')
 })
 
 describe('from the server', () => {
