@@ -262,6 +262,7 @@ class Runner {
   readonly names: string[] = []
   readonly #tests: (() => unknown)[] = []
   readonly #before: (() => unknown)[] = []
+  readonly #afterEach: (() => unknown)[] = []
   readonly #after: (() => unknown)[] = []
 
   readonly module = {
@@ -270,12 +271,17 @@ class Runner {
     test: (name: string, run: () => unknown) => {
       this.#tests.push(async () => {
         for (const prepare of this.#before) await prepare()
-        await run()
+        try {
+          await run()
+        } finally {
+          for (const end of this.#afterEach) await end()
+        }
         this.names.push(name)
       })
     },
     beforeAll: (run: () => unknown) => this.#tests.unshift(run),
     beforeEach: (run: () => unknown) => this.#before.push(run),
+    afterEach: (run: () => unknown) => this.#afterEach.push(run),
     afterAll: (run: () => unknown) => this.#after.push(run),
   }
 
