@@ -18,7 +18,7 @@ function add(guide: string, blocks: Record<string, string>): void {
 
 add('observing', {
   'logs.ts': 'stdSerializers',
-  'error-type.ts': 'export function errorType',
+  'telemetry.ts': 'export function errorType',
   'metrics.ts': 'createHistogram',
   'traces.ts': 'tracer.startSpan',
 })

@@ -17,7 +17,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import * as pinoModule from 'pino'
-import type { Client } from 'virtual-accounts'
+import { Client, type ClientEvent } from 'virtual-accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createService, Guide, type Modules, run } from './guide.ts'
 
@@ -37,15 +37,20 @@ afterEach(() => {
   metrics.disable()
 })
 
-/** Runs a recipe, and returns the client that it made. */
-async function recipe(text: string, modules: Modules = {}): Promise<Client> {
-  const errorType = await run(service, guide.code('export function errorType'), { last: 'return { errorType }' })
+/** Runs a recipe, and returns a client that has its listener. */
+async function recipe(text: string, listener: string, modules: Modules = {}): Promise<Client> {
+  const last = 'return { attributesOf, errorType }'
+  const telemetry = await run(service, guide.code('export function errorType'), { last })
   const given: Modules = {
     '@opentelemetry/api': () => import('@opentelemetry/api'),
-    './error-type': async () => errorType,
+    './telemetry': async () => telemetry,
   }
-  const all = { modules: { ...given, ...modules }, last: 'return client' }
-  return (await run(service, guide.code(text), all)) as Client
+  const onEvent = await run(service, guide.code(text), {
+    modules: { ...given, ...modules },
+    last: `return ${listener}`,
+  })
+  const { baseUrl, apiKey } = service
+  return new Client({ baseUrl, apiKey, onEvent: onEvent as (event: ClientEvent) => void })
 }
 
 describe('the recipe for logs', () => {
@@ -55,7 +60,7 @@ describe('the recipe for logs', () => {
     lines = []
     vi.stubEnv('LOG_LEVEL', 'debug')
     const write = (line: string) => void lines.push(JSON.parse(line))
-    const client = await recipe('stdSerializers', {
+    const client = await recipe('stdSerializers', 'toLog', {
       pino: async () => ({ ...pinoModule, pino: (options: object) => pinoModule.pino(options, { write }) }),
     })
     lines = []
@@ -133,7 +138,9 @@ describe('the recipe for metrics', () => {
       readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 60_000 })],
     })
     metrics.setGlobalMeterProvider(provider)
-    const client = await recipe('createHistogram')
+    const client = await recipe('createHistogram', 'toMetrics')
+    await client.transactions.list()
+    await client.virtualAccounts.deactivate(account)
     /** By the name of a metric, the attributes of each point with its value, or the count of its values. */
     const points = async (name: string) => {
       await provider.forceFlush()
@@ -195,7 +202,7 @@ describe('the recipe for traces', () => {
     const exporter = new InMemorySpanExporter()
     const spanProcessors = [new SimpleSpanProcessor({ exporter })]
     trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors }))
-    const client = await recipe('tracer.startSpan')
+    const client = await recipe('tracer.startSpan', 'toSpans')
     exporter.reset()
     /** What was exported, as far as the conventions define it. */
     const spans = () =>
@@ -303,7 +310,7 @@ describe('the recipe for traces', () => {
     service.fail({ with: 'hang' })
     const controller = new AbortController()
     const call = client.transactions.list({}, { signal: controller.signal }).catch(() => {})
-    await vi.waitFor(() => expect(service.requests.length).toBeGreaterThan(1))
+    await vi.waitFor(() => expect(service.requests).toHaveLength(1))
     controller.abort()
     await call
     expect(spans()).toMatchObject([
@@ -345,5 +352,6 @@ describe('the recipe for traces', () => {
 })
 
 test('every block is run', () => {
+  guide.code('console.log(type, path)') // by test/readme.test.ts
   expect(guide.untaken).toEqual([])
 })
