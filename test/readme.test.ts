@@ -134,12 +134,10 @@ describe('the documentation', () => {
       'virtual-accounts': () => import('virtual-accounts'),
       'virtual-accounts/testing': () => import('virtual-accounts/testing'),
       vitest: async () => runner.module,
-      '@jest/globals': async () => runner.module,
       msw: () => import('msw'),
       'msw/node': () => import('msw/node'),
       zod: () => import('zod'),
       valibot: () => import('valibot'),
-      arktype: () => import('arktype'),
       'big.js': () => import('big.js'),
       pino: printingPino,
       '@opentelemetry/api': () => import('@opentelemetry/api'),
@@ -357,20 +355,12 @@ const given = `
   export {}
 `
 
-// What is used of Jest is the same in vitest; Jest itself is not installed here.
-const jest = `
-  declare module '@jest/globals' {
-    export { beforeEach, expect, test } from 'vitest'
-  }
-`
-
 /** What the compiler reports for the blocks, as modules in memory beside the tests. */
 function compile(blocks: readonly Block[]): string[] {
   const { config } = ts.readConfigFile(join(root, 'test/tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, join(root, 'test'))
   const texts = new Map(blocks.map(({ name, code }) => [`${root}/test/${name}.ts`, `${code}\nexport {}`]))
   texts.set(`${root}/test/given.d.ts`, given)
-  texts.set(`${root}/test/jest.d.ts`, jest)
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile } = host
   host.fileExists = file => texts.has(file) || fileExists(file)
