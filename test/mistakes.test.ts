@@ -278,7 +278,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes an option among the params',
       // @ts-expect-error
       wrote: () => client.transactions.list({ signal }),
-      gets: 'params.signal: pass it among the options, list(…, { signal })',
+      gets: 'params.signal: pass it in the second argument, list(params, { signal })',
     },
     {
       mistake: 'passes a param among the options',
@@ -355,7 +355,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes the schema among the params',
       // @ts-expect-error
       wrote: () => client.list('/refunds', { schema }),
-      gets: 'params.schema: pass it among the options, list(…, { schema })',
+      gets: 'params.schema: pass it in the third argument, list(path, params, { schema })',
     },
     {
       mistake: 'leaves out the slash',

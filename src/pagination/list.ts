@@ -9,6 +9,7 @@ import {
   assertInteger,
   assertObject,
   assertSignal,
+  type KnownNames,
   readOptions,
 } from '../internal/validate.js'
 import { callOptionNames, clientOptionHint, mergeSettings } from '../options.js'
@@ -111,12 +112,13 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
 const paramNames = ['page', 'limit', 'query']
 const optionNames = [...callOptionNames, 'concurrency', 'maxItems', 'dedupeBy', 'onMissedItems', 'verified']
 
-const knownParams = {
+/** @param before What stands before the options in a call of this list. */
+const knownParams = (before: string): KnownNames => ({
   title: 'List params',
   names: paramNames,
-  elsewhere: (name: string) =>
-    optionNames.includes(name) ? `pass it among the options, list(…, { ${name} })` : clientOptionHint(name),
-}
+  elsewhere: name =>
+    optionNames.includes(name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
+})
 
 const knownOptions = {
   title: 'List options',
@@ -134,7 +136,8 @@ export function createList<T>(
   givenOptions: ListOptions<any, T> | undefined,
 ): List<T> {
   const createdAt = captureCallSite(createList, 1)
-  const params = readOptions('params', givenParams, knownParams)
+  const before = endpoint.validator ? 'second argument, list(params' : 'third argument, list(path, params'
+  const params = readOptions('params', givenParams, knownParams(before))
   const options = readOptions('options', givenOptions, knownOptions)
   const { page = 1, limit, query } = params
   const { signal, dedupeBy, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw' } = options

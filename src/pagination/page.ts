@@ -217,7 +217,7 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
 }
 
 /** What to do about a page that contradicts itself or the request. */
-export const contradictionHint = "The service contradicts itself: report it to the service's owner."
+const contradictionHint = "The service contradicts itself: report it to the service's owner."
 
 /** What is wrong with an empty page before the end of its list. */
 export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {

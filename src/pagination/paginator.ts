@@ -1,6 +1,6 @@
 import { ApiError, PaginationError } from '../errors.js'
 import { ItemMemory } from './item-memory.js'
-import { contradictionHint, describeEmptyPage, type LoadedPage } from './page.js'
+import { describeEmptyPage, type LoadedPage } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 import { type Batch, emitDrift, type Walk, type WalkOptions } from './walk.js'
 
@@ -174,7 +174,8 @@ export class Paginator<T> implements Walk<T> {
   #assertNotCut(loaded: LoadedPage<T>): void {
     const { data, page, limit, totalItems } = loaded
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
-    throw this.#error(loaded, describeEmptyPage(loaded), contradictionHint, 1)
+    const hint = 'The service contradicts itself, or counts pages from 0: report it to its owner.'
+    throw this.#error(loaded, describeEmptyPage(loaded), hint, 1)
   }
 
   /** One repeated page can be an insert before it and a removal after it; two in a row are a service that ignores `page`. */
@@ -241,7 +242,10 @@ export class Paginator<T> implements Walk<T> {
 
   #throwMissed(loaded: LoadedPage<T>, problem: string, missed: number, page?: number): void {
     if (this.#options.onMissedItems === 'continue') return
-    const repair = loaded.keys() === undefined ? '' : '`verified: true` would have found them. '
+    const repair =
+      loaded.keys() === undefined
+        ? ''
+        : '`verified: true` would have repaired it, unless totalItems is wrong. '
     const hint = `${repair}To accept missed items, pass onMissedItems: 'continue'.`
     const [safePage] = this.#resumeAt(missed)
     throw this.#error(loaded, `${problem}, so up to ${missed} may have been missed`, hint, page ?? safePage)

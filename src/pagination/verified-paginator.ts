@@ -183,7 +183,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (total > this.#end && this.#options.onMissedItems === 'throw') {
       throw this.#createError(
         loaded,
-        `the list ended after ${this.#end} items, although totalItems is ${total}`,
+        `the list ended at position ${this.#end}, although totalItems is ${total}`,
         "The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total, pass onMissedItems: 'continue'.",
         1,
       )
