@@ -21,7 +21,6 @@ export interface Progress {
   readonly count: number
   readonly total: number | undefined
   readonly seconds: number
-  readonly perSecond: number
   /** By currency code, so that rows do not change places while sums grow. */
   readonly sums: readonly CurrencySum[]
   readonly failure: { readonly error: unknown; readonly at: number } | undefined
@@ -167,6 +166,5 @@ function progressOf(loaded: Loaded, state: Progress['state'], failure?: Progress
     sorted,
   }))
   sums.sort((one, other) => (one.currency < other.currency ? -1 : 1))
-  const perSecond = seconds > 0 ? count / seconds : 0
-  return { state, transactions, texts, count, total, seconds, perSecond, sums, failure }
+  return { state, transactions, texts, count, total, seconds, sums, failure }
 }

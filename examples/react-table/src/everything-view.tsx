@@ -4,8 +4,8 @@ import type { Collection, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
 import { explain } from './explain.ts'
 import { Filter, NoMatch } from './filter.tsx'
-import { useKeepFocus } from './focus.ts'
-import { counted, dateTime, duration, grouped } from './format.ts'
+import { useKeepFocus, useReveal } from './focus.ts'
+import { counted, dateTime, elapsed, grouped, pace } from './format.ts'
 import { Details, RetryButton } from './problem.tsx'
 import { useMatches } from './search.ts'
 import { useStore } from './store.ts'
@@ -61,15 +61,15 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
   )
 })
 
-function Figures({ progress: { state, count, total, seconds, perSecond } }: { progress: Progress }) {
+function Figures({ progress: { state, count, total, seconds } }: { progress: Progress }) {
   if (state === 'idle') return <p className="steady muted">Nothing is loaded yet.</p>
   if (total === undefined)
     return <p className="steady">{state === 'loading' ? 'Loading…' : 'Nothing was loaded.'}</p>
-  const left = perSecond === 0 ? undefined : duration((total - count) / perSecond)
-  const facts: Record<Progress['state'], string | undefined> = {
-    idle: undefined,
-    loading: left ? `${left} left` : 'Loading…',
-    done: `Complete, in ${seconds.toFixed(1)} s`,
+  const speed = pace({ done: count, total, seconds, left: state === 'loading' ? total - count : 0 })
+  const facts: Record<Progress['state'], string> = {
+    idle: '',
+    loading: speed ? '' : 'Loading…',
+    done: `Complete in ${elapsed(seconds)}`,
     cancelled: 'Cancelled',
     failed: 'Stopped',
   }
@@ -79,7 +79,8 @@ function Figures({ progress: { state, count, total, seconds, perSecond } }: { pr
       <br />
       <span className="muted">
         {facts[state]}
-        {perSecond > 0 && <span className="rate"> · {grouped(Math.round(perSecond))}/s</span>}
+        {facts[state] && speed && ', '}
+        {speed}
       </span>
     </p>
   )

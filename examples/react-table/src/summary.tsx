@@ -1,7 +1,7 @@
 import { lazy, memo, Suspense, useState } from 'react'
 import type { CurrencySum, Progress } from './collection.ts'
 import { grouped } from './format.ts'
-import { Amount } from './transaction-table.tsx'
+import { AmountCell, DecimalsNote } from './transaction-table.tsx'
 
 // Plot is a third of the page's code, and not needed at first.
 const AmountCharts = lazy(() => import('./amount-charts.tsx'))
@@ -12,7 +12,10 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
   const shown = sums.find(({ currency }) => currency === chosen) ?? sums[0]
   return (
     <section className="card padded" aria-labelledby="sums">
-      <h2 id="sums">Per currency</h2>
+      <div>
+        <h2 id="sums">Per currency</h2>
+        <DecimalsNote />
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
       <section className="figures-box" aria-label="Figures per currency" tabIndex={0}>
         <FiguresTable sums={sums} />
@@ -82,26 +85,28 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
         <tr key={currency}>
           <th scope="row">{currency}</th>
           <td className="amount count">{grouped(count)}</td>
-          <td className="amount">
-            <Amount value={sum} />
-          </td>
-          <td className="amount median" data-label="Median">
-            {sorted ? <Amount value={percentile(sorted, 50)} /> : <Later />}
-          </td>
-          <td className="amount percentile" data-label="95th percentile">
-            {sorted ? <Amount value={percentile(sorted, 95)} /> : <Later />}
-          </td>
+          <AmountCell value={sum} />
+          <PercentileCell label="Median" className="median" percent={50} sorted={sorted} />
+          <PercentileCell label="95th percentile" className="percentile" percent={95} sorted={sorted} />
         </tr>
       ))}
     </tbody>
   </table>
 ))
 
-function Later() {
+interface PercentileCellProps {
+  readonly label: string
+  readonly className: string
+  readonly percent: number
+  readonly sorted: Float64Array | undefined
+}
+
+function PercentileCell({ label, className, percent, sorted }: PercentileCellProps) {
+  if (sorted) return <AmountCell value={percentile(sorted, percent)} className={className} label={label} />
   return (
-    <span className="muted" title="Shown when loading ends">
+    <td className={`amount ${className} muted`} data-label={label} title="Shown when loading ends">
       …
-    </span>
+    </td>
   )
 }
 

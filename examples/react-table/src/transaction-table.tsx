@@ -1,7 +1,7 @@
 import { type CSSProperties, memo, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import type { Transaction } from 'virtual-accounts'
-import { grouped } from './format.ts'
+import { grouped, missingDecimals } from './format.ts'
 import { narrow, useMedia } from './media.ts'
 
 interface PageTableProps {
@@ -140,22 +140,34 @@ const Row = memo(({ transaction, position }: { transaction: Transaction; positio
         {id}
       </td>
       <td className="currency">{currency}</td>
-      <td className="amount">
-        <Amount value={amount} />
-      </td>
+      {/* A cell of its own for each transaction: one that is reused would move its text, as that ends at the right. */}
+      <AmountCell key={id} value={amount} />
     </tr>
   )
 })
 
-/** With the decimals that the service sent: how many a currency has is not specified. Decimal points are aligned. */
-export function Amount({ value }: { value: number | string }) {
-  const [whole, fraction] = grouped(value).split('.')
+interface AmountCellProps {
+  readonly value: number | string
+  readonly className?: string
+  readonly label?: string
+}
+
+/**
+ * With the decimals that the service sent: how many a currency has is not specified. It is one text, so that it is read
+ * as one number. What is missing to two decimals is added invisibly, so that decimal points are below each other.
+ */
+export function AmountCell({ value, className = '', label }: AmountCellProps) {
+  const text = grouped(value)
   return (
-    <>
-      {whole}
-      <span className="fraction">{fraction === undefined ? '' : `.${fraction}`}</span>
-    </>
+    <td className={`amount ${className}`} data-missing={missingDecimals(text)} data-label={label}>
+      {text}
+    </td>
   )
+}
+
+/** Once on each page with amounts: 58.2 beside 17.45 looks like a mistake. */
+export function DecimalsNote() {
+  return <p className="muted note">Amounts as the service sent them: 58.2, not 58.20.</p>
 }
 
 function Placeholders({ count }: { count: number }) {
