@@ -6,17 +6,18 @@ import {
   isSameAccount,
   type Latest,
   type Operation,
+  type Resolved,
   type Write,
 } from './accounts.ts'
 import { Confirm } from './confirm.tsx'
 import { explain } from './explain.ts'
-import { useKeepFocus } from './focus.ts'
+import { useKeepFocus, useReveal } from './focus.ts'
 import { dateTime } from './format.ts'
 import { Details, Problem } from './problem.tsx'
 import { useStore } from './store.ts'
 
 export function AccountsView({ accounts }: { accounts: Accounts }) {
-  const { pending, inFlight, changes, latest } = useStore(accounts.store)
+  const { pending, inFlight, changes, latest, resolvedElsewhere } = useStore(accounts.store)
   const others = pending.filter(
     ({ idempotencyKey }) => !inFlight.has(idempotencyKey) && idempotencyKey !== latest?.write.idempotencyKey,
   )
@@ -28,6 +29,9 @@ export function AccountsView({ accounts }: { accounts: Accounts }) {
       </div>
       <AccountForm accounts={accounts} />
       {latest && <LatestOutcome accounts={accounts} latest={latest} />}
+      {resolvedElsewhere.map(resolved => (
+        <ResolvedElsewhere key={resolved.write.idempotencyKey} resolved={resolved} />
+      ))}
       {others.map(write => (
         <UnknownOutcome key={write.idempotencyKey} accounts={accounts} write={write} />
       ))}
@@ -123,19 +127,15 @@ function IdField({ label, value, onChange }: IdFieldProps) {
   )
 }
 
-/** The outcome of the last change. Always equally tall, so that nothing moves when the response arrives. */
+/** The outcome of the last change. As tall when it is done as when it is sent, so that nothing moves in between. */
 function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Latest }) {
   const { write, at, state } = latest
-  const { operation, virtualAccountId, customerId, idempotencyKey } = write
-  const account = (
-    <>
-      account <Id>{virtualAccountId}</Id> of customer <Id>{customerId}</Id>
-    </>
-  )
+  const { operation, idempotencyKey } = write
+  const account = <Account of={write} />
   switch (state) {
     case 'sending':
       return (
-        <section className="card padded outcome" aria-label="Latest change" role="status">
+        <section className="card padded" aria-label="Latest change" role="status">
           <h2>Sending…</h2>
           <p>
             The request to {operation} {account} was sent at {dateTime(at)}.
@@ -145,7 +145,7 @@ function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Lates
       )
     case 'done':
       return (
-        <section className="card padded outcome done" aria-label="Latest change" role="status">
+        <section className="card padded done" aria-label="Latest change" role="status">
           <h2>Account {operation}d</h2>
           <p>
             The service confirmed the request to {operation} {account} at {dateTime(at)}.
@@ -157,7 +157,7 @@ function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Lates
       return <UnknownOutcome accounts={accounts} write={write} error={latest.error} />
     case 'not-sent':
       return (
-        <section className="problem outcome" aria-label="Not sent">
+        <section className="problem" aria-label="Not sent">
           <div role="alert">
             <h2>Nothing was sent: the browser’s storage is full or blocked</h2>
             <p>
@@ -175,19 +175,47 @@ function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Lates
       )
     case 'rejected':
       return (
-        <div className="outcome">
-          <Problem
-            title={`The account was not ${operation}d`}
-            error={latest.error}
-            at={at}
-            action={`Try again to ${operation} it`}
-            onAction={() => void accounts.send(operation, write)}
-          >
-            <p>The request was about {account}.</p>
-          </Problem>
-        </div>
+        <Problem
+          title={`The account was not ${operation}d`}
+          error={latest.error}
+          at={at}
+          action={`Try again to ${operation} it`}
+          onAction={() => void accounts.send(operation, write)}
+        >
+          <p>The request was about {account}.</p>
+        </Problem>
       )
   }
+}
+
+/** A question of this tab that another tab has answered. */
+function ResolvedElsewhere({ resolved: { write, confirmedAt } }: { resolved: Resolved }) {
+  const { operation, idempotencyKey } = write
+  const isConfirmed = confirmedAt !== undefined
+  return (
+    <section
+      className={isConfirmed ? 'card padded done' : 'card padded'}
+      aria-label="Resolved in another tab"
+      role="status"
+    >
+      <h2>{isConfirmed ? `Account ${operation}d` : 'Not open any more'}</h2>
+      <p>
+        The request to {operation} <Account of={write} /> was{' '}
+        {isConfirmed
+          ? `repeated in another tab. The service confirmed it at ${dateTime(confirmedAt)}.`
+          : 'discarded in another tab, or its outcome could not be saved there.'}
+      </p>
+      <Details>Idempotency-Key: {idempotencyKey}</Details>
+    </section>
+  )
+}
+
+function Account({ of: { virtualAccountId, customerId } }: { of: VirtualAccountRef }) {
+  return (
+    <>
+      account <Id>{virtualAccountId}</Id> of customer <Id>{customerId}</Id>
+    </>
+  )
 }
 
 interface UnknownOutcomeProps {
@@ -201,13 +229,10 @@ function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
   const { operation, customerId, virtualAccountId, idempotencyKey, sentAt } = write
   const box = useRef<HTMLElement>(null)
   useKeepFocus(box)
+  useReveal(box, error !== undefined)
   const last = error === undefined ? undefined : explain(error)
   return (
-    <section
-      className="problem outcome"
-      ref={box}
-      aria-label={`Was account ${virtualAccountId} ${operation}d?`}
-    >
+    <section className="problem" ref={box} aria-label={`Was account ${virtualAccountId} ${operation}d?`}>
       <div role="alert">
         <h2>
           Was account <span className="wrap">{virtualAccountId}</span> {operation}d?

@@ -14,6 +14,8 @@ export interface Write extends VirtualAccountRef {
 /** The last change of an account made in this browser. The service shows no status. */
 export interface Change extends VirtualAccountRef {
   readonly operation: Operation
+  /** Of the request that made it. */
+  readonly idempotencyKey: string
   readonly at: number
 }
 
@@ -24,6 +26,12 @@ export type Latest = { readonly write: Write; readonly at: number } & (
   | { readonly state: 'not-sent' | 'rejected' | 'unknown'; readonly error: unknown }
 )
 
+/** A write whose outcome was unknown here, until another tab confirmed or discarded it. */
+export interface Resolved {
+  readonly write: Write
+  readonly confirmedAt: number | undefined
+}
+
 export interface AccountsState {
   /** Writes whose outcome is not known: still in flight, here or in another tab, or the response was lost. */
   readonly pending: readonly Write[]
@@ -32,6 +40,8 @@ export interface AccountsState {
   /** The newest first. */
   readonly changes: readonly Change[]
   readonly latest: Latest | undefined
+  /** Until the next write of this tab. */
+  readonly resolvedElsewhere: readonly Resolved[]
 }
 
 const shownChanges = 20
@@ -59,11 +69,12 @@ export class Accounts {
       inFlight: new Set(),
       changes: [],
       latest: undefined,
+      resolvedElsewhere: [],
     })
     for (const { idempotencyKey: key } of this.#pending.all())
       if (!isInFlight(key)) this.#notInOtherTab.add(key)
     this.#readStorage()
-    this.#pending.onChangeElsewhere(this.#readStorage)
+    this.#pending.onChangeElsewhere(this.#readPending)
     this.#changes.onChangeElsewhere(this.#readStorage)
   }
 
@@ -105,7 +116,7 @@ export class Accounts {
   /** The lock is taken before the key is saved: with a key in storage, a free lock means that the response was lost. */
   async #inFlight(write: Write, action: () => Promise<void>) {
     this.#setInFlight(write.idempotencyKey, true)
-    this.#set({ latest: { write, at: Date.now(), state: 'sending' } })
+    this.#set({ latest: { write, at: Date.now(), state: 'sending' }, resolvedElsewhere: [] })
     await withLock(write.idempotencyKey, action)
     this.#setInFlight(write.idempotencyKey, false)
     this.#readStorage()
@@ -116,8 +127,9 @@ export class Accounts {
     const account = { customerId, virtualAccountId }
     try {
       await this.#client.virtualAccounts[operation](account, { idempotencyKey })
+      // The change first: where its key is gone, other tabs look for the change.
+      this.#saveChange({ ...account, operation, idempotencyKey, at: Date.now() })
       this.#pending.remove(idempotencyKey)
-      this.#saveChange({ ...account, operation, at: Date.now() })
       this.#set({ latest: { write, at: Date.now(), state: 'done' } })
     } catch (error) {
       // An error is about its own call only: a rejected retry says nothing about the first request.
@@ -141,6 +153,17 @@ export class Accounts {
     }
   }
 
+  /** What another tab resolves does not vanish here without a word. */
+  readonly #readPending = () => {
+    const { pending, inFlight } = this.store.get()
+    this.#readStorage()
+    const { pending: left, changes, resolvedElsewhere } = this.store.get()
+    const resolved = pending
+      .filter(write => !inFlight.has(write.idempotencyKey) && !hasKey(left, write))
+      .map(write => ({ write, confirmedAt: changes.find(change => hasKey([write], change))?.at }))
+    if (resolved.length > 0) this.#set({ resolvedElsewhere: [...resolved, ...resolvedElsewhere] })
+  }
+
   readonly #readStorage = () => {
     const pending = this.#pending.all().sort((one, other) => other.sentAt - one.sentAt)
     const changes = lastOfEach([...this.#changes.all(), ...this.store.get().changes])
@@ -158,7 +181,7 @@ export class Accounts {
     const { pending, inFlight, changes } = this.store.get()
     if (state === 'done') return changes.some(change => isSameAccount(change, write) && change.at > at)
     const key = write.idempotencyKey
-    const isOpen = inFlight.has(key) || pending.some(({ idempotencyKey }) => idempotencyKey === key)
+    const isOpen = inFlight.has(key) || hasKey(pending, write)
     return !isOpen && (state === 'unknown' || state === 'sending')
   }
 
@@ -186,6 +209,12 @@ export class Accounts {
 
 export function isSameAccount(one: VirtualAccountRef, other: VirtualAccountRef): boolean {
   return one.customerId === other.customerId && one.virtualAccountId === other.virtualAccountId
+}
+
+type Keyed = Pick<Write, 'idempotencyKey'>
+
+function hasKey(entries: readonly Keyed[], { idempotencyKey }: Keyed): boolean {
+  return entries.some(entry => entry.idempotencyKey === idempotencyKey)
 }
 
 function changeName({ customerId, virtualAccountId }: VirtualAccountRef): string {

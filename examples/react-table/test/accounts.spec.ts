@@ -210,6 +210,8 @@ test('nothing moves when the response is late, lost or there', async ({ page }) 
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })
 
+const elsewhere = (page: Page) => page.getByRole('status', { name: 'Resolved in another tab' })
+
 test.describe('in two tabs', () => {
   /** Two tabs that were open before anything was sent. */
   async function twoTabs(context: BrowserContext, query?: string): Promise<[Page, Page]> {
@@ -249,6 +251,28 @@ test.describe('in two tabs', () => {
     await expect(changes(other)).toContainText('deactivated')
     await expect(question(one)).toHaveCount(0)
     await expect(changes(one)).toContainText('deactivated')
+    await expect(elsewhere(one)).toContainText('Account deactivated')
+    await expect(elsewhere(one)).toContainText('repeated in another tab. The service confirmed it at')
+    await expect(elsewhere(other)).toHaveCount(0)
+
+    await faultSwitch(one, 'Lost responses').click()
+    await reactivate(one)
+    await expect(latest(one)).toContainText('Account reactivated')
+    await expect(elsewhere(one)).toHaveCount(0)
+  })
+
+  test('a request discarded in one is said to be discarded in the other', async ({ context }) => {
+    const [one, other] = await twoTabs(context)
+    await faultSwitch(one, 'Lost responses').click()
+    await deactivate(one)
+    await expect(question(one)).toBeVisible()
+
+    await other.getByRole('button', { name: 'I checked the account: discard this request' }).click()
+    await expect(question(one)).toHaveCount(0)
+    await expect(elsewhere(one)).toContainText('account v1 of customer c1')
+    await expect(elsewhere(one)).toContainText('discarded in another tab')
+    await expect(question(other)).toHaveCount(0)
+    await expect(elsewhere(other)).toHaveCount(0)
   })
 
   test('a change made in one ends the success message of the other', async ({ context }) => {
