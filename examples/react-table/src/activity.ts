@@ -20,7 +20,7 @@ export interface Activity {
   readonly calls: readonly Call[]
 }
 
-export const shownCalls = 7
+const shownCalls = 7
 
 /** What the client sends and receives, for people who want to watch. Its `add` is the client's `onEvent`. */
 export class ActivityLog {

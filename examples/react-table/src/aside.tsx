@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type ActivityLog, type Call, shownCalls } from './activity.ts'
+import type { ActivityLog, Call } from './activity.ts'
 import type { FaultName } from './backend.ts'
 import { grouped } from './format.ts'
 import { type Store, useStore } from './store.ts'
@@ -64,17 +64,13 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
         <Counter name="In flight" value={inFlight} />
       </dl>
       <ol className="calls">
-        {Array.from({ length: shownCalls }, (_, index) => {
-          const call = calls[index]
-          const isEmpty = index === 0 && call === undefined
-          return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
-            <li key={index} className={call?.state} aria-hidden={call === undefined && !isEmpty}>
-              {call && <CallLine call={call} />}
-              {isEmpty && <span className="detail">No requests yet</span>}
-            </li>
-          )
-        })}
+        {calls.length === 0 && <li className="detail">No requests yet</li>}
+        {calls.map((call, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
+          <li key={index} className={call.state}>
+            <CallLine call={call} />
+          </li>
+        ))}
       </ol>
     </section>
   )

@@ -1,4 +1,4 @@
-import { memo, useCallback, useRef, useState } from 'react'
+import { memo, type ReactNode, useCallback, useRef, useState } from 'react'
 import { isApiError } from 'virtual-accounts'
 import type { Collection, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
@@ -53,10 +53,10 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
         <Figures progress={progress} />
         {state === 'loading' && <Cancel onClick={collection.cancel} />}
       </div>
+      <Actions collection={collection} progress={progress} />
       <div className="message">
         <Message progress={progress} />
       </div>
-      <Actions collection={collection} progress={progress} />
     </section>
   )
 })
@@ -91,10 +91,10 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
     const { title, advice, waitMs, details } = explain(failure.error)
     return (
       <>
-        <p role="alert">
+        <Alert>
           <strong>{title}.</strong> {advice}
           {waitMs !== undefined && ` Wait until ${dateTime(failure.at + waitMs)}.`}
-        </p>
+        </Alert>
         <Details>{details}</Details>
       </>
     )
@@ -102,10 +102,7 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   const texts: Record<Progress['state'], string> = {
     idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
     loading: 'Sums are always exact. You can filter and scroll the list while it grows.',
-    done:
-      count > 0
-        ? 'All pages are loaded. Sums are exact, and the CSV file contains every transaction.'
-        : 'All pages are loaded.',
+    done: count > 0 ? 'Sums are exact, and the CSV file has every transaction.' : 'All pages are loaded.',
     cancelled:
       count > 0
         ? 'Only part of the list is loaded. Resume to load the rest.'
@@ -115,33 +112,40 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   return <p className="muted">{texts[state]}</p>
 }
 
+function Alert({ children }: { children: ReactNode }) {
+  const alert = useRef<HTMLParagraphElement>(null)
+  useReveal(alert)
+  return (
+    <p role="alert" ref={alert}>
+      {children}
+    </p>
+  )
+}
+
 function Actions({ collection, progress }: { collection: Collection; progress: Progress }) {
   const { state, count, failure } = progress
-  if (state === 'idle' || state === 'loading') {
+  if (state === 'idle') {
     return (
       <div className="actions">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={state === 'loading'}
-          onClick={() => state === 'idle' && void collection.start()}
-        >
-          {state === 'loading' ? 'Loading…' : 'Load all'}
+        <button type="button" className="primary" onClick={() => void collection.start()}>
+          Load all
         </button>
       </div>
     )
   }
-  if (state === 'done') {
+  if (state === 'loading' || state === 'done') {
     return (
       <div className="actions">
-        {count > 0 && <Download progress={progress} primary />}
-        <button
-          type="button"
-          className={count > 0 ? 'quiet' : 'primary'}
-          onClick={() => void collection.start()}
-        >
-          Load again
-        </button>
+        {(state === 'loading' || count > 0) && <Download progress={progress} />}
+        {state === 'done' && (
+          <button
+            type="button"
+            className={count > 0 ? 'quiet' : 'primary'}
+            onClick={() => void collection.start()}
+          >
+            Load again
+          </button>
+        )}
       </div>
     )
   }
@@ -151,26 +155,25 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   return (
     <div className="actions">
       <RetryButton
+        id="resume"
         notBefore={(failure?.at ?? 0) + waitMs}
         className={isRetryable ? 'primary' : undefined}
         onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
       >
         {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
       </RetryButton>
-      {!mustStartOver && count > 0 && (
-        <button type="button" className="quiet" onClick={() => void collection.start()}>
-          Start over
-        </button>
-      )}
       {count > 0 && <Download progress={progress} />}
     </div>
   )
 }
 
-/** In a place of its own, so that no other button appears under the finger about to press it. */
+/**
+ * In a place of its own, so that no other button appears under the finger about to press it. The focus then moves to
+ * "Resume", if loading did not end by itself: an Enter meant for this button must not download a file.
+ */
 function Cancel({ onClick }: { onClick: () => void }) {
   const button = useRef<HTMLButtonElement>(null)
-  useKeepFocus(button)
+  useKeepFocus(button, '#resume')
   return (
     <button type="button" ref={button} onClick={onClick}>
       Cancel
@@ -195,12 +198,13 @@ function Announcement({ progress: { state, count, total } }: { progress: Progres
   )
 }
 
-/** The label and the file name say how much of the list is in the file. */
-function Download({ progress, primary = false }: { progress: Progress; primary?: boolean }) {
+/** The label and the file name say whether the whole list is in the file. There, but disabled, while it is loaded. */
+function Download({ progress }: { progress: Progress }) {
   const { state, transactions, count, total } = progress
   const [busy, setBusy] = useState(false)
-  const isComplete = state === 'done'
-  const name = isComplete ? `transactions-all-${count}.csv` : `transactions-partial-${count}-of-${total}.csv`
+  const isPart = state === 'cancelled' || state === 'failed'
+  const name = isPart ? `transactions-partial-${count}-of-${total}.csv` : `transactions-all-${count}.csv`
+  const enabled = state !== 'loading' && !busy
   async function save() {
     setBusy(true)
     try {
@@ -212,11 +216,11 @@ function Download({ progress, primary = false }: { progress: Progress; primary?:
   return (
     <button
       type="button"
-      className={primary ? 'primary' : undefined}
-      aria-disabled={busy}
-      onClick={() => busy || void save()}
+      className={isPart ? undefined : 'primary'}
+      aria-disabled={!enabled}
+      onClick={() => enabled && void save()}
     >
-      {isComplete ? `Download all ${grouped(count)} (CSV)` : `Download these ${grouped(count)} (CSV)`}
+      {isPart ? 'Download partial CSV' : 'Download CSV'}
     </button>
   )
 }

@@ -17,7 +17,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
         <DecimalsNote />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
-      <section className="figures-box" aria-label="Figures per currency" tabIndex={0}>
+      <section className="figures-box" aria-label="Figures per currency" tabIndex={0} aria-busy={count === 0}>
         <FiguresTable sums={sums} />
       </section>
       <div className="amounts">

@@ -69,7 +69,7 @@ async function loadAll(page) {
 
   await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: /^Download all/ }).click(),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
   ])
   await tasks(page, 'the CSV file')
 }
