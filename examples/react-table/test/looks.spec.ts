@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
-import { faultSwitch, open, rows, serveList, test } from './page.ts'
+import { faultSwitch, layoutShift, open, rows, serveList, test } from './page.ts'
 
 /** Each view as somebody comes to see it. */
 const views: Record<string, (page: Page) => Promise<void>> = {
@@ -74,6 +74,49 @@ async function violationsOf(axe: AxeBuilder): Promise<string[]> {
 }
 
 for (const width of [1280, 390]) {
+  test(`the heading begins where the cards begin, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 844 })
+    for (const view of ['transactions', 'everything', 'accounts']) {
+      await open(page, view)
+      const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+      const card = await page.locator('main .card').first().boundingBox()
+      expect(heading?.x).toBe(card?.x)
+      await page.goto('about:blank')
+    }
+  })
+
+  test(`something is seen before the scripts run, and stays in its place, ${width} pixels wide`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 844 })
+    let run = () => {}
+    const held = new Promise<void>(resolve => {
+      run = resolve
+    })
+    await page.route('**/*.js', async route => {
+      await held
+      await route.continue()
+    })
+    await page.goto('/?count=2000&latency=0', { waitUntil: 'commit' })
+    await expect(page.getByText('Loading…')).toBeVisible()
+    await expect(page.getByRole('banner')).toHaveCSS('position', 'sticky')
+    const brand = page.getByText('Virtual accounts', { exact: true })
+    const links = page.getByRole('navigation', { name: 'Views' }).getByRole('link')
+    const seen = async () => [
+      await brand.boundingBox(),
+      ...(await links.evaluateAll(all =>
+        all.map(link => [link.textContent, link.getBoundingClientRect().y]),
+      )),
+    ]
+    const before = await seen()
+    expect(before).toHaveLength(4)
+
+    run()
+    await expect(rows(page)).toHaveCount(25)
+    expect(await seen()).toEqual(before)
+    expect(await layoutShift(page)).toBeLessThan(0.05)
+  })
+
   test(`shows whole UUIDs, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 844 })
     const items = sampleTransactions(25).map(item => ({ ...item, id: crypto.randomUUID() }))
