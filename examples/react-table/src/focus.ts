@@ -1,15 +1,32 @@
-import { type RefObject, useLayoutEffect } from 'react'
+import { type RefObject, useEffect, useLayoutEffect } from 'react'
 
 /**
- * Moves the focus to the view when the button that has it is removed. It would otherwise move to the top of the
- * document, and keyboard users would lose their place.
+ * Moves the focus when the element that has it is removed: to what `next` finds, or else to the view. It would otherwise
+ * move to the top of the document, and keyboard users would lose their place.
  */
-export function useKeepFocus(removed: RefObject<HTMLElement | null>) {
+export function useKeepFocus(removed: RefObject<HTMLElement | null>, next = 'main') {
   useLayoutEffect(() => {
     const element = removed.current
     return () => {
-      if (element?.contains(document.activeElement))
-        document.querySelector('main')?.focus({ preventScroll: true })
+      if (!element?.contains(document.activeElement)) return
+      // Later, when what replaces it is in the document.
+      queueMicrotask(() => {
+        const target = document.querySelector<HTMLElement>(next) ?? document.querySelector('main')
+        target?.focus({ preventScroll: true })
+      })
     }
-  }, [removed])
+  }, [removed, next])
+}
+
+/** Scrolls to a message that appears out of view: on a phone it may be below an open panel, or above a list. */
+export function useReveal(message: RefObject<HTMLElement | null>, isNew = true) {
+  useEffect(() => {
+    const element = message.current
+    if (!element || !isNew) return
+    const { top, bottom } = element.getBoundingClientRect()
+    const header = document.querySelector('header')?.offsetHeight ?? 0
+    if (top >= header && bottom <= innerHeight) return
+    const card = element.closest('.card') ?? element
+    card.scrollIntoView({ block: 'nearest' })
+  }, [message, isNew])
 }

@@ -5,21 +5,22 @@ interface PagerProps {
   readonly page: number
   /** `undefined` until a page was loaded. */
   readonly pageCount: number | undefined
+  readonly busy: boolean
   readonly onTurn: (page: number) => void
 }
 
-export function Pager({ page, pageCount, onTurn }: PagerProps) {
+export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
   const [typed, setTyped] = useState<string>()
   const hasNext = pageCount !== undefined && page < pageCount
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    const wanted = Math.trunc(Number(typed ?? page))
+    const wanted = Number(typed ?? page)
     setTyped(undefined)
     if (wanted >= 1) onTurn(Math.min(wanted, pageCount || wanted))
   }
   return (
-    <nav className="pager" aria-label="Pages">
+    <nav className="pager" aria-label="Pages" aria-busy={busy}>
       <PageButton label="First page" sign="«" enabled={page > 1} onClick={() => onTurn(1)} />
       <PageButton label="Previous page" sign="‹" enabled={page > 1} onClick={() => onTurn(page - 1)} />
       <form onSubmit={submit}>
@@ -27,9 +28,10 @@ export function Pager({ page, pageCount, onTurn }: PagerProps) {
           Page{' '}
           <input
             inputMode="numeric"
-            pattern="[0-9]{1,9}"
+            autoComplete="off"
             value={typed ?? page}
-            onChange={event => setTyped(event.target.value)}
+            // Anything but digits is never there. What is pasted may have separators.
+            onChange={event => setTyped(event.target.value.replace(/\D/g, '').slice(0, 9))}
             onBlur={() => setTyped(undefined)}
           />
         </label>

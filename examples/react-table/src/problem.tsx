@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
-import { useKeepFocus } from './focus.ts'
+import { useKeepFocus, useReveal } from './focus.ts'
 import { dateTime, duration } from './format.ts'
 
 interface ProblemProps {
@@ -24,6 +24,7 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
   const { advice, waitMs = 0, details, isRetryable } = explanation
   const box = useRef<HTMLDivElement>(null)
   useKeepFocus(box)
+  useReveal(box)
   return (
     <div className="problem" ref={box}>
       <div role="alert">
@@ -59,26 +60,22 @@ interface RetryButtonProps {
   /** When the service accepts requests again. */
   readonly notBefore: number
   readonly busy?: boolean
+  readonly id?: string
   readonly className: string | undefined
   readonly onClick: () => void
   readonly children: string
 }
 
 /** Disabled as long as the service asks to wait, but still focusable. */
-export function RetryButton({ notBefore, busy = false, className, onClick, children }: RetryButtonProps) {
+export function RetryButton({ notBefore, busy = false, onClick, children, ...given }: RetryButtonProps) {
   const left = useSecondsUntil(notBefore)
   const enabled = left === 0 && !busy
   return (
     <>
-      <button
-        type="button"
-        className={className}
-        aria-disabled={!enabled}
-        onClick={() => enabled && onClick()}
-      >
+      <button type="button" {...given} aria-disabled={!enabled} onClick={() => enabled && onClick()}>
         {busy ? 'Trying…' : children}
       </button>
-      {left > 0 && <span className="muted steady">in {duration(left)}</span>}
+      {left > 0 && <span className="muted steady countdown">in {duration(left)}</span>}
     </>
   )
 }

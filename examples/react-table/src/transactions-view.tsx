@@ -2,12 +2,12 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { Client, Page, Transaction } from 'virtual-accounts'
 import { Filter, NoMatch } from './filter.tsx'
-import { counted, grouped } from './format.ts'
+import { counted, dateTime, grouped } from './format.ts'
 import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
 import { normalized, searchText } from './search.ts'
-import { PageTable } from './transaction-table.tsx'
+import { DecimalsNote, PageTable } from './transaction-table.tsx'
 
 /** One page of transactions as a query. Its signal cancels the request when nothing waits for it any more. */
 function pageQuery(client: Client, page: number, limit: number) {
@@ -20,7 +20,10 @@ function pageQuery(client: Client, page: number, limit: number) {
 export function TransactionsView({ client, route }: { client: Client; route: Route }) {
   const { page, limit, filter } = route
   const queryClient = useQueryClient()
-  const { data, error, errorUpdatedAt, isFetching, refetch } = useQuery(pageQuery(client, page, limit))
+  const { data, dataUpdatedAt, error, errorUpdatedAt, isFetching, refetch } = useQuery(
+    pageQuery(client, page, limit),
+  )
+  const [dismissedAt, setDismissedAt] = useState<number>()
   const list = useRef<HTMLDivElement>(null)
 
   // While another page is loaded, and when that fails, the last one is still shown. (`keepPreviousData` keeps it only
@@ -28,11 +31,13 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   const [lastLoaded, setLastLoaded] = useState<Page<Transaction>>()
   if (data && data !== lastLoaded) setLastLoaded(data)
   const shown = data ?? lastLoaded
-  const isStale = shown !== undefined && (!data || error !== null)
+  const isDismissed = errorUpdatedAt === dismissedAt
+  const isStale = shown !== undefined && (!data || (error !== null && !isDismissed))
 
   const totalItems = shown?.totalItems
   const pageCount = totalItems === undefined ? undefined : Math.ceil(totalItems / limit)
   const isEmpty = totalItems === 0
+  const isNotLoaded = error !== null && !shown
   const isBeyondEnd = data !== undefined && pageCount !== undefined && pageCount > 0 && page > pageCount
 
   useEffect(() => {
@@ -58,7 +63,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   }
 
   const rowCount = Math.min(limit, totalItems ?? limit)
-  const problem = error && (
+  const problem = error && !isDismissed && (
     <Problem
       error={error}
       at={errorUpdatedAt}
@@ -66,10 +71,14 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
       action="Try again"
       onAction={() => void refetch()}
       more={
-        shown &&
-        !data && (
-          <button type="button" onClick={() => goTo({ page: shown.page, limit: shown.limit })}>
-            Back to page {grouped(shown.page)}
+        shown && (
+          <button
+            type="button"
+            onClick={() =>
+              data ? setDismissedAt(errorUpdatedAt) : goTo({ page: shown.page, limit: shown.limit })
+            }
+          >
+            {data ? 'Dismiss' : `Back to page ${grouped(shown.page)}`}
           </button>
         )
       }
@@ -77,26 +86,33 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
       {shown && (
         <p>
           {data
-            ? 'The rows below were loaded before.'
-            : `Page ${grouped(page)} was not loaded. The rows below are still page ${grouped(shown.page)}.`}
+            ? `The rows were loaded at ${dateTime(dataUpdatedAt)}.`
+            : `Page ${grouped(page)} was not loaded. The rows are still those of page ${grouped(shown.page)}.`}
         </p>
       )}
     </Problem>
   )
+  const total = totalItems === undefined ? 'Loading…' : counted(totalItems, 'transaction')
+  let announcement = ''
+  if (isEmpty) announcement = total
+  else if (!data || isBeyondEnd) announcement = error ? '' : `Loading page ${grouped(page)}…`
+  else announcement = `Page ${grouped(page)} of ${grouped(data.pageCount)}, ${total}`
   return (
     <>
       <div className="heading">
         <h1>Transactions</h1>
-        <p className="muted" role="status">
-          {totalItems === undefined
-            ? error
-              ? 'Not loaded'
-              : 'Loading…'
-            : counted(totalItems, 'transaction')}
+        <DecimalsNote />
+        <p className="muted">
+          {isNotLoaded ? 'Not loaded' : total}
+          {/* What the message said that was dismissed. */}
+          {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
+        </p>
+        <p className="hidden" role="status">
+          {announcement}
         </p>
       </div>
       <div className="card list" ref={list}>
-        {!isEmpty && (
+        {!isEmpty && !isNotLoaded && (
           <div className="toolbar">
             <Filter label="Filter this page" value={filter} />
             <label className="field">
@@ -109,34 +125,40 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
             </label>
           </div>
         )}
-        <div
-          className="rows"
-          style={{ '--rows': rowCount } as CSSProperties}
-          data-stale={isStale || isBeyondEnd}
-          aria-busy={isFetching}
-        >
-          {problem && <div className="notice">{problem}</div>}
-          {isEmpty ? (
-            !problem && (
-              <div className="empty">
-                <h2>No transactions yet</h2>
-                <p>The service has none. They appear here once it has some.</p>
-                <button type="button" onClick={() => void refetch()}>
-                  {isFetching ? 'Loading…' : 'Check again'}
-                </button>
-              </div>
-            )
-          ) : rows?.length === 0 && !isBeyondEnd && wanted !== '' ? (
-            <NoMatch filter={filter} what="transaction on this page" />
-          ) : (
-            <PageTable
-              label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
-              transactions={isBeyondEnd ? undefined : rows}
-              placeholders={rowCount}
-            />
+        {isNotLoaded ? (
+          problem
+        ) : isEmpty ? (
+          <div className="empty">
+            <h2>No transactions yet</h2>
+            <p>The service has none. They appear here once it has some.</p>
+            <button type="button" onClick={() => void refetch()}>
+              {isFetching ? 'Loading…' : 'Check again'}
+            </button>
+          </div>
+        ) : (
+          <div
+            className="rows"
+            style={{ '--rows': rowCount } as CSSProperties}
+            data-stale={isStale || isBeyondEnd}
+            aria-busy={isFetching}
+          >
+            {rows?.length === 0 && !isBeyondEnd && wanted !== '' ? (
+              <NoMatch filter={filter} what="transaction on this page" />
+            ) : (
+              <PageTable
+                label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
+                transactions={isBeyondEnd ? undefined : rows}
+                placeholders={rowCount}
+              />
+            )}
+          </div>
+        )}
+        <div className="dock">
+          {shown && problem}
+          {!isEmpty && !isNotLoaded && (
+            <Pager page={page} pageCount={pageCount} busy={isFetching && !data} onTurn={turnTo} />
           )}
         </div>
-        {!isEmpty && <Pager page={page} pageCount={pageCount} onTurn={turnTo} />}
       </div>
     </>
   )

@@ -67,6 +67,20 @@ export async function layoutShift(page: Page): Promise<number> {
   })
 }
 
+export async function forgetLayoutShifts(page: Page) {
+  // What moved just now is reported late.
+  await page.waitForTimeout(200)
+  await page.evaluate(() => (globalThis as unknown as { shifts: Shift[] }).shifts.splice(0))
+}
+
+/** The names that the browser gives to assistive technology, of everything with this role. */
+export async function accessibleNames(page: Page, role: string): Promise<string[]> {
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  await session.detach()
+  return nodes.filter(node => node.role?.value === role && !node.ignored).map(({ name }) => name?.value)
+}
+
 type Shift = PerformanceEntry & { value: number; hadRecentInput: boolean }
 
 function observeLayoutShifts() {
