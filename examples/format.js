@@ -54,14 +54,15 @@ export function elapsed(seconds) {
 }
 
 /**
- * `8,370 a second, 5 s left`. The time is left out until a hundredth is done: before that it would be a guess.
+ * `8,370 a second, 5 s left`, or nothing until a hundredth is done: before that it would be a guess.
  *
  * @param {{ done: number, total: number, seconds: number, left?: number }} progress
  */
 export function pace({ done, total, seconds, left = total - done }) {
-  const perSecond = seconds > 0 ? done / seconds : 0
+  if (done === 0 || done * 100 < total) return ''
+  const perSecond = done / seconds
   const parts = []
   if (perSecond >= 1) parts.push(`${grouped(Math.round(perSecond))} a second`)
-  if (left > 0 && perSecond > 0 && done * 100 >= total) parts.push(`${duration(left / perSecond)} left`)
+  if (left > 0) parts.push(`${duration(left / perSecond)} left`)
   return parts.join(', ')
 }

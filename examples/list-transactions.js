@@ -6,7 +6,7 @@
 
 import Big from 'big.js'
 import { connect } from './connect.js'
-import { counted, grouped, runMain } from './terminal.js'
+import { aligned, counted, grouped, runMain } from './terminal.js'
 
 runMain(async () => {
   const { client, where, close } = await connect()
@@ -20,8 +20,10 @@ runMain(async () => {
     console.log(
       `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. From the first page:`,
     )
-    for (const { id, amount, currency, description } of data.slice(0, 5)) {
-      console.log(`  ${id}  ${currency} ${String(amount).padStart(10)}  ${description}`)
+    const shown = data.slice(0, 5)
+    const amounts = aligned(shown.map(({ amount }) => amount))
+    for (const [index, { id, currency, description }] of shown.entries()) {
+      console.log(`  ${id}  ${currency} ${amounts[index]}  ${description}`)
     }
 
     // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
@@ -34,8 +36,10 @@ runMain(async () => {
       entry.sum = entry.sum.plus(amount)
     }
     console.log('\nAll pages, by currency:')
-    for (const [currency, { count, sum }] of [...currencies].sort()) {
-      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sum.toFixed().padStart(14)}`)
+    const sorted = [...currencies].sort()
+    const sums = aligned(sorted.map(([, { sum }]) => sum.toFixed()))
+    for (const [index, [currency, { count }]] of sorted.entries()) {
+      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sums[index]}`.trimEnd())
     }
   } finally {
     await close()

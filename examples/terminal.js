@@ -4,6 +4,9 @@
 import { styleText } from 'node:util'
 import { isApiError } from 'virtual-accounts'
 
+import { elapsed, grouped, missingDecimals, pace } from './format.js'
+
+export { counted, duration, elapsed, grouped, pace } from './format.js'
 /** Something the user can fix: its message is all they need. */
 export class Problem extends Error {}
 
@@ -42,26 +45,7 @@ function reason(error) {
 }
 
 /**
- * 1234567 as 1,234,567. Of digits, which may be more than a number holds.
- *
- * @param {number | string} digits
- */
-export function grouped(digits) {
-  return String(digits).replace(/\B(?=(\d{3})+$)/g, ',')
-}
-
-/**
- * 1 account, 2 accounts.
- *
- * @param {number} count
- * @param {string} noun
- */
-export function counted(count, noun) {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
-}
-
-/**
- * Breaks a text into lines of at most 80 columns.
+ * Breaks a text into lines of at most 80 columns. Code and a number with its unit stay together.
  *
  * @param {string} text
  * @param {string} [indent] of the lines
@@ -70,7 +54,7 @@ export function wrapped(text, indent = '') {
   /** @type {string[]} */
   const lines = []
   let line = ''
-  for (const word of text.split(' ')) {
+  for (const [word] of text.matchAll(unbroken)) {
     if (line !== '' && indent.length + line.length + 1 + word.length > 80) {
       lines.push(indent + line)
       line = word
@@ -103,16 +87,16 @@ export function startProgress(total) {
   const { stderr } = process
   const began = performance.now()
   let done = 0
-  let nextAt = stderr.isTTY ? 0 : total / 10
+  let nextAt = stderr.isTTY ? began + 100 : total / 10
 
   function show() {
     const seconds = (performance.now() - began) / 1000
-    const rate = done / seconds
-    const left = rate > 0 ? Math.ceil(Math.max(0, total - done) / rate) : 0
-    const line =
-      `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}, ` +
-      `${grouped(Math.round(rate))} a second, ${grouped(left)} s left`
-    stderr.write(stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`)
+    const facts = [
+      `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}`,
+      pace({ done, total, seconds, left: end ? 0 : total - done }),
+      end && `in ${elapsed(seconds)}`,
+    ]
+    stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}${facts.filter(Boolean).join(', ')}${end ?? ''}`)
   }
 
   return {
@@ -123,12 +107,14 @@ export function startProgress(total) {
         nextAt = performance.now() + 100
       } else if (!stderr.isTTY && done >= nextAt && done < total) {
         show()
+/** `code`, { code: { in: 'braces' } }, name: 'value', 90 s, and any other characters but spaces. */
+const unbroken = /(?:`[^`]*`|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\w+: (?=')|\d+(?:[.,]\d+)* (?=\p{L})|\S)+/gu
+
         nextAt += total / 10
       }
     },
     end() {
-      show()
-      if (stderr.isTTY) stderr.write('\n')
+      show('\n')
     },
   }
 }
@@ -137,6 +123,17 @@ export function startProgress(total) {
  * Lines on stderr, and below them one that changes: on a terminal in place, elsewhere as a new line every 5 s.
  *
  * @typedef {ReturnType<typeof openStatus>} Status
+/**
+ * Amounts as they are printed below each other: decimal points in one column.
+ *
+ * @param {readonly (number | string)[]} amounts
+ */
+export function aligned(amounts) {
+  const texts = amounts.map(grouped).map(text => text + ' '.repeat(missingDecimals(text).length))
+  const width = Math.max(...texts.map(({ length }) => length))
+  return texts.map(text => text.padStart(width))
+}
+
  */
 export function openStatus() {
   const { stderr } = process
@@ -162,3 +159,4 @@ export function openStatus() {
     },
   }
 }
+        stderr.write('\n')

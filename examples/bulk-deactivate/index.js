@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { realService } from '../connect.js'
 import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
 import { takeoverSummary } from '../scaling/takeover.js'
-import { counted, grouped, openStatus, Problem, runMain, wrapped } from '../terminal.js'
+import { counted, elapsed, grouped, openStatus, Problem, runMain, wrapped } from '../terminal.js'
 import { accountsOf } from './accounts.js'
 
 const help = `npm run example examples/bulk-deactivate -- [options]
@@ -86,7 +86,7 @@ function* summaryLines({ requested, deactivated, failed, unproven, seconds, perS
     yield `✗ The service received several keys for one account, or one key for several accounts`
   else if (deactivated.length === requested) {
     const what = received ? 'each exactly once' : 'each with a 2xx response for its own key'
-    yield `✓ ${all}, ${what}, in ${seconds.toFixed(1)} s: ${grouped(perSecond)} a second`
+    yield `✓ ${all}, ${what}, in ${elapsed(seconds)}: ${grouped(perSecond)} a second`
   } else {
     yield `✗ ${grouped(deactivated.length)} of ${all} are proven to be deactivated`
     if (refusal) yield wrapped(`Stopped at the first refusal: ${refusal}`, '  ')

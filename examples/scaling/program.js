@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { counted, grouped, Problem } from '../terminal.js'
+import { counted, grouped, Problem, pace } from '../terminal.js'
 import { Queue, Redis } from './bullmq/index.js'
 import { startRedis } from './redis.js'
 
@@ -92,7 +92,9 @@ export async function untilDone({ queue, workers, noun, kill, status }) {
       const isStuck = done === before.done && seconds > 1 && workers.retried()
       if (isStuck && !isTold) status.note(`Nothing succeeds yet, retrying. ${workers.retried()}`)
       isTold ||= Boolean(isStuck)
-      status.show(progressOf(now, noun, (done - before.done) / seconds))
+      const total = now.total - before.done
+      const speed = pace({ done: done - before.done, total, seconds, left: now.left })
+      status.show(progressOf(now, noun, speed))
       await wait(100)
     }
   } catch (error) {
@@ -106,12 +108,11 @@ export async function untilDone({ queue, workers, noun, kill, status }) {
   return { interrupted, killed, seconds, perSecond: Math.round((done - before.done) / seconds) }
 }
 
-function progressOf({ done, total, later, failed, left }, noun, perSecond) {
+function progressOf({ done, total, later, failed }, noun, speed) {
   const parts = [`${grouped(done)} of ${counted(total, noun)}`]
   if (later > 0) parts.push(`${grouped(later)} to retry`)
   if (failed > 0) parts.push(`${grouped(failed)} failed`)
-  if (perSecond >= 1) parts.push(`${grouped(Math.round(perSecond))} a second`)
-  if (perSecond > 0) parts.push(`${grouped(Math.ceil(left / perSecond))} s left`)
+  if (speed) parts.push(speed)
   return parts.join(', ')
 }
 
