@@ -4,17 +4,21 @@
 //   (cd examples/scaling/bullmq && npm ci)
 //   npm run example examples/export-parallel -- --kill
 
-import { parseArgs } from 'node:util'
+import { join, relative } from 'node:path'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { realService } from '../connect.js'
 import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
 import { takeoverSummary } from '../scaling/takeover.js'
-import { counted, grouped, openStatus, runMain, wrapped } from '../terminal.js'
+import { counted, elapsed, grouped, openStatus, runMain, wrapped } from '../terminal.js'
 import { itemsIn } from './parts.js'
+
+// In the current folder it would be a new file in a clone.
+const defaultOutput = join(import.meta.dirname, 'transactions.ndjson')
 
 const help = `npm run example examples/export-parallel -- [options]
 
-  --output transactions.ndjson
+  --output FILE       by default
+                      examples/export-parallel/transactions.ndjson
   --name NAME         name of the export; the same name continues it, by
                       default a new one
   --limit 100         transactions on a page
@@ -30,7 +34,7 @@ Exit code: 0, the file is complete; 1, it is not, or there is none.`
 const options = /** @type {const} */ ({
   ...commonOptions,
   concurrency: { type: 'string', default: '4' },
-  output: { type: 'string', default: 'transactions.ndjson' },
+  output: { type: 'string', default: defaultOutput },
   name: { type: 'string' },
   limit: { type: 'string', default: '100' },
   pages: { type: 'string', default: '20' },
@@ -56,7 +60,7 @@ async function main() {
   const numbers = wholeNumbers(values, names)
   const name = nameOf('name', values.name)
   const status = openStatus()
-  status.note(`Exporting the transactions of ${real?.baseUrl ?? 'a fake service'} to ${values.output}`)
+  status.note(`Exporting the transactions of ${real?.baseUrl ?? 'a fake service'} to ${shown(values.output)}`)
   status.note(`${counted(numbers.workers, 'worker')}, export ${name}`)
   status.note(
     'The file will have every transaction that is in the list from start to end, once. ' +
@@ -106,12 +110,12 @@ function* summaryLines({ joined, output, before, seconds, failures, received, ..
     const { items, overlaps, readAgain, totalItems } = joined
     const perSecond = grouped(Math.round(items / seconds))
     if (file.isRight) {
-      yield `✓ ${counted(items, 'transaction')} in ${output}, each exactly once`
+      yield `✓ ${counted(items, 'transaction')} in ${shown(output)}, each exactly once`
     } else {
-      yield `✗ ${output} is incomplete or wrong: ${counted(file.lines, 'line')} for ${counted(items, 'transaction')}`
+      yield `✗ ${shown(output)} is incomplete or wrong: ${counted(file.lines, 'line')} for ${counted(items, 'transaction')}`
       yield `  ${grouped(file.lines - file.ids)} duplicates, ${grouped(file.missing)} missing`
     }
-    yield `  in ${seconds.toFixed(1)} s: ${perSecond} a second`
+    yield `  in ${elapsed(seconds)}: ${perSecond} a second`
     if (overlaps > 0) {
       yield `✓ ${counted(overlaps, 'overlap')} between parts verified, ${grouped(readAgain)} of them after reading again`
     }
@@ -126,4 +130,9 @@ function* summaryLines({ joined, output, before, seconds, failures, received, ..
   if (kill) yield* takeoverSummary(result.takeover)
 }
 
-runMain(main)
+/** @param {string} file */
+function shown(file) {
+  return relative('', file)
+}
+
+runMain(import.meta.filename, main, { options, help })
