@@ -2,8 +2,11 @@
 // What the client does, in a few seconds. Against a fake service on this machine, or against a real one:
 //
 //   npm run demo
-//   BASE_URL=https://… API_KEY=… npm run demo                             reads only
-//   … ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=… npm run demo      also deactivates and reactivates
+//   BASE_URL=https://… API_KEY=… npm run demo
+//
+// A real service is only read, unless you allow it to deactivate and reactivate an account, by these in addition:
+//
+//   ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=…
 
 import { styleText } from 'node:util'
 import Big from 'big.js'
@@ -197,4 +200,4 @@ function accountOf({ ALLOW_WRITES, CUSTOMER_ID, VIRTUAL_ACCOUNT_ID }, real) {
   return { customerId: CUSTOMER_ID, virtualAccountId: VIRTUAL_ACCOUNT_ID }
 }
 
-runMain(main)
+runMain(import.meta.filename, main)

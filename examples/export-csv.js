@@ -2,8 +2,10 @@
 // Exports all transactions to a CSV file: complete, in constant memory however many there are, with the rate and the time
 // left. Kill it and start it again: it continues where it was.
 //
-//   npm run example examples/export-csv.js                      100,000 of a fake service, to transactions.csv
-//   BASE_URL=https://… API_KEY=… npm run example examples/export-csv.js there.csv
+//   npm run example examples/export-csv.js [-- FILE]
+//   BASE_URL=https://… API_KEY=… npm run example examples/export-csv.js [-- FILE]
+//
+// Without BASE_URL: 100,000 transactions of a fake service. FILE is transactions.csv by default.
 //
 // Until it is complete, the export is there.csv.part. Beside it, there.csv.part.json says how much of it is certain.
 // docs/exports.md says why nothing is missing between two runs.
@@ -35,8 +37,10 @@ const maxLimit = 1000
 // By so many, what was added meanwhile may have moved the transactions that are already in the file.
 const idsToKeep = 10_000
 
-runMain(async () => {
-  const [name = 'transactions.csv'] = process.argv.slice(2)
+runMain(import.meta.filename, exportAll, { positionals: 1 })
+
+/** @param {{ positionals: string[] }} given */
+async function exportAll({ positionals: [name = 'transactions.csv'] }) {
   const { client, where, close } = await connect(() => ({
     transactions: sampleTransactions(100_000),
     maxLimit: 1000,
@@ -47,7 +51,7 @@ runMain(async () => {
   } finally {
     await close()
   }
-})
+}
 
 /**
  * @param {string} name

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
-import { counted, Problem, runMain } from './terminal.js'
+import { counted, portOf, runMain } from './terminal.js'
 
 const host = '127.0.0.1'
 
@@ -130,15 +130,7 @@ function written(reply, chunk) {
 }
 
 async function main() {
-  const { PORT = '8787' } = process.env
-  const port = Number(PORT)
-  if (!/^\d+$/.test(PORT) || port > 65_535) {
-    throw new Problem(`PORT: expected a number from 0 to 65535, got ${PORT}.`)
-  }
-  const { service, url } = await startFakeServer({ port }).catch(error => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new Problem(`Port ${port} is taken: choose another, such as PORT=${port + 1}, or PORT=0 for any.`)
-  })
+  const { service, url } = await startFakeServer({ port: portOf(8787) })
   const curl = `curl -H 'Api-Key: ${service.apiKey}'`
   const account = `${url}/customers/c1/virtual_accounts/v1`
   console.log(`A fake service with ${counted(service.transactions.length, 'transaction')} on ${url}
@@ -152,4 +144,5 @@ Press Ctrl-C to stop it. Try:
 `)
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) runMain(main)
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
+  runMain(import.meta.filename, main)

@@ -13,7 +13,7 @@ const { baseUrl, apiKey, fetch } = service
 const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
-runMain(async () => {
+runMain(import.meta.filename, async () => {
   title('http: the service refuses')
   service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
   await attempt(() => client.virtualAccounts.deactivate(account))

@@ -8,7 +8,7 @@ import Big from 'big.js'
 import { connect } from './connect.js'
 import { aligned, counted, grouped, runMain } from './terminal.js'
 
-runMain(async () => {
+runMain(import.meta.filename, async () => {
   const { client, where, close } = await connect()
   try {
     console.log(`Listing the transactions of ${where}`)

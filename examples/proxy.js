@@ -1,10 +1,10 @@
 // @ts-check
 // A small server that adds the API key, for programs in a browser, where a key would be public:
 //
-//   npm run example examples/proxy.js                                      with a fake service, on port 8788
+//   npm run example examples/proxy.js            with a fake service, on port 8788
 //   BASE_URL=https://… API_KEY=… PORT=3000 npm run example examples/proxy.js
 //
-// Serve your page from the same server. In the page: new Client({ baseUrl: '/api', apiKey: null })
+// Serve your page from the same server. In the page: `new Client({ baseUrl: '/api', apiKey: null })`
 //
 // Whoever can reach this server acts with your key. Before you serve anyone else, make `findRefusal` check your session, and
 // whether this user may use this customer.
@@ -15,7 +15,7 @@ import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { realService } from './connect.js'
 import { startFakeServer } from './fake-server.js'
-import { runMain } from './terminal.js'
+import { portOf, runMain } from './terminal.js'
 
 // An encoded slash or backslash could be decoded by the service, and would then change the path.
 const id = '(?:(?!%2f|%5c)[^/])+'
@@ -176,10 +176,10 @@ function refuse(reply, status, message) {
 }
 
 async function main() {
-  const { PORT = '8788' } = process.env
+  const port = portOf(8788)
   const real = realService()
   const { baseUrl, apiKey } = real ?? (await startFake())
-  const { url } = await startProxy({ baseUrl, apiKey, port: Number(PORT) })
+  const { url } = await startProxy({ baseUrl, apiKey, port })
   console.log(`A proxy for ${real ? baseUrl : 'a fake service'} on ${url}/api. Press Ctrl-C to stop it. Try:
 
   curl '${url}/api/transactions?page=1&limit=3'
@@ -192,4 +192,5 @@ async function startFake() {
   return { baseUrl: url, apiKey: service.apiKey }
 }
 
-if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) runMain(main)
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
+  runMain(import.meta.filename, main)

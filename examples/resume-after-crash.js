@@ -2,8 +2,10 @@
 // Reads all transactions into a file, and continues where it was when it is stopped in the middle, however rudely. Kill
 // it (Ctrl-C, or kill -9), start it again: no transaction is there twice, and none is missing.
 //
-//   npm run example examples/resume-after-crash.js              from a fake service, to the folder import
-//   BASE_URL=https://… API_KEY=… npm run example examples/resume-after-crash.js there
+//   npm run example examples/resume-after-crash.js [-- FOLDER]
+//   BASE_URL=https://… API_KEY=… npm run example examples/resume-after-crash.js
+//
+// Without BASE_URL: from a fake service. FOLDER is import by default.
 //
 // transactions.jsonl has a transaction on each line. position.json says how many of its bytes are certain, and how many
 // transactions those are. Transactions are on the disk before the position that counts them. What follows it in the
@@ -18,10 +20,14 @@ import { counted, grouped, runMain } from './terminal.js'
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {{ count: number, bytes: number }} Position */
 
-const [folder = 'import'] = process.argv.slice(2)
 const limit = 20
+let folder = 'import'
 
-runMain(async () => {
+runMain(import.meta.filename, readAll, { positionals: 1 })
+
+/** @param {{ positionals: string[] }} given */
+async function readAll({ positionals }) {
+  folder = positionals[0] ?? folder
   const { client, where, close } = await connect(() => ({ latency: 400 }))
   console.log(`Reading the transactions of ${where} into ${folder}`)
   await mkdir(folder, { recursive: true })
@@ -33,7 +39,7 @@ runMain(async () => {
     const { totalItems } = await client.transactions.list({ limit })
     // The page that the last one was on, as far as one can know now.
     const page = Math.max(1, Math.ceil(position.count / limit))
-    console.log(`${counted(written.size, 'transaction')} already there, continuing at page ${page}`)
+    console.log(`${counted(written.size, 'transaction')} already there, continuing at page ${grouped(page)}`)
 
     let { bytes } = position
     for await (const fresh of chunks(unwritten(client, page, written))) {
@@ -53,7 +59,7 @@ runMain(async () => {
     await file.close()
     await close()
   }
-})
+}
 
 /**
  * Yields the transactions from a page on that are not written yet. A verified walk misses nothing after its first item. If

@@ -1,25 +1,41 @@
 // @ts-check
-// What the programs of this folder share: how they end, and what they print.
+// What the programs of this folder share: their arguments, how they end, and what they print.
 
-import { styleText } from 'node:util'
+import { readFileSync } from 'node:fs'
+import { parseArgs, styleText } from 'node:util'
 import { isApiError } from 'virtual-accounts'
-
 import { elapsed, grouped, missingDecimals, pace } from './format.js'
 
 export { counted, duration, elapsed, grouped, pace } from './format.js'
+
 /** Something the user can fix: its message is all they need. */
 export class Problem extends Error {}
 
 /**
- * Runs a program. Its result is the exit code, 0 by default. What the user can fix is one line on stderr and exit
- * code 1: only a bug of the program shows a stack.
+ * Runs a program with its arguments. Its result is the exit code, 0 by default. What the user can fix is one line on
+ * stderr and exit code 1: only a bug of the program shows a stack.
  *
- * @param {() => Promise<number | void>} main
+ * @param {string} file of the program: `--help` prints the comment that it begins with
+ * @param {(given: { values: Record<string, any>, positionals: string[] }) => Promise<number | void>} main
+ * @param {object} [accepted]
+ * @param {import('node:util').ParseArgsOptionsConfig} [accepted.options]
+ * @param {number} [accepted.positionals] how many at most
+ * @param {string} [accepted.help] instead of the comment
  */
-export function runMain(main) {
+export function runMain(file, main, { options = {}, positionals = 0, help } = {}) {
   // `… | head` closes the pipe early, on purpose.
   process.stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1))
-  main().then(
+  const run = async () => {
+    const given = parseArgs({
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: positionals > 0,
+    })
+    if (given.values.help) return console.log(help ?? commentOf(file))
+    const surplus = given.positionals[positionals]
+    if (surplus !== undefined) throw new Problem(`Unexpected argument '${surplus}'. See --help.`)
+    return await main(given)
+  }
+  run().then(
     code => {
       process.exitCode = code ?? 0
     },
@@ -30,6 +46,30 @@ export function runMain(main) {
   )
 }
 
+/**
+ * The comment at the beginning of a program: its paragraphs wrapped, its indented lines as they are.
+ *
+ * @param {string} file
+ */
+function commentOf(file) {
+  const [comment = ''] = readFileSync(file, 'utf8')
+    .replace('// @ts-check\n', '')
+    .split(/\n(?!\/\/)/, 1)
+  const text = comment.replaceAll(/^\/\/ ?/gm, '')
+  return text.replaceAll(/^\S.*(?:\n\S.*)*/gm, paragraph => wrapped(paragraph.replaceAll('\n', ' ')))
+}
+
+/**
+ * The port that PORT names.
+ *
+ * @param {number} byDefault
+ */
+export function portOf(byDefault) {
+  const { PORT = String(byDefault) } = process.env
+  if (/^\d+$/.test(PORT) && Number(PORT) <= 65_535) return Number(PORT)
+  throw new Problem(`PORT: expected a number from 0 to 65535, got ${PORT}.`)
+}
+
 /** @param {unknown} error */
 function reason(error) {
   if (error instanceof Problem) return error.message
@@ -38,7 +78,11 @@ function reason(error) {
     return `${error.message}${key}`
   }
   if (!(error instanceof Error) || !('code' in error)) return error
-  // A file that cannot be written, a port that is taken: 'syscall' names what the system refused.
+  if (error.code === 'EADDRINUSE' && 'port' in error) {
+    const port = Number(error.port)
+    return `Port ${port} is taken: choose another, such as PORT=${port + 1}, or PORT=0 for any.`
+  }
+  // A file that cannot be written, say: 'syscall' names what the system refused.
   if ('syscall' in error) return error.message
   if (String(error.code).startsWith('ERR_PARSE_ARGS')) return `${error.message.split('. ')[0]}. See --help.`
   return error
@@ -63,6 +107,9 @@ export function wrapped(text, indent = '') {
   return [...lines, indent + line].join('\n')
 }
 
+/** `code`, { code: { in: 'braces' } }, name: 'value', 90 s, and any other characters but spaces. */
+const unbroken = /(?:`[^`]*`|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\w+: (?=')|\d+(?:[.,]\d+)* (?=\p{L})|\S)+/gu
+
 /** @param {string} text */
 export function heading(text) {
   return `\n${styleText('bold', text)}\n`
@@ -78,6 +125,17 @@ export function bar(share, width) {
 }
 
 /**
+ * Amounts as they are printed below each other: decimal points in one column.
+ *
+ * @param {readonly (number | string)[]} amounts
+ */
+export function aligned(amounts) {
+  const texts = amounts.map(grouped).map(text => text + ' '.repeat(missingDecimals(text).length))
+  const width = Math.max(...texts.map(({ length }) => length))
+  return texts.map(text => text.padStart(width))
+}
+
+/**
  * A line on stderr that says how far a program is: redrawn ten times a second on a terminal, elsewhere a new line for
  * each tenth of the total.
  *
@@ -89,7 +147,8 @@ export function startProgress(total) {
   let done = 0
   let nextAt = stderr.isTTY ? began + 100 : total / 10
 
-  function show() {
+  /** @param {string} [end] */
+  function show(end) {
     const seconds = (performance.now() - began) / 1000
     const facts = [
       `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}`,
@@ -107,9 +166,7 @@ export function startProgress(total) {
         nextAt = performance.now() + 100
       } else if (!stderr.isTTY && done >= nextAt && done < total) {
         show()
-/** `code`, { code: { in: 'braces' } }, name: 'value', 90 s, and any other characters but spaces. */
-const unbroken = /(?:`[^`]*`|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\w+: (?=')|\d+(?:[.,]\d+)* (?=\p{L})|\S)+/gu
-
+        stderr.write('\n')
         nextAt += total / 10
       }
     },
@@ -123,17 +180,6 @@ const unbroken = /(?:`[^`]*`|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\w+: (?=')|\d+(?:[.
  * Lines on stderr, and below them one that changes: on a terminal in place, elsewhere as a new line every 5 s.
  *
  * @typedef {ReturnType<typeof openStatus>} Status
-/**
- * Amounts as they are printed below each other: decimal points in one column.
- *
- * @param {readonly (number | string)[]} amounts
- */
-export function aligned(amounts) {
-  const texts = amounts.map(grouped).map(text => text + ' '.repeat(missingDecimals(text).length))
-  const width = Math.max(...texts.map(({ length }) => length))
-  return texts.map(text => text.padStart(width))
-}
-
  */
 export function openStatus() {
   const { stderr } = process
@@ -159,4 +205,3 @@ export function openStatus() {
     },
   }
 }
-        stderr.write('\n')

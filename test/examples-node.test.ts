@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -88,6 +88,91 @@ test('npm run example is what these tests run', () => {
 function expectToFit(text: string) {
   expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
 }
+
+describe.each([
+  'demo.js',
+  'list-transactions.js',
+  'handle-errors.js',
+  'export-csv.js',
+  'resume-after-crash.js',
+  'fake-server.js',
+  'proxy.js',
+  'scaling/estimate.js',
+  'scaling/measure.js',
+])('%s', example => {
+  test.each(['--help', '-h'])('prints what it does, and does nothing, with %s', async flag => {
+    const { code, stdout, stderr } = await run(example, { PORT: '0' }, [], [flag])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`npm run ${example === 'demo.js' ? 'demo' : `example examples/${example}`}`)
+    expectToFit(stdout)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('names an argument that it does not take, and does nothing', async () => {
+    for (const given of [['--halp'], ['one', 'two']]) {
+      const { code, stdout, stderr } = await run(example, { PORT: '0' }, [], given)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^Un(known option '--halp'|expected argument '(one|two)').* See --help\.\n$/)
+    }
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+test('what the examples write into a clone is ignored by git', () => {
+  const output = 'examples/export-parallel/transactions.ndjson'
+  expect(readFileSync(join(root, 'examples/export-parallel/index.js'), 'utf8')).toContain(output)
+  const files = ['transactions.csv', 'transactions.csv.part', 'import/transactions.jsonl', output]
+  const ignored = execFileSync('git', ['check-ignore', ...files], { cwd: root, encoding: 'utf8' })
+  expect(ignored.trimEnd().split('\n')).toEqual(files)
+})
+
+describe('what the examples print', () => {
+  test.each([
+    [1234567.5, '1,234,567.5'],
+    ['12345678901234567890.25', '12,345,678,901,234,567,890.25'],
+    [-1000, '-1,000'],
+    [0.0625, '0.0625'],
+  ])('%s has its digits in groups, and all of them', (value, expected) => {
+    expect(grouped(value)).toBe(expected)
+  })
+
+  test('amounts have their decimal points below each other', () => {
+    expect(aligned([4841890, 97.76, 163.4])).toEqual(['4,841,890   ', '       97.76', '      163.4 '])
+  })
+
+  test.each([
+    [0.2, '1 s'],
+    [119, '119 s'],
+    [4130, '69 min'],
+    [86_400, '24 h'],
+    [1e7, '116 days'],
+  ])('%d seconds to wait are %s', (seconds, expected) => {
+    expect(duration(seconds)).toBe(expected)
+  })
+
+  test('there is no estimate before a hundredth is done', () => {
+    expect(pace({ done: 1, total: 100_000, seconds: 0.04 })).toBe('')
+    expect(pace({ done: 999, total: 100_000, seconds: 0.04 })).toBe('')
+    expect(pace({ done: 1000, total: 100_000, seconds: 1 })).toBe('1,000 a second, 99 s left')
+    expect(pace({ done: 0, total: 0, seconds: 0 })).toBe('')
+  })
+
+  test('lines break neither in code nor between a number and its unit', () => {
+    const filler = 'x'.repeat(70)
+    for (const whole of [
+      '90 s.',
+      '1,250 ms',
+      '(1 attempt).',
+      '`maxRetries: 0`',
+      'list({ page: 1, limit: 50 }),',
+      '{"error":{"message":"no such account"}}',
+      "onMissedItems: 'continue'.",
+    ]) {
+      expect(wrapped(`${filler} after ${whole} End`).split('\n')).toEqual([`${filler} after`, `${whole} End`])
+    }
+    expect(wrapped(`${filler} HTTP 429, rate limited`).split('\n')[0]).toBe(`${filler} HTTP 429,`)
+  })
+})
 
 describe('demo', () => {
   const ofFake = { BASE_URL: '', API_KEY: '', ALLOW_WRITES: '' }
@@ -315,7 +400,7 @@ describe('export-csv', () => {
     const { env } = await serve({ transactions })
     const { code, stderr } = await run('export-csv.js', env)
     expect(code).toBe(1)
-    expect(stderr).toContain('data[50].amount: expected a number')
+    expect(stderr).toContain('data[51].amount: expected a number')
     expect(readdirSync(folder)).not.toContain('transactions.csv')
   })
 })

@@ -6,7 +6,6 @@
 //
 // The accounts that are not deactivated are printed on stdout, one JSON object per line; all else goes to stderr.
 
-import { parseArgs } from 'node:util'
 import { realService } from '../connect.js'
 import { commandOf, commonHelp, commonOptions, nameOf, wholeNumbers, withQueue } from '../scaling/options.js'
 import { takeoverSummary } from '../scaling/takeover.js'
@@ -35,12 +34,7 @@ const options = /** @type {const} */ ({
   refuse: { type: 'string', default: '0' },
 })
 
-async function main() {
-  const { values } = parseArgs({ options })
-  if (values.help) {
-    console.log(help)
-    return 0
-  }
+async function main({ values }) {
   const real = realService()
   checkWrites(real, values)
   const numbers = wholeNumbers(values, ['count', 'workers', 'concurrency', 'rate', 'latency', 'refuse'])
@@ -126,4 +120,4 @@ function tally(outcomes) {
   return counts
 }
 
-runMain(main)
+runMain(import.meta.filename, main, { options, help })

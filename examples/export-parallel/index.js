@@ -41,12 +41,7 @@ const options = /** @type {const} */ ({
   transactions: { type: 'string', default: '100000' },
 })
 
-async function main() {
-  const { values } = parseArgs({ options })
-  if (values.help) {
-    console.log(help)
-    return 0
-  }
+async function main({ values }) {
   const real = realService()
   const names = /** @type {const} */ ([
     'limit',

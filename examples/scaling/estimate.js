@@ -1,12 +1,13 @@
 // Prints the tables of docs/scaling.md: time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
 //
-//   npm run example examples/scaling/estimate.js
-//   npm run example examples/scaling/estimate.js -- --cpu-hour 0.05 --memory-hour 0.02
-//   npm run example examples/scaling/estimate.js -- --write        puts them into docs/scaling.md
+//   npm run example examples/scaling/estimate.js [-- options]
+//
+//   --cpu-hour 0.05       price of a core for an hour
+//   --memory-hour 0.02    price of a gigabyte of Redis for an hour
+//   --write               put the tables into docs/scaling.md
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { grouped, runMain } from '../terminal.js'
+import { duration, grouped, Problem, runMain } from '../terminal.js'
 
 const counts = [4, 5, 6, 7, 8, 9].map(exponent => 10 ** exponent)
 const rates = [10, 100, 1000]
@@ -14,15 +15,18 @@ const pageSize = 100
 /** Jobs that are put into the queue at a time. */
 const slice = 100_000
 
-async function main() {
-  const { values } = parseArgs({
-    options: {
-      'cpu-hour': { type: 'string', default: '0.05' },
-      'memory-hour': { type: 'string', default: '0.02' },
-      write: { type: 'boolean', default: false },
-    },
+const options = /** @type {const} */ ({
+  'cpu-hour': { type: 'string', default: '0.05' },
+  'memory-hour': { type: 'string', default: '0.02' },
+  write: { type: 'boolean', default: false },
+})
+
+async function main({ values }) {
+  const [cpuHour, memoryHour] = ['cpu-hour', 'memory-hour'].map(name => {
+    if (/^\d*\.?\d+$/.test(values[name])) return Number(values[name])
+    throw new Problem(`--${name}: expected a price such as 0.05, got ${values[name]}.`)
   })
-  const prices = { cpuHour: Number(values['cpu-hour']), memoryHour: Number(values['memory-hour']) }
+  const prices = { cpuHour, memoryHour }
   const measured = JSON.parse(readFileSync(new URL('measured.json', import.meta.url), 'utf8'))
 
   const otherWork = measured.hasOtherWork ? '; the machine had other work' : ''
@@ -143,16 +147,9 @@ function size(gigabytes) {
   return `${grouped(Math.round(gigabytes))} GB`
 }
 
-function duration(seconds) {
-  if (seconds < 120) return `${Math.max(1, Math.round(seconds))} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
-  return `${grouped(Math.round(seconds / 86_400))} days`
-}
-
 function table(head, rows) {
   const line = cells => `| ${cells.join(' | ')} |\n`
   return [head, head.map((_, index) => (index === 0 ? '---' : '--:')), ...rows].map(line).join('')
 }
 
-runMain(main)
+runMain(import.meta.filename, main, { options })

@@ -12,9 +12,8 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Client } from 'virtual-accounts'
 import { accountsOf, keyOf } from '../bulk-deactivate/accounts.js'
-import { deactivateAll } from '../bulk-deactivate/run.js'
-import { exportAll } from '../export-parallel/run.js'
 import { grouped, openStatus, runMain } from '../terminal.js'
+import { withQueue } from './options.js'
 import { startService } from './processes.js'
 
 const latency = 100
@@ -24,6 +23,9 @@ const workers = 2
 const shared = { workers, latency, faulty: false, rate: 100_000, status: openStatus() }
 
 async function main() {
+  const [{ deactivateAll }, { exportAll }] = await withQueue(() =>
+    Promise.all([import('../bulk-deactivate/run.js'), import('../export-parallel/run.js')]),
+  )
   const folder = await mkdtemp(join(tmpdir(), 'scaling-measured-'))
   try {
     const measured = {
@@ -35,11 +37,11 @@ async function main() {
       count,
       transactions,
       writesOfOne: await measureOneProcess(count, {}, client => deactivateInOne(client, 40)),
-      writesOfWorkers: await writesOfWorkers(20),
+      writesOfWorkers: await writesOfWorkers(deactivateAll, 20),
       exportOfOne: await measureOneProcess(transactions, { transactions }, client =>
         exportInOne(client, join(folder, 'one')),
       ),
-      exportOfWorkers: await exportOfWorkers(join(folder, 'workers')),
+      exportOfWorkers: await exportOfWorkers(exportAll, join(folder, 'workers')),
     }
     await writeFile(new URL('measured.json', import.meta.url), `${JSON.stringify(measured, null, 2)}\n`)
     for (const [name, { perSecond, cpuMs }] of Object.entries(measured).filter(([, value]) => value.cpuMs)) {
@@ -91,7 +93,7 @@ async function exportInOne(client, file) {
   await pipeline(lines, createWriteStream(file))
 }
 
-async function writesOfWorkers(concurrency) {
+async function writesOfWorkers(deactivateAll, concurrency) {
   const options = { ...shared, concurrency, batch: 'measured', accounts: accountsOf({ count }), refuse: 0 }
   const { deactivated, seconds, cpuMs, redisBytes, redisCpuMs } = await deactivateAll(options)
   return {
@@ -101,7 +103,7 @@ async function writesOfWorkers(concurrency) {
   }
 }
 
-async function exportOfWorkers(output) {
+async function exportOfWorkers(exportAll, output) {
   const options = { ...shared, name: 'measured', concurrency: 8, output, limit: 100, pages: 20, transactions }
   const { joined, seconds, cpuMs, received } = await exportAll(options)
   return {
@@ -118,4 +120,4 @@ function rounded(number) {
   return Number(number.toPrecision(2))
 }
 
-runMain(main)
+runMain(import.meta.filename, main)

@@ -13,7 +13,6 @@ export const commonOptions = /** @type {const} */ ({
   state: { type: 'string' },
   kill: { type: 'boolean', default: false },
   'no-faults': { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
 })
 
 export const commonHelp = `
