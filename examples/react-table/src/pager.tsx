@@ -35,7 +35,7 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
             onBlur={() => setTyped(undefined)}
           />
         </label>
-        <span className="muted of">{pageCount !== undefined && `of ${grouped(pageCount)}`}</span>
+        <span className="muted of">of {pageCount === undefined ? '…' : grouped(pageCount)}</span>
       </form>
       <PageButton label="Next page" sign="›" enabled={hasNext} onClick={() => onTurn(page + 1)} />
       <PageButton label="Last page" sign="»" enabled={hasNext} onClick={() => onTurn(pageCount ?? page)} />
