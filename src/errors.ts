@@ -104,8 +104,16 @@ export abstract class ApiError extends Error {
    */
   resumedAt(site: CallSite, page: number, limit: number): ApiError {
     if (site !== this.#facts.info.site) return this
+    return this.with({ resumeAt: { page, limit } })
+  }
+
+  /**
+   * The same failure, with other facts.
+   * @internal
+   */
+  with(facts: Partial<ErrorFacts>): ApiError {
     const Class = this.constructor as new (facts: ErrorFacts) => ApiError
-    return new Class({ ...this.#facts, resumeAt: { page, limit } })
+    return new Class({ ...this.#facts, ...facts })
   }
 
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */

@@ -1,5 +1,6 @@
 import {
   type AnyApiError,
+  type ApiError,
   type CallInfo,
   ConnectionError,
   type ErrorFacts,
@@ -93,7 +94,7 @@ type AttemptResult =
   | { readonly success: ReceivedResponse }
   | { readonly success?: undefined; readonly error: AnyApiError; readonly delayMs: number | undefined }
 
-type CreateError = (facts: Pick<ErrorFacts, 'info' | 'isRetried' | 'note' | 'cause'>) => AnyApiError
+type CreateError = (facts: Pick<ErrorFacts, 'info' | 'isRetried' | 'note'>) => AnyApiError
 
 let callCount = 0
 const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
@@ -107,16 +108,14 @@ class CallRun {
   readonly #callId = `${callIdPrefix}-${++callCount}`
   readonly #startedAt = performance.now()
   #attempts = 0
-  /** The current one; `undefined` between two. */
-  #attempt: Attempt | undefined
   /** An attempt may have been applied. */
   #mayHaveBeenApplied = false
   #requestId: string | undefined
   /** What the latest retry has cost. */
   #retryCost: number | undefined
-  /** Creates the error of the last failed attempt again. */
-  #createLastError: CreateError | undefined
-  #isAborted = false
+  /** The part of it that is given back unless the retry is sent. */
+  #unsentCost = 0
+  #lastError: ApiError | undefined
   /** Ends what the call is waiting for. */
   #interrupt: () => void = () => {}
 
@@ -134,10 +133,7 @@ class CallRun {
   async run<T>(parse: ParseResponse<T>): Promise<T> {
     const { signals } = this.#call
     const { retryBudget } = this.#transport
-    const onAbort = () => {
-      this.#isAborted = true
-      this.#interrupt()
-    }
+    const onAbort = () => this.#interrupt()
     for (const signal of signals) signal?.addEventListener('abort', onAbort)
     try {
       for (;;) {
@@ -147,7 +143,6 @@ class CallRun {
           return await this.#parse(result.success, parse)
         }
         if (result.delayMs === undefined) throw result.error
-        this.#attempt = undefined
         await this.#within(result.delayMs, forever)
       }
     } catch (error) {
@@ -169,9 +164,9 @@ class CallRun {
       const timer = setTimeout(resolve, ms, timedOut)
       this.#interrupt = () => {
         clearTimeout(timer)
-        reject(this.#abortReason)
+        reject(this.#aborted?.reason)
       }
-      if (this.#isAborted) this.#interrupt()
+      if (this.#aborted) this.#interrupt()
       work.then(
         value => {
           clearTimeout(timer)
@@ -194,7 +189,6 @@ class CallRun {
     const limit = timeout <= remainingMs ? 'timeout' : 'totalTimeout'
     const limitMs = Math.min(timeout, remainingMs)
     const attempt = this.#createAttempt()
-    this.#attempt = attempt
     let complete: ReceivedResponse | undefined
     try {
       const received = await this.#within(limitMs, attempt.send())
@@ -202,7 +196,7 @@ class CallRun {
       const leftMs = startedAt + limitMs - performance.now()
       complete = isSuccess(received.status) ? received : await this.#readError(attempt, received, leftMs)
     } catch (error) {
-      if (this.#isAborted) throw this.#abortReason
+      this.#throwIfAborted()
       return attempt.phase === 'key' ? this.#failOnKey(error) : this.#failOnNetwork(error, attempt.phase)
     } finally {
       if (complete === undefined) attempt.cancel()
@@ -233,8 +227,9 @@ class CallRun {
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
       onSend: () => {
+        this.#unsentCost = 0
         this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
-        if (this.#isAborted) throw this.#abortReason
+        this.#throwIfAborted()
       },
     })
   }
@@ -250,13 +245,13 @@ class CallRun {
       requestId: this.#redactedRequestId,
       durationMs,
     })
-    if (this.#isAborted) throw this.#abortReason
+    this.#throwIfAborted()
   }
 
   #failOnStatus({ status, headers, bytes }: ReceivedResponse): AttemptResult {
     if (isThrottled(status)) this.#call.onThrottled?.()
     const retryAfterMs = parseRetryAfter(headers)
-    return this.#fail({ status, retryAfterMs }, facts => {
+    return this.#fail({ status, retryAfterMs, isSent: true, isRetryable: true }, facts => {
       const redactor = this.#redactor
       const failed = {
         status,
@@ -278,22 +273,19 @@ class CallRun {
 
   #failOnNetwork(error: unknown, phase: 'sending' | 'reading'): AttemptResult {
     const network = classifyNetworkError(error, phase, this.#url)
-    return this.#fail({ network }, facts => {
+    return this.#fail(network, facts => {
       const problem = this.#redactor.text(network.problem)
       const cause = this.#redactor.cause(error)
-      return new ConnectionError({ cause, ...facts, problem, hint: network.hint })
+      return new ConnectionError({ ...facts, cause, problem, hint: network.hint })
     })
   }
 
   #failOnTimeout({ isSent }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
     if (!isSent) this.#transport.apiKeys.forgetPending()
     const timeoutMs = this.#call.settings[limit]
-    return this.#fail(isSent ? {} : { network: { isSent, isRetryable: true } }, facts => {
+    return this.#fail({ isSent, isRetryable: true }, facts => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
-      // After earlier attempts, each of which had its own limit, more time for the call alone may change nothing.
-      const isOfCall = limit === 'totalTimeout' && this.#attempts > 1
-      const options = isOfCall ? '`timeout` and `totalTimeout`' : `\`${limit}\``
-      const hint = `Raise ${options} if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+      const hint = `Raise \`${limit}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`
       const problem = `${missing} within the ${limit} of ${timeoutMs} ms`
       return new TimeoutError({ ...facts, problem, hint, timeoutMs })
     })
@@ -301,10 +293,9 @@ class CallRun {
 
   /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
   #failOnKey(cause: unknown): AttemptResult {
-    if (!this.#createLastError || !this.#isOutcomeUnknown) throw cause
+    if (!this.#lastError || !this.#isOutcomeUnknown) throw cause
     const note = 'Not retried: the apiKey function failed, see error.cause.'
-    const info = { ...this.#callInfo, attempts: this.#attempts - 1 }
-    throw this.#createLastError({ info, cause, note })
+    throw this.#lastError.with({ cause, note, isRetried: false })
   }
 
   /** Decides whether a failed attempt is retried, and creates its error accordingly. */
@@ -316,14 +307,15 @@ class CallRun {
     let note: string | undefined
     if (delayMs !== undefined) {
       this.#retryCost = this.#transport.retryBudget.take(failed.status)
+      this.#unsentCost = this.#retryCost ?? 0
       if (this.#retryCost === undefined) {
         delayMs = undefined
         note = 'Not retried: too many calls failed recently (retry budget).'
       }
     }
     this.#mayHaveBeenApplied ||= mayHaveBeenApplied(failed, history)
-    this.#createLastError = createError
     const error = createError({ info: this.#callInfo, isRetried: delayMs !== undefined, note })
+    this.#lastError = error
     if (delayMs !== undefined) this.#emit({ type: 'retry', attempt: this.#attempts, delayMs, error })
     return { error, delayMs }
   }
@@ -336,10 +328,8 @@ class CallRun {
   }
 
   #refundUnsentRetry(): void {
-    if (!this.#attempt?.isSent && this.#retryCost !== undefined) {
-      this.#transport.retryBudget.refund(this.#retryCost)
-      this.#retryCost = undefined
-    }
+    this.#transport.retryBudget.refund(this.#unsentCost)
+    this.#unsentCost = 0
   }
 
   #remainingMs(): number {
@@ -359,7 +349,7 @@ class CallRun {
       })
       // The caller's schema may be asynchronous: it can be aborted, and must finish in time.
       const value = isThenable(parsed) ? await this.#within(this.#remainingMs(), parsed) : parsed
-      if (this.#isAborted) throw this.#abortReason
+      this.#throwIfAborted()
       if (value !== timedOut) return value
     } catch (error) {
       if (error instanceof InvalidBody) throw this.#toInvalidResponseError(status, headers, error)
@@ -409,8 +399,12 @@ class CallRun {
   }
 
   /** Read from the signals: in Node, the target of the event is null for every listener after the first. */
-  get #abortReason(): unknown {
-    return this.#call.signals.find(signal => signal?.aborted)?.reason
+  get #aborted(): AbortSignal | undefined {
+    return this.#call.signals.find(signal => signal?.aborted)
+  }
+
+  #throwIfAborted(): void {
+    if (this.#aborted) throw this.#aborted.reason
   }
 
   get #isOutcomeUnknown(): boolean {

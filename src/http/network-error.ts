@@ -16,38 +16,19 @@ export interface NetworkFailure {
 }
 
 // Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
-const connectErrorCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'EMFILE',
-  'ENFILE',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ConnectionRefused',
-  'FailedToOpenSocket',
-])
+const notConnected =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ENETUNREACH|EADDRNOTAVAIL|E[MN]FILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
 
-// The runtime, or a proxy on its behalf, refuses to send this request at all.
-const refusedCodes: ReadonlySet<string> = /* @__PURE__ */ new Set([
-  'ERR_ACCESS_DENIED',
-  'ERR_INVALID_URL',
-  'UND_ERR_INVALID_ARG',
-  'UND_ERR_NOT_SUPPORTED',
-  'UND_ERR_ABORTED',
-  'ERR_PROXY_TUNNEL',
-])
-
-// Both sides must agree on these before any request can be sent. Alerts about a client's certificate are not among these:
+// The runtime, or a proxy on its behalf, refuses to send this request at all; or both sides must agree on something before
+// any request can be sent. Alerts about a client's certificate are not among these:
 // with TLS 1.3 they arrive after the request was sent.
-const handshakeFailed =
-  /^ERR_SSL_(?:WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|PACKET_LENGTH_TOO_LONG|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY))$/
+const refused =
+  /^(?:ERR_(?:ACCESS_DENIED|INVALID_URL|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
 
 // Usually refused before anything was sent, but undici also aborts after the response came, and a service may send garbage
 // after the request.
-const provesNothing = /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/
+const refusedPerhapsLater =
+  /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/
 
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
@@ -79,12 +60,13 @@ export function classifyNetworkError(
     const problem = `could not connect to ${hostOf(url)}, or connection lost before a response arrived`
     return lost(problem, `${checkNetwork} ${reason}`)
   }
-  if (refusedCodes.has(code) || handshakeFailed.test(code)) {
+  const mayBeSent = refusedPerhapsLater.test(code)
+  if (mayBeSent || refused.test(code)) {
     const problem = `the request could not be sent to ${hostOf(url)}${shown}`
-    return { isSent: provesNothing.test(code), isRetryable: false, problem, hint: refusedHint(code, error) }
+    return { isSent: mayBeSent, isRetryable: false, problem, hint: refusedHint(code, error) }
   }
   // A request that failed in one of these system calls was not sent, whatever the code.
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || connectErrorCodes.has(code)) {
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || notConnected.test(code)) {
     const problem = `could not connect to ${hostOf(url)} (${code}${otherAddress(details, url)})`
     // The host of a FakeService, whose name nobody can register.
     const isFake = new URL(url).hostname.endsWith('.test')

@@ -147,13 +147,16 @@ export async function request<S extends Schema | undefined, T = unknown>(
     site,
   }
   return send(transport, call, (bytes, { status, headers, attempts, requestId }) => {
+    const body = parseUnspecifiedBody(bytes, headers)
+    const issues: Issue[] = []
     const toResult = (data: unknown) => {
+      if (validator && issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
       return { data, status, headers, attempts, idempotencyKey, requestId } as Result<
         SchemaOutput<S, T>,
         string
       >
     }
-    const data = parseData(bytes, headers, validator)
+    const data = validator ? validate(body, validator, issues) : body
     return isThenable(data) ? data.then(toResult) : toResult(data)
   })
 }
@@ -171,17 +174,4 @@ function assertNoWriteOptions(options: WriteOptions<Schema | undefined>): void {
   if (options.idempotencyKey !== undefined) {
     throw new TypeError('idempotencyKey: expected none, as GET is not a write')
   }
-}
-
-/** The body of a response, validated if there is a schema for it: a promise if that is asynchronous. */
-function parseData(bytes: Uint8Array, headers: Headers, validator: Validator | undefined): unknown {
-  const body = parseUnspecifiedBody(bytes, headers)
-  if (validator === undefined) return body
-  const issues: Issue[] = []
-  const check = (data: unknown) => {
-    if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
-    return data
-  }
-  const data = validate(body, validator, issues)
-  return isThenable(data) ? data.then(check) : check(data)
 }

@@ -1,11 +1,11 @@
-import type { NetworkFailure } from './network-error.js'
-
 /** A failed attempt, as far as the retry policy depends on it. */
 export interface FailedAttempt {
   /** The status of the response; `undefined` when there was none. */
   readonly status?: number
-  /** Why there was no response; `undefined` when there was one, or none in time. */
-  readonly network?: Pick<NetworkFailure, 'isSent' | 'isRetryable'>
+  /** The request may have reached the service. */
+  readonly isSent: boolean
+  /** Another attempt may succeed. Where there was a response, its status says so. */
+  readonly isRetryable: boolean
   /** The delay that the service asked for. */
   readonly retryAfterMs?: number | undefined
 }
@@ -19,16 +19,16 @@ export interface CallHistory {
 }
 
 /** Whether another attempt may succeed. */
-export function isRetryable({ status, network }: FailedAttempt, call: CallHistory): boolean {
-  if (status === undefined) return network?.isRetryable ?? true
+export function isRetryable({ status, isRetryable }: FailedAttempt, call: CallHistory): boolean {
+  if (status === undefined) return isRetryable
   // "Conflict" then usually means that a request with the same key is still being processed.
   if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
   return status === 408 || status === 425 || isThrottled(status) || isServerError(status)
 }
 
 /** Whether a write may have been applied although its attempt failed. */
-export function mayHaveBeenApplied({ status, network }: FailedAttempt, call: CallHistory): boolean {
-  if (status === undefined) return network?.isSent ?? true
+export function mayHaveBeenApplied({ status, isSent }: FailedAttempt, call: CallHistory): boolean {
+  if (status === undefined) return isSent
   if (status === 409) return call.hasCallerKey
   // A service may redirect after it applied a write; 307 and 308 ask to send it again. A status below 200 is no final
   // response; 0 is a redirect in a browser.

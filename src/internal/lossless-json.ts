@@ -46,20 +46,12 @@ export function isExact(source: string, value: number): boolean {
 
 /** Equal numbers as equal strings: 1.50, 15e-1 and 1.5 are all `15e-1`. */
 function normalizeDecimal(source: string): string {
-  const mantissaEnd = source.search(/[eE]/)
-  const mantissa = mantissaEnd === -1 ? source : source.slice(0, mantissaEnd)
-  let exponent = mantissaEnd === -1 ? 0 : Number(source.slice(mantissaEnd + 1))
-  const sign = mantissa[0] === '-' ? '-' : ''
-  const point = mantissa.indexOf('.')
-  let digits = mantissa
-  if (point !== -1) {
-    digits = mantissa.slice(0, point) + mantissa.slice(point + 1)
-    exponent -= mantissa.length - point - 1
-  }
-  let start = sign.length
+  const [, sign, whole = '', fraction = '', exponent = 0] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e(.+))?$/i.exec(source) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
   let end = digits.length
-  while (digits[start] === '0') start++
-  if (start === end) return '0'
   while (digits[end - 1] === '0') end--
-  return `${sign}${digits.slice(start, end)}e${exponent + digits.length - end}`
+  return end === 0
+    ? '0'
+    : `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
 }

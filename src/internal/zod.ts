@@ -1,25 +1,33 @@
-import * as z from 'zod/mini'
+import {
+  $ZodCustom,
+  type $ZodLooseShape,
+  $ZodNumber,
+  $ZodObject,
+  $ZodString,
+  type $ZodType,
+} from 'zod/v4/core'
 import { typeName } from './describe.js'
 import { isExact } from './lossless-json.js'
 
-/** zod/mini has no messages of its own. These name types, never values. */
+/** zod's core has no messages of its own. These name types, never values. */
 function expected(what: string, toName = typeName): { error: (issue: { input?: unknown }) => string } {
   return { error: ({ input }) => `expected ${what}, got ${toName(input)}` }
 }
 
 /** A schema for a string. */
-export function string(): z.ZodMiniString {
-  return z.string(expected('a string'))
+export function string(): $ZodString {
+  return new $ZodString({ type: 'string', ...expected('a string') })
 }
 
 /** A schema for a number that a double holds exactly. */
-export function number(): z.ZodMiniNumber {
-  return z.number(expected('a number', input => (isUnsafeNumber(input) ? tooManyDigits : typeName(input))))
+export function number(): $ZodNumber {
+  const toName = (input: unknown) => (isUnsafeNumber(input) ? tooManyDigits : typeName(input))
+  return new $ZodNumber({ type: 'number', checks: [], ...expected('a number', toName) })
 }
 
 /** A schema for a whole number. */
-export function integer(minimum: number): z.ZodMiniCustom<number, number> {
-  return z.custom<number>(
+export function integer(minimum: number): $ZodType<number> {
+  return custom(
     value => Number.isSafeInteger(value) && (value as number) >= minimum,
     expected(`a whole number of at least ${minimum}`, input =>
       typeof input === 'number' ? 'another number' : typeName(input),
@@ -28,13 +36,17 @@ export function integer(minimum: number): z.ZodMiniCustom<number, number> {
 }
 
 /** A schema for an array whose items are validated elsewhere. */
-export function array(): z.ZodMiniCustom<unknown[], unknown[]> {
-  return z.custom<unknown[]>(Array.isArray, expected('an array'))
+export function array(): $ZodType<unknown[]> {
+  return custom(Array.isArray, expected('an array'))
+}
+
+function custom<T>(fn: (value: unknown) => boolean, message: object): $ZodType<T> {
+  return new $ZodCustom({ type: 'custom', check: 'custom', fn, ...message }) as $ZodType<T>
 }
 
 /** A schema for an object that may have further fields: its output, which lacks them, is not used (see `validate`). */
-export function object<T extends z.core.$ZodLooseShape>(shape: T): z.ZodMiniObject<T, z.core.$strip> {
-  return z.object(shape, expected('an object'))
+export function object<T extends $ZodLooseShape>(shape: T): $ZodObject<T> {
+  return new $ZodObject({ type: 'object', shape, ...expected('an object') }) as $ZodObject<T>
 }
 
 const tooManyDigits = 'one with more digits than a double holds (kept as a string)'

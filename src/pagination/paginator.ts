@@ -8,8 +8,6 @@ import { type Batch, emitDrift, type Walk, type WalkOptions } from './walk.js'
 interface Sighting {
   readonly page: number
   readonly totalItems: number
-  /** Position of its first item in the list, from 0. */
-  readonly start: number
   readonly keys: readonly unknown[]
 }
 
@@ -55,17 +53,9 @@ export class Paginator<T> implements Walk<T> {
 
   async next(): Promise<Batch<T> | undefined> {
     if (this.#isDone) return undefined
-    try {
-      const inspected = await this.#fetch(this.#nextPage)
-      if (this.#isDone) return undefined
-      const batch = this.#read(inspected)
-      this.#nextPage++
-      return batch
-    } catch (error) {
-      // The iterator was closed: the page's error is irrelevant.
-      if (this.#isDone) return undefined
-      throw error
-    }
+    const batch = this.#read(await this.#fetch(this.#nextPage))
+    this.#nextPage++
+    return batch
   }
 
   cancel(): void {
@@ -85,7 +75,7 @@ export class Paginator<T> implements Walk<T> {
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
       fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
-    if (!isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return inspected
+    if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return inspected
     const { keys = [], sightings } = inspected
     for (const [index, key] of keys.entries()) {
       if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
@@ -203,8 +193,8 @@ export class Paginator<T> implements Walk<T> {
 
   /** The items that no recent page has shown. */
   #newItemsOf({ fetched, sightings }: InspectedPage<T>, keys: readonly unknown[]): readonly T[] {
-    const { data, page, limit, totalItems } = fetched
-    const current: Sighting = { page, totalItems, start: (page - 1) * limit, keys }
+    const { data, page, totalItems } = fetched
+    const current: Sighting = { page, totalItems, keys }
     this.#memory.startPage()
     const items: T[] = []
     for (let index = 0; index < data.length; index++) {
@@ -278,7 +268,7 @@ function movedBeyondGrowth<T>(
   key: unknown,
   earlier: Sighting,
 ): boolean {
-  const movedBy = (page - 1) * limit + index - (earlier.start + earlier.keys.indexOf(key))
+  const movedBy = (page - earlier.page) * limit + index - earlier.keys.indexOf(key)
   return movedBy > totalItems - earlier.totalItems
 }
 

@@ -57,21 +57,14 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   async next(): Promise<Batch<T> | undefined> {
-    try {
-      while (!this.#isDone) {
-        const loaded = await this.#fetch()
-        if (this.#isDone) return undefined
-        const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
-        this.#plan.delete(this.#step)
-        this.#step++
-        if (batch) return batch
-      }
-      return undefined
-    } catch (error) {
-      // The iterator was closed: the page's error is irrelevant.
-      if (this.#isDone) return undefined
-      throw error
+    while (!this.#isDone) {
+      const loaded = await this.#fetch()
+      const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
+      this.#plan.delete(this.#step)
+      this.#step++
+      if (batch) return batch
     }
+    return undefined
   }
 
   async #fetch(): Promise<FetchedPage<T>> {
