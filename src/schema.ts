@@ -20,7 +20,7 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
   if (schema === undefined) return fallback
   const standard = (schema as Partial<Schema> | null)?.['~standard']
   if (typeof standard?.validate !== 'function') {
-    throw wrongArgument('schema', 'a Standard Schema (zod, valibot, arktype …)', schema)
+    throw wrongArgument('schema', 'a Standard Schema (zod 3.24, valibot 1, arktype 2 or later, …)', schema)
   }
   return { schema: schema as Schema, isCustom: true }
 }

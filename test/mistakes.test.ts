@@ -337,13 +337,13 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes a schema of no library',
       // @ts-expect-error
       wrote: () => client.transactions.list({}, { schema: { id: 'string' } }),
-      gets: 'schema: expected a Standard Schema (zod, valibot, arktype …), got an object',
+      gets: 'schema: expected a Standard Schema (zod 3.24, valibot 1, arktype 2 or later, …), got an object',
     },
     {
       mistake: 'forgets to await a schema',
       // @ts-expect-error
       wrote: () => client.transactions.list({}, { schema: Promise.resolve(schema) }),
-      gets: 'schema: expected a Standard Schema (zod, valibot, arktype …), got a Promise (is an await missing?)',
+      gets: 'schema: expected a Standard Schema (zod 3.24, valibot 1, arktype 2 or later, …), got a Promise (is an await missing?)',
     },
     {
       mistake: 'lists another endpoint without a schema',
@@ -448,7 +448,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
           { schema: z.object({ data: z.array(schema), totalItems: z.number() }) },
         ),
       getsFromCall:
-        'GET /transactions (page 1): the response is not valid: data[0].data, data[0].totalItems, data[1].data and 7 more do not match the schema. `schema` describes one item of `data`, not the page.',
+        'GET /transactions (page 1): the response is not valid: data[0].data, data[0].totalItems, data[1].data and 7 more do not match the schema. Details are in error.issues, and the response is in error.body. If the response is right, change the schema: it describes one item of `data`, not the page.',
     },
   ],
 
@@ -486,6 +486,22 @@ const mistakes: Record<string, readonly Mistake[]> = {
       mistake: 'passes an id that was read from a file',
       wrote: () => client.virtualAccounts.deactivate({ ...account, virtualAccountId: 'v1\n' }),
       gets: 'virtualAccountId: expected no white space at either end',
+    },
+    {
+      mistake: 'writes the body as JSON, as for fetch',
+      wrote: () => client.request('POST', '/customers', { body: JSON.stringify({ name: 'Ada' }) }),
+      gets: 'body: expected JSON data, got a string of JSON: pass the value itself, without JSON.stringify',
+    },
+    {
+      mistake: 'makes a key of an id that is missing',
+      wrote: () =>
+        client.virtualAccounts.deactivate(account, { idempotencyKey: `deactivate-${customer.id}` }),
+      gets: 'idempotencyKey: expected a key of its own for each write, got one with "undefined" in it',
+    },
+    {
+      mistake: 'makes a path of an id that is missing',
+      wrote: () => client.request('GET', `/customers/${customer.id}/notes`),
+      gets: 'path: expected an id, got "undefined" in it',
     },
     {
       mistake: 'passes an array of accounts',
@@ -726,7 +742,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
       // @ts-expect-error
       wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read (1 attempt). Check the option `fetch`: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected fetch to resolve with a Response" (1 attempt). Check the option `fetch`: see error.cause.',
     },
     {
       mistake: 'logs the body of a response, and returns the response that was read',

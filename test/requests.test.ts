@@ -202,7 +202,10 @@ describe('a list', () => {
       'signal: expected an AbortSignal, got an AbortController (pass controller.signal)',
     ],
     [{ verified: 'yes' }, 'verified: expected true or false, got a string'],
-    [{ schema: {} }, 'schema: expected a Standard Schema (zod, valibot, arktype …), got an object'],
+    [
+      { schema: {} },
+      'schema: expected a Standard Schema (zod 3.24, valibot 1, arktype 2 or later, …), got an object',
+    ],
     [{ timeout: 0 }, 'timeout: expected milliseconds, more than 0 and at most 2147483647, got 0'],
     [null, 'options: expected a plain object, got null'],
   ])('throws immediately for the options %j', (options, message) => {

@@ -11,13 +11,14 @@ import {
 import { type EventDetails, emit } from '../events.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSite } from '../internal/call-site.js'
+import { findErrorDetails } from '../internal/error-details.js'
 import { requestIdOf } from '../internal/headers.js'
 import { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { Attempt, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
-import { describeHttpError } from './http-error.js'
+import { describeHttpError, toLine } from './http-error.js'
 import { classifyNetworkError } from './network-error.js'
 import { InvalidBody, parseErrorBody } from './response-body.js'
 import {
@@ -274,8 +275,9 @@ class CallRun {
   #failOnNetwork(error: unknown, phase: 'sending' | 'reading'): AttemptResult {
     const network = classifyNetworkError(error, phase, this.#url)
     return this.#fail(network, facts => {
-      const problem = this.#redactor.text(network.problem)
       const cause = this.#redactor.cause(error)
+      const reason = phase === 'sending' ? reasonOf(cause) : ''
+      const problem = this.#redactor.text(network.problem) + reason
       return new ConnectionError({ ...facts, cause, problem, hint: network.hint })
     })
   }
@@ -454,4 +456,14 @@ class CallRun {
     }
     emit(onEvent, { ...base, ...details })
   }
+}
+
+/** Where the runtime gives no code, the text of its innermost error is all there is: "bad port". */
+function reasonOf(cause: Error | undefined): string {
+  let inner = cause
+  while (inner?.cause instanceof Error) inner = inner.cause
+  const isKnown = findErrorDetails(cause).code !== undefined
+  return isKnown || !inner?.message || inner.message.startsWith('[object')
+    ? ''
+    : `: "${toLine(inner.message)}"`
 }

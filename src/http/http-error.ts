@@ -19,7 +19,9 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
 export function describeHttpError(failed: FailedResponse): { problem: string; hint: string | undefined } {
   const reason = reasonOf(failed.body)
   const shown = reason === undefined ? '' : `: "${reason}"`
-  return { problem: describeStatus(failed) + shown, hint: hintFor(failed, reason !== undefined) }
+  const hint = hintFor(failed, reason !== undefined)
+  const seeBody = reason === undefined && failed.body !== undefined && 'See error.body.'
+  return { problem: describeStatus(failed) + shown, hint: [hint, seeBody].filter(Boolean).join(' ') }
 }
 
 function describeStatus({ status, headers, url }: FailedResponse): string {
@@ -32,10 +34,10 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
 }
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
-  const { status, retryAfterMs, body, page, hasCallerKey, mayHaveBeenApplied } = failed
+  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied } = failed
   if (status === 0)
     return "Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads."
-  if (isRedirect(status)) return 'Set baseUrl to an address that does not redirect.'
+  if (isRedirect(status)) return 'Check baseUrl and the path: use an address that does not redirect.'
   if (status === 401 || status === 403) return keyHint(failed)
   if (status === 429) {
     const recurs = page === undefined ? '' : ' If this recurs, lower `concurrency`.'
@@ -54,7 +56,7 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 422 && hasCallerKey && !mayHaveBeenApplied)
     return 'The idempotencyKey may have been used for another request.'
-  return body === undefined ? undefined : 'See error.body.'
+  return undefined
 }
 
 function keyHint({ status, apiKey }: FailedResponse): string {
@@ -78,13 +80,31 @@ const maxReasonLength = 200
 /** The service's own reason, as one line: where services customarily put it. */
 function reasonOf(body: unknown): string | undefined {
   const { message, error, detail, title, errors } = Object(body) as Record<string, unknown>
-  const first: unknown = Array.isArray(errors) ? errors[0] : undefined
-  const reason = [message, messageOf(error), error, detail, title, first, messageOf(first)].find(
-    text => typeof text === 'string' && text.trim() !== '',
-  )
+  const first = firstOf(errors)
+  const candidates = [
+    message,
+    firstOf(message),
+    messageOf(error),
+    error,
+    detail,
+    title,
+    first,
+    messageOf(first),
+    (Object(first) as { detail?: unknown }).detail,
+  ]
+  const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
   if (reason === undefined) return undefined
-  const line = escapeControl(reason as string)
+  return toLine(reason as string)
+}
+
+/** A text of others as a part of a message. */
+export function toLine(text: string): string {
+  const line = escapeControl(text.trim())
   return line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}...` : line
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined
 }
 
 function messageOf(value: unknown): unknown {

@@ -83,7 +83,7 @@ export function classifyNetworkError(
       hint: 'Check that it is valid for this host and has not expired, and that this runtime trusts its authority.',
     }
   }
-  return lost(`connection lost before a response arrived${shown}`)
+  return lost(`connection lost before a response arrived${shown}`, checkNetwork)
 }
 
 function lost(problem: string, hint = 'Check the network.'): NetworkFailure {

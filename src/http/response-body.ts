@@ -104,11 +104,11 @@ export class InvalidBody {
       return new InvalidBody(issues, hint, body)
     }
     const isThrown = issues.some(issue => 'cause' in issue)
-    const isForPage = issues.some(({ path }) => path[0] === 'data' && path[2] === 'totalItems')
-    let hint =
-      'Details are in error.issues, and the response is in error.body. If the response is right, change the schema.'
-    if (isThrown) hint = 'The schema threw: see error.cause. The response is in error.body.'
-    else if (isForPage) hint = '`schema` describes one item of `data`, not the page.'
+    const isOfList = issues.some(({ path: [first, index] }) => first === 'data' && typeof index === 'number')
+    const ofList = isOfList ? ': it describes one item of `data`, not the page' : ''
+    const hint = isThrown
+      ? 'The schema threw: see error.cause. The response is in error.body.'
+      : `Details are in error.issues, and the response is in error.body. If the response is right, change the schema${ofList}.`
     return new InvalidBody(issues, hint, body, true)
   }
 }

@@ -1,7 +1,7 @@
 import { describe, typeName } from './describe.js'
 
 /** Header values: Latin-1 without control characters, and without the white space at the ends that fetch trims. */
-const headerValue = /^[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/
+const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
 // Every text that is shown is searched for the key.
 const maxKeyLength = 4096
@@ -59,13 +59,13 @@ export class ApiKeyProvider {
 
 /** What is odd about a key that the service refused; undefined if it looks like a key. */
 export function oddityOf(key: string): string | undefined {
-  const [start] = /^(?:["']|Bearer |\$\{)/i.exec(key) ?? []
+  const [start] = /^(?:["'<]|Bearer |\$\{?|\{\{)/i.exec(key) ?? []
   return start && `it begins with ${start.trim()}`
 }
 
 function assertApiKey(key: unknown, expected: string): asserts key is string {
-  if (key === undefined || key === '') {
-    const got = key === '' ? 'an empty string' : 'undefined'
+  if (key === undefined || key === '' || key === 'undefined') {
+    const got = key === '' ? 'an empty string' : (JSON.stringify(key) ?? 'undefined')
     throw new TypeError(`apiKey: expected ${expected}, got ${got} (is the environment variable set?)`)
   }
   if (typeof key !== 'string') {

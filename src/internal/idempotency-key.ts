@@ -18,6 +18,12 @@ export function createIdempotencyKey(): string {
 
 /** Throws unless the value is a key that arrives as it was given: fetch would trim white space at the ends. */
 export function assertIdempotencyKey(value: unknown): asserts value is string {
+  const [bug] =
+    /\b(?:undefined|null|NaN)\b|\[object \w+\]/.exec(String(typeof value === 'string' ? value : '')) ?? []
+  if (bug)
+    throw new TypeError(
+      `idempotencyKey: expected a key of its own for each write, got one with "${bug}" in it`,
+    )
   if (typeof value === 'string' && /^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value)) return
   const got = typeof value === 'string' && value !== '' ? 'a string that breaks this rule' : describe(value)
   throw new TypeError(

@@ -4,6 +4,10 @@ const expected = 'body: expected JSON data'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
+  // As it is passed to fetch; here it would be written as a string within JSON.
+  if (typeof body === 'string' && /^\s*(?:\{.*\}|\[.*\])\s*$/s.test(body)) {
+    throw new TypeError(`${expected}, got a string of JSON: pass the value itself, without JSON.stringify`)
+  }
   try {
     const text = JSON.stringify(body, assertJsonValue) as string | undefined
     if (text === undefined) throw notJson(undefined)

@@ -1,3 +1,4 @@
+import { oddityOf } from './api-key.js'
 import { wrongArgument } from './describe.js'
 
 /** Value of a query parameter. */
@@ -28,6 +29,8 @@ export function assertPath(name: string, path: unknown): asserts path is string 
     throw new TypeError(`${name}: expected ${expected}, got ${JSON.stringify(path.slice(0, 60))}`)
   }
   assertArrivesAsWritten(name, path)
+  const [, bug] = /\/(undefined|null|NaN)(?:\/|$)/.exec(path) ?? []
+  if (bug) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
 }
 
 /** Throws for what the URL parser would silently repair: requests would go elsewhere than written. */
@@ -86,7 +89,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     const got =
       text === ''
         ? 'an empty string (is the environment variable set?)'
-        : 'a string that is neither (is "https://" missing?)'
+        : `a string that is neither (${oddityOf(text) ?? 'is "https://" missing?'})`
     throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got ${got}`)
   }
   const url = new URL(text)

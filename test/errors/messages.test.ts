@@ -141,12 +141,12 @@ describe('a write fails with', () => {
     [
       '302',
       { steps: [respond(302, undefined, { Location: 'https://login.example.com/sso?from=api' })] },
-      `HTTP 302, a redirect to https://login.example.com/sso, which is not followed (1 attempt). ${applied} Set baseUrl to an address that does not redirect.`,
+      `HTTP 302, a redirect to https://login.example.com/sso, which is not followed (1 attempt). ${applied} Check baseUrl and the path: use an address that does not redirect.`,
     ],
     [
       '308 to nowhere',
       { steps: [respond(308)] },
-      'HTTP 308, a redirect, which is not followed (1 attempt). Set baseUrl to an address that does not redirect.',
+      'HTTP 308, a redirect, which is not followed (1 attempt). Check baseUrl and the path: use an address that does not redirect.',
     ],
     [
       'a refused connection',
@@ -181,12 +181,12 @@ describe('a write fails with', () => {
     [
       'a lost connection',
       { steps: ['ECONNRESET'] },
-      `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check the network.`,
+      `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network.`,
     ],
     [
       'an error without a code, as in browsers',
       { steps: ['no code'] },
-      `could not connect to virtual-accounts.test:443, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+      `could not connect to virtual-accounts.test:443, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
     ],
     [
       'HTML where text may be',
@@ -299,6 +299,8 @@ describe('a page of a list fails with', () => {
     ['{"title":"down"}', 'down'],
     ['{"errors":["down"]}', 'down'],
     ['{"errors":[{"message":"down"}]}', 'down'],
+    ['{"errors":[{"detail":"down"}]}', 'down'],
+    ['{"message":["id must be a UUID"],"error":"Bad Request"}', 'id must be a UUID'],
     ['{"message":" ","detail":"down"}', 'down'],
     ['{"message":"Konto \\u00fcberzogen\\nnow \\u202e"}', 'Konto überzogen\\u000anow \\u202e'],
     [`{"message":"${'x'.repeat(201)}"}`, `${'x'.repeat(200)}...`],
