@@ -449,7 +449,7 @@ describe('totalTimeout', () => {
   })
 
   test.each([
-    ['after other attempts, advises to raise it', 2000, 'Raise `timeout` and `totalTimeout` if'],
+    ['after other attempts, advises to raise it', 2000, 'Raise `totalTimeout` if'],
     ['in the first attempt, advises to raise it', 800, 'Raise `totalTimeout` if'],
   ])('that ends a call %s', async (_what, totalTimeout, advice) => {
     const { call } = write(['hang'], { timeout: 1000, totalTimeout, maxRetries: 5 })
