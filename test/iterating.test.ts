@@ -602,6 +602,17 @@ describe('an unusual page', () => {
     expect(error.message).toMatch(/repeats/)
   })
 
+  test('beyond every total may hold what JSON cannot', async () => {
+    const refunds = [{ number: 1 }, { number: 2 }, { number: 3 }, { number: 4 }]
+    respondTo(page => ({ ...envelopeOf(refunds, page, 2), totalItems: 1 }))
+    const schema = z.pipe(
+      z.object({ number: z.number() }),
+      z.transform(({ number }) => BigInt(number)),
+    )
+    const options = { schema, onMissedItems: 'continue' } as const
+    expect(await collect(createClient().list('/refunds', {}, options))).toEqual([1n, 2n, 3n, 4n])
+  })
+
   test('that repeats an earlier one is recognised by a custom dedupeBy', async () => {
     const refunds = Array.from({ length: 100 }, (_, number) => ({ number }))
     respondTo(page => ({ ...envelopeOf(refunds, 1), page }))

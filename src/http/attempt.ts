@@ -18,7 +18,7 @@ export interface AttemptOptions {
   readonly fetch: Fetch
   readonly maxResponseBytes: number
   /** Called immediately before the request is sent, unless it throws. */
-  readonly onSend: () => void
+  readonly onSend: (apiKey: string | null) => void
 }
 
 /** A response as it arrived. */
@@ -59,7 +59,7 @@ export class Attempt {
     const apiKey = isThenable(pendingKey) ? await pendingKey : pendingKey
     // The key may have come too late.
     signal.throwIfAborted()
-    onSend()
+    onSend(apiKey)
     this.phase = 'sending'
     const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
     // Last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
@@ -95,6 +95,8 @@ export class Attempt {
   async #fetch(init: FetchInit): Promise<Response> {
     const { url, fetch } = this.#options
     const send = async () => {
+      // ky calls this later: the attempt may have been cancelled since.
+      init.signal.throwIfAborted()
       const response = (await fetch(url, init)) as Response | undefined
       // Not by instanceof: the caller's fetch may have a Response of its own.
       if (typeof response?.status !== 'number') {

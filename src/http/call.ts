@@ -86,7 +86,6 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
 }
 
 const timedOut = Symbol('timed out')
-const forever: Promise<never> = /* @__PURE__ */ new Promise(() => {})
 
 const maxErrorBodyMs = 5_000
 
@@ -117,6 +116,7 @@ class CallRun {
   /** The part of it that is given back unless the retry is sent. */
   #unsentCost = 0
   #lastError: ApiError | undefined
+  readonly #sentKeys = new Set<string>()
   /** Ends what the call is waiting for. */
   #interrupt: () => void = () => {}
 
@@ -143,8 +143,10 @@ class CallRun {
           retryBudget.refund(this.#retryCost)
           return await this.#parse(result.success, parse)
         }
+        this.#throwIfAborted()
         if (result.delayMs === undefined) throw result.error
-        await this.#within(result.delayMs, forever)
+        // A promise of its own: one of all calls would hold on to each of them.
+        await this.#within(result.delayMs, new Promise<never>(() => {}))
       }
     } catch (error) {
       this.#refundUnsentRetry()
@@ -227,7 +229,8 @@ class CallRun {
       url: this.#url,
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
-      onSend: () => {
+      onSend: apiKey => {
+        if (apiKey !== null) this.#sentKeys.add(apiKey)
         this.#unsentCost = 0
         this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
         this.#throwIfAborted()
@@ -266,9 +269,9 @@ class CallRun {
         page: this.#call.page,
         hasCallerKey: this.#call.hasCallerKey === true,
         mayHaveBeenApplied: this.#isOutcomeUnknown,
-        apiKey: this.#keys[0],
+        apiKey: [...this.#sentKeys].at(-1) ?? this.#keys[0],
       })
-      return new HttpError({ ...facts, ...failed, problem, hint })
+      return new HttpError({ ...facts, ...failed, problem: redactor.text(problem), hint })
     })
   }
 
@@ -431,10 +434,11 @@ class CallRun {
     return this.#requestId && this.#redactor.text(this.#requestId, 1)
   }
 
-  /** The API keys that this call may have sent. */
+  /** The API keys that a service may name: those of this call, and those before. */
   get #keys(): readonly string[] {
     const { 'api-key': ownKey } = this.#call.settings.headers
-    return ownKey === undefined ? this.#transport.apiKeys.recent() : [ownKey]
+    if (ownKey !== undefined) return [ownKey]
+    return [...new Set([...this.#sentKeys, ...this.#transport.apiKeys.recent()])]
   }
 
   get #redactor(): Redactor {

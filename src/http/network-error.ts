@@ -66,7 +66,8 @@ export function classifyNetworkError(
     return { isSent: mayBeSent, isRetryable: false, problem, hint: refusedHint(code, error) }
   }
   // A request that failed in one of these system calls was not sent, whatever the code.
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || notConnected.test(code)) {
+  const isConnected = syscall === 'read' || syscall === 'write'
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || (notConnected.test(code) && !isConnected)) {
     const problem = `could not connect to ${hostOf(url)} (${code}${otherAddress(details, url)})`
     // The host of a FakeService, whose name nobody can register.
     const isFake = new URL(url).hostname.endsWith('.test')

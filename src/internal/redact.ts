@@ -8,6 +8,8 @@ const minKeyLengthInText = 8
 /** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
   readonly #keys: readonly string[]
+  /** Compiled when there is a text that may hold one. */
+  readonly #patterns = new Map<string, RegExp>()
 
   constructor(keys: readonly string[]) {
     // The longest first: a key may begin with another.
@@ -20,7 +22,10 @@ export class Redactor {
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
       for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
-      if (/[%+]/.test(result)) result = result.replace(percentEncoded(key), redacted)
+      if (!result.includes('%') && !(key.includes(' ') && result.includes('+'))) continue
+      const pattern = this.#patterns.get(key) ?? percentEncoded(key)
+      this.#patterns.set(key, pattern)
+      result = result.replace(pattern, redacted)
     }
     return result
   }

@@ -177,9 +177,10 @@ export class Paginator<T> implements Walk<T> {
       previous !== undefined &&
       data.length > 0 &&
       data.length === previous.data.length &&
-      (isSameKeys(keys, previous.keys()) ||
-        // Past every total only an empty page ends a list, and a service that ignores `page` has none.
-        (isPastEnd && JSON.stringify(data) === JSON.stringify(previous.data)))
+      (keys?.every(key => key !== undefined)
+        ? isSameKeys(keys, previous.keys())
+        : // Past every total only an empty page ends a list, and a service that ignores `page` has none.
+          isPastEnd && toComparable(data) === toComparable(previous.data))
     this.#samePages = isSame ? this.#samePages + 1 : 1
     const isExplained = !isSame || totalItems - previous.totalItems >= limit
     this.#unexplainedRepeats = isExplained ? 0 : this.#unexplainedRepeats + 1
@@ -272,6 +273,11 @@ function movedBeyondGrowth<T>(
   return movedBy > totalItems - earlier.totalItems
 }
 
-function isSameKeys(keys: readonly unknown[] = [], others: readonly unknown[] = []): boolean {
-  return keys.length > 0 && keys.every((key, index) => key !== undefined && key === others[index])
+function isSameKeys(keys: readonly unknown[], others: readonly unknown[] = []): boolean {
+  return keys.every((key, index) => key === others[index])
+}
+
+/** The output of a caller's schema may hold what JSON cannot. */
+function toComparable(data: readonly unknown[]): string {
+  return JSON.stringify(data, (_key, value) => (typeof value === 'bigint' ? String(value) : value))
 }

@@ -25,6 +25,13 @@ export class VerifiedPaginator<T> implements Walk<T> {
   readonly #plan = new Map<number, Window>()
   /** The items read, each with its ordinal among them. */
   readonly #memory = new ItemMemory<number>()
+  /**
+   * The last item read before known items came again, by its ordinal. Until it is seen, others that are known lie ahead, and none
+   * may be forgotten.
+   */
+  #frontier: number | undefined
+  /** The walk has begun again at the head, where nothing was known, and has not reached the frontier. */
+  #hasRestarted = false
   #step = 0
   #readCount = 0
   #remaining: number
@@ -105,7 +112,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
     // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
     const isBeginning = page === 1 && this.#options.firstPage === 1 && !this.#memory.hasForgotten
-    if (known === -1 && !isBeginning) return this.#goBack(loaded)
+    if (known === -1 && (!isBeginning || this.#hasRestarted)) return this.#goBack(loaded)
+    this.#hasRestarted ||= known === -1
     const anchor = Math.max(0, known)
     return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
   }
@@ -115,10 +123,18 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
     let lastOrdinal = -1
-    this.#memory.startPage()
+    const ordinals = keys.map(key => this.#memory.find(key))
+    const frontier = this.#frontier ?? this.#readCount - 1
+    if (frontier === -1 || ordinals.includes(frontier)) {
+      this.#frontier = undefined
+      this.#hasRestarted = false
+      this.#memory.startPage()
+    } else {
+      this.#frontier = frontier
+    }
     const newItems = data.filter((_, index) => {
       const key = keys[index]
-      const known = this.#memory.find(key)
+      const known = ordinals[index]
       lastOrdinal = known ?? this.#readCount++
       this.#memory.add(key, lastOrdinal, known)
       return known === undefined

@@ -380,6 +380,23 @@ export const families: readonly Family[] = [
     verified: { rarelyThrows: true },
   },
   {
+    name: 'long list, thousands inserted at the head',
+    isSlow: true,
+    vary: (plain, random) => {
+      const long = { ...plain, limit: 100, size: random.integer(1500, 2500) }
+      return {
+        ...long,
+        pause: undefined,
+        changes: spread(long, random, 1, () => ({
+          insert: { place: 0, count: random.integer(1000, 2500) },
+        })),
+      }
+    },
+    // So many push what was read out of a memory that is bounded: a default walk then yields it again.
+    default: { isOutsideGuarantee: true },
+    verified: {},
+  },
+  {
     name: 'the reader leaves early',
     vary: (plain, random) => ({
       changes: mixed(plain, random, random.integer(0, 4)),

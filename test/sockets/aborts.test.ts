@@ -24,6 +24,17 @@ afterEach(() => {
 })
 
 describe('an abort', () => {
+  test('at once after the call sends nothing, even by a fetch that only listens for aborts', async () => {
+    const { client, requests } = stubbed([status(200)])
+    const controller = new AbortController()
+    const { signal } = controller
+    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal }))
+    controller.abort('enough')
+    expect(await call).toBe('enough')
+    await soon()
+    expect(requests).toEqual([])
+  })
+
   test('before the call sends nothing, and rejects with the reason itself', async () => {
     const { client, requests, events } = stubbed([status(200)])
     const reason = because()

@@ -113,6 +113,8 @@ describe('a write that may have been sent', () => {
 
   test.each([
     ['ECONNRESET', { syscall: 'read' }],
+    ['ENETUNREACH', { syscall: 'read' }],
+    ['EADDRNOTAVAIL', { syscall: 'write' }],
     ['ECONNRESET', {}],
     ['EPIPE', { syscall: 'write' }],
     ['ETIMEDOUT', { syscall: 'read' }],

@@ -293,6 +293,29 @@ describe.concurrent('the key is nowhere in', () => {
     expect(error.body).toEqual(Array(5).fill('[api key]'))
   })
 
+  test('an error of a call that others overtook, each with a key of its own', async () => {
+    let issued = 0
+    let release = () => {}
+    const isReleased = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const fetch = async (url: string, init: RequestInit) => {
+      if (url.endsWith('/slow')) await isReleased
+      return Response.json({ message: `bad ${new Headers(init.headers).get('api-key')}` }, { status: 400 })
+    }
+    const client = clientOf(
+      { url: 'https://api.example.com' },
+      {
+        fetch,
+        apiKey: () => `sk_key_number_${++issued}_of_many`,
+      },
+    )
+    const slow = apiErrorOf('http', client.request('GET', '/slow'))
+    for (let call = 0; call < 8; call++) await rejectionOf(client.request('GET', '/fast'))
+    release()
+    expect((await slow).body).toEqual({ message: 'bad [api key]' })
+  })
+
   test('an error after several attempts with several keys', async () => {
     const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
     let called = 0
