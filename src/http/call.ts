@@ -59,7 +59,7 @@ export interface Call {
   readonly signals: readonly (AbortSignal | undefined)[]
   /** Set on lists, and only there. */
   readonly page?: number
-  /** Called as soon as the service responds with 429 or 503. */
+  /** Called as soon as the service asks for fewer requests. */
   readonly onThrottled?: (() => void) | undefined
   readonly site: CallSite
 }

@@ -1,6 +1,7 @@
 import type { HttpError } from '../errors.js'
 import { oddityOf } from '../internal/api-key.js'
 import { escapeNonAscii } from '../internal/describe.js'
+import { isRateLimited } from './retry.js'
 
 /** What the text of an `HttpError` depends on. */
 export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'> {
@@ -25,7 +26,7 @@ export function describeHttpError(failed: FailedResponse): { problem: string; hi
 }
 
 function describeStatus({ status, headers, url }: FailedResponse): string {
-  if (status === 429) return 'HTTP 429, rate limited'
+  if (isRateLimited(status)) return `HTTP ${status}, rate limited`
   if (!isRedirect(status)) return `HTTP ${status}`
   const location = headers.get('location')
   const where = location && URL.canParse(location, url) ? new URL(location, url) : undefined
@@ -39,7 +40,7 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     return "Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads."
   if (isRedirect(status)) return 'Check baseUrl and the path: use an address that does not redirect.'
   if (status === 401 || status === 403) return keyHint(failed)
-  if (status === 429) {
+  if (isRateLimited(status)) {
     const recurs = page === undefined ? '' : ' If this recurs, lower `concurrency`.'
     return `${retryLater(retryAfterMs)}.${recurs}`
   }

@@ -75,11 +75,19 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeOptionNames = [...callOptionNames, 'idempotencyKey', 'body']
 
-/** The options of a resource's method. `argumentNames` are the names that belong in its first argument. */
-export function knownWriteOptions(argumentNames: readonly string[]): KnownNames {
+/**
+ * The options of a resource's method.
+ *
+ * @param argumentNames The names that belong in its first argument.
+ * @param ownNames The options that the method sets itself, such as `body`.
+ */
+export function knownWriteOptions(
+  argumentNames: readonly string[],
+  ownNames: readonly string[] = [],
+): KnownNames {
   return {
     title: 'Options of a write',
-    names: writeOptionNames.filter(name => !argumentNames.includes(name)),
+    names: writeOptionNames.filter(name => !ownNames.includes(name)),
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   }

@@ -37,7 +37,12 @@ export function mayHaveBeenApplied({ status, isSent }: FailedAttempt, call: Call
 
 /** Whether the service asks for fewer requests. */
 export function isThrottled(status: number): boolean {
-  return status === 429 || status === 503
+  return isRateLimited(status) || status === 503
+}
+
+/** Whether a status says that there were too many requests, and nothing else: its retry is cheap. */
+export function isRateLimited(status: number | undefined): boolean {
+  return status === 429
 }
 
 function isServerError(status: number): boolean {
@@ -83,7 +88,7 @@ export class RetryBudget {
 
   /** Takes what a retry after this status costs; `undefined` if less is left. */
   take(status: number | undefined): number | undefined {
-    const cost = status === 429 ? oneRetry / 3 : oneRetry
+    const cost = isRateLimited(status) ? oneRetry / 3 : oneRetry
     if (cost > this.#left) return undefined
     this.#left -= cost
     return cost
