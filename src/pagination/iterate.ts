@@ -70,7 +70,7 @@ export function iterate<T, V>(
   // `await using`: generators have it themselves from Node 24 on.
   const { asyncDispose } = Symbol as { asyncDispose?: symbol }
   if (asyncDispose && !(asyncDispose in iterator)) {
-    defineHidden(iterator, asyncDispose, async () => void close())
+    defineHidden(iterator, asyncDispose, async () => void (await iterator.return()))
   }
   return iterator
 }
