@@ -224,8 +224,10 @@ class CallRun {
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
+    const { apiKeys, maxResponseBytes } = this.#transport
     return new Attempt({
-      ...this.#transport,
+      apiKeys,
+      maxResponseBytes,
       url: this.#url,
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },

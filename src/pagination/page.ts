@@ -219,6 +219,14 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
 /** What to do about a page that contradicts itself or the request. */
 const contradictionHint = "The service contradicts itself: report it to the service's owner."
 
+/** What is wrong with two pages of different limits. */
+export function describeLimitChange(before: number | undefined, after: number): string {
+  return `the limit in effect changed from ${before} to ${after} between two pages`
+}
+
+/** What to do about two pages of different limits. */
+export const limitChangeHint = 'Start over with a limit that the service allows.'
+
 /** What is wrong with an empty page before the end of its list. */
 export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
   return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
@@ -239,7 +247,7 @@ function assertConsistent(received: Envelope, request: PageRequest, response: Su
   )
   assert(
     expectedLimit === undefined || limit === expectedLimit,
-    `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,
-    'Start over with a limit that the service allows.',
+    describeLimitChange(expectedLimit, limit),
+    limitChangeHint,
   )
 }

@@ -1,6 +1,6 @@
 import { ApiError, PaginationError } from '../errors.js'
 import { ItemMemory } from './item-memory.js'
-import { describeEmptyPage, type LoadedPage } from './page.js'
+import { describeEmptyPage, describeLimitChange, type LoadedPage, limitChangeHint } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 import { type Batch, emitDrift, type Walk, type WalkOptions } from './walk.js'
 
@@ -142,8 +142,7 @@ export class Paginator<T> implements Walk<T> {
     this.#largestTotal = Math.max(this.#largestTotal, totalItems)
     if (previous === undefined) return
     if (limit !== previous.limit) {
-      const problem = `the limit in effect changed from ${previous.limit} to ${limit} between two pages`
-      throw this.#error(fetched, problem, 'Start over with a limit that the service allows.', 1)
+      throw this.#error(fetched, describeLimitChange(previous.limit, limit), limitChangeHint, 1)
     }
     if (this.#mustThrowShrink(fetched)) {
       emitDrift(fetched, 'total', largestTotalBefore, totalItems)

@@ -90,6 +90,15 @@ function throttling(random: Random): Record<number, number> {
   return Object.fromEntries(statuses)
 }
 
+/** Inserts between `least` and `most` items at the head, at once, while a list of about twenty pages is read. */
+const insertAtHeadOfLongList =
+  (least: number, most: number): Family['vary'] =>
+  (plain, random) => {
+    const long = { ...plain, limit: 100, size: random.integer(1500, 2500) }
+    const insert = () => ({ insert: { place: 0, count: random.integer(least, most) } })
+    return { ...long, pause: undefined, changes: spread(long, random, 1, insert) }
+  }
+
 const promised: Pick<Family, 'default' | 'verified'> = { default: {}, verified: { rarelyThrows: true } }
 const mayThrow: Pick<Family, 'default' | 'verified'> = { default: {}, verified: {} }
 const outside: Pick<Family, 'default' | 'verified'> = {
@@ -366,32 +375,14 @@ export const families: readonly Family[] = [
   {
     name: 'long list, hundreds inserted at the head',
     isSlow: true,
-    vary: (plain, random) => {
-      const long = { ...plain, limit: 100, size: random.integer(1500, 2500) }
-      return {
-        ...long,
-        pause: undefined,
-        changes: spread(long, random, 1, () => ({
-          insert: { place: 0, count: random.integer(300, 700) },
-        })),
-      }
-    },
+    vary: insertAtHeadOfLongList(300, 700),
     default: { neverThrows: true, hidesNothing: true },
     verified: { rarelyThrows: true },
   },
   {
     name: 'long list, thousands inserted at the head',
     isSlow: true,
-    vary: (plain, random) => {
-      const long = { ...plain, limit: 100, size: random.integer(1500, 2500) }
-      return {
-        ...long,
-        pause: undefined,
-        changes: spread(long, random, 1, () => ({
-          insert: { place: 0, count: random.integer(1000, 2500) },
-        })),
-      }
-    },
+    vary: insertAtHeadOfLongList(1000, 2500),
     // So many push what was read out of a memory that is bounded: a default walk then yields it again.
     default: { isOutsideGuarantee: true },
     verified: {},
