@@ -45,6 +45,21 @@ function misreport(change: (page: FetchedPage<unknown>) => Partial<FetchedPage<u
   )
 }
 
+/** Changes what the loader says about a page that it loaded. */
+function misread(
+  change: (page: LoadedPage<unknown>, request: PageRequest) => Partial<LoadedPage<unknown>>,
+): () => void {
+  return replace(
+    PageLoader<unknown>,
+    'load',
+    original =>
+      async function (request, site) {
+        const page = await original.call(this, request, site)
+        return { ...page, ...change(page, request) }
+      },
+  )
+}
+
 /** Ends a walk as soon as a page suggests it. */
 function endAfter(
   Class: { readonly prototype: Walk<unknown> },
@@ -170,16 +185,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'a smaller limit that was not honoured is not noticed',
-    inject: () =>
-      replace(
-        PageLoader<unknown>,
-        'load',
-        original =>
-          async function (request, site) {
-            const page = await original.call(this, request, site)
-            return { ...page, limit: (request as PageRequest).limit ?? page.limit }
-          },
-      ),
+    inject: () => misread((page, request) => ({ limit: request.limit ?? page.limit })),
     family: 'smaller limits ignored',
     mode: 'verified',
   },
@@ -192,16 +198,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'the end of a verified walk is not held against the total',
-    inject: () =>
-      replace(
-        PageLoader<unknown>,
-        'load',
-        original =>
-          async function (request, site) {
-            const page = await original.call(this, request, site)
-            return page.data.length === 0 ? { ...page, totalItems: 0 } : page
-          },
-      ),
+    inject: () => misread(page => (page.data.length === 0 ? { totalItems: 0 } : {})),
     family: 'pages counted from 0',
     mode: 'verified',
   },
