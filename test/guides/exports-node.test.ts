@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { type FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startFakeServer } from '../../examples/fake-server.js'
-import { Guide } from './guide.ts'
+import { failPages, Guide } from './guide.ts'
 
 // The program of the guide and examples/export-csv.js as a user runs them: processes in a folder of their own.
 
@@ -56,18 +56,6 @@ function run(args: string[], env: Record<string, string> = {}): Promise<{ lines:
 const ids = () => fake.service.transactions.map(({ id }) => id)
 const pagesRequested = () => fake.service.requests.map(({ query }) => Number(query.page))
 
-/** Makes requests fail from a page on, so that a run ends there. */
-function failFrom(page: number): { restore: () => void } {
-  const respond = vi.spyOn(fake.service, 'handle')
-  const handle = FakeService.prototype.handle.bind(fake.service)
-  respond.mockImplementation(async request =>
-    Number(new URL(request.url).searchParams.get('page')) >= page
-      ? new Response(null, { status: 400 })
-      : handle(request),
-  )
-  return { restore: () => respond.mockRestore() }
-}
-
 const programs = [
   {
     name: 'the program of the guide',
@@ -102,7 +90,7 @@ describe.each(programs)('$name', ({ file, part, cutOff, start, idsIn }) => {
 
   /** Two pages and a line that was cut off, as after a crash. */
   async function crash(): Promise<void> {
-    const { restore } = failFrom(4)
+    const restore = failPages(fake.service, 400, page => page >= 4)
     const { stderr } = await start()
     restore()
     expect(stderr).toContain('HTTP 400')
@@ -148,14 +136,9 @@ describe.each(programs)('$name', ({ file, part, cutOff, start, idsIn }) => {
   test('starts over when its page no longer exists, which the service says with a 404', async () => {
     await crash()
     fake.service.transactions.length = 30
-    const respond = vi.spyOn(fake.service, 'handle')
-    const handle = FakeService.prototype.handle.bind(fake.service)
-    respond.mockImplementation(async request => {
-      const page = Number(new URL(request.url).searchParams.get('page'))
-      return page > 1 ? new Response(null, { status: 404 }) : handle(request)
-    })
+    const restore = failPages(fake.service, 404, page => page > 1)
     const { stderr } = await start()
-    respond.mockRestore()
+    restore()
     expect(stderr).not.toContain('HTTP 404')
     expect(written()).toEqual(expect.arrayContaining(ids()))
   })

@@ -40,6 +40,22 @@ export function createService(): FakeService {
   return new FakeService({ baseUrl: 'https://api.example.com', transactions: sampleTransactions(250) })
 }
 
+/** Responds with a status to requests for some pages, until the returned function is called. */
+export function failPages(
+  service: FakeService,
+  status: number,
+  isFailing: (page: number) => boolean,
+): () => void {
+  const respond = vi.spyOn(service, 'handle')
+  const handle = FakeService.prototype.handle.bind(service)
+  respond.mockImplementation(async request =>
+    isFailing(Number(new URL(request.url).searchParams.get('page')))
+      ? new Response(null, { status })
+      : handle(request),
+  )
+  return () => respond.mockRestore()
+}
+
 /** What a block may import, by name. */
 export type Modules = Record<string, () => Promise<unknown>>
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseEnv } from 'node:util'
-import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { type FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startFakeServer } from '../../examples/fake-server.js'
-import { Guide } from './guide.ts'
+import { failPages, Guide } from './guide.ts'
 
 // The programs of the guide as a reader has them: files in a folder of their own, run by Node.
 
@@ -78,16 +78,9 @@ function query(sql: string): unknown[] {
 
 /** Runs a program while page 3 fails for good. */
 async function runWithoutPage3(program: keyof typeof programs) {
-  const { service } = fake
-  const respond = vi.spyOn(service, 'handle')
-  const handle = FakeService.prototype.handle.bind(service)
-  respond.mockImplementation(async request =>
-    new URL(request.url).searchParams.get('page') === '3'
-      ? new Response(null, { status: 400 })
-      : handle(request),
-  )
+  const restore = failPages(fake.service, 400, page => page === 3)
   const result = await run(program)
-  respond.mockRestore()
+  restore()
   return result
 }
 
@@ -142,14 +135,9 @@ describe('sync.js', () => {
   test('starts over when the service responds with a 404 beyond the end', async () => {
     await stopAfterTwoPages()
     fake.service.transactions.length = 30
-    const respond = vi.spyOn(fake.service, 'handle')
-    const handle = FakeService.prototype.handle.bind(fake.service)
-    respond.mockImplementation(async request => {
-      const page = Number(new URL(request.url).searchParams.get('page'))
-      return page > 1 ? new Response(null, { status: 404 }) : handle(request)
-    })
+    const restore = failPages(fake.service, 404, page => page > 1)
     const { lines, stderr } = await run('sync.js')
-    respond.mockRestore()
+    restore()
     expect(stderr).toBe('')
     expect(lines[0]).toBe('page 1 of 1')
     expect(query('SELECT * FROM progress')).toEqual([])
