@@ -14,6 +14,7 @@ const thousands = new Intl.NumberFormat('en')
 const column = (title, digits, value) => ({ title, digits, value })
 const wallRatio = column('wall × fetch', 2, (it, base) => it.wallMs / base.wallMs)
 const cpuRatio = column('CPU × fetch', 2, (it, base) => it.cpuMs / base.cpuMs)
+const cpuRatioTo = peer => column(`CPU × ${peer}`, 2, (it, _base, _case, of) => it.cpuMs / of(peer).cpuMs)
 const requests = column('requests', 0, it => it.requests)
 const megabyte = 1e6
 
@@ -37,6 +38,7 @@ function walks(items, latency, who) {
   const working = [
     column('CPU µs/item', 1, it => (it.cpuMs * 1000) / items),
     cpuRatio,
+    cpuRatioTo('increase'),
     column('wall ms', 0, it => it.wallMs),
     wallRatio,
     requests,
@@ -81,6 +83,7 @@ function call(method) {
     columns: [
       column('CPU µs/call', 0, it => (it.cpuMs * 1000) / calls),
       cpuRatio,
+      cpuRatioTo('ky'),
       column('wall µs/call', 0, it => (it.wallMs * 1000) / calls),
       wallRatio,
     ],

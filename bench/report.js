@@ -1,33 +1,15 @@
 // Writes what `npm run bench` found into docs: `npm run bench:report`. With --check it writes nothing, and exits with 1
 // when the documents show anything else than bench/results.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { baseline } from './entries.js'
-import { install } from './install.js'
 import { kinds } from './kinds.js'
 import { readmeChart } from './readme-chart.js'
-import { format, rowsOf, table } from './tables.js'
+import { format, rowsOf } from './tables.js'
 
 const docs = new URL('../docs/', import.meta.url)
 const isCheck = process.argv.includes('--check')
-const usual = 'virtual-accounts, 4 at once'
-const most = 'virtual-accounts, 16 at once'
-
-/** What is drawn and compared: each a column of a group. `ours` is who stands for us. */
-const figures = [
-  figure('walk-20', 'Walk of 10,000 items at 20 ms a request: seconds', 'walk', 1, 0, usual),
-  figure('walk-100', 'Walk of 10,000 items at 100 ms a request: seconds', 'walk', 2, 0, usual),
-  figure('walk-cpu', 'Walk of 100,000 items without latency: CPU µs an item', 'walk', 3, 0, usual),
-  figure('get', 'One GET: CPU µs', 'call', 0, 0),
-  figure('post', 'One POST: CPU µs', 'call', 1, 0),
-  figure('size', 'Bundle of the whole client: kB, minified and compressed', 'size', 0, 0),
-  figure('import', 'Cold import and a first Request: CPU ms', 'import', 0, 0),
-  figure('footprint', 'Installed: MB', 'footprint', 0, 1),
-]
-
-function figure(file, title, kind, groupIndex, columnIndex, ours = 'virtual-accounts') {
-  const group = kinds[kind].groups[groupIndex]
-  return { file, title, kind, group, column: group.columns[columnIndex], columnIndex, ours }
-}
+const own = 'virtual-accounts'
+const atOnce = concurrency => `${own}, ${concurrency} at once`
 
 function resultOf(kind) {
   const file = new URL(`results/${kind}.json`, import.meta.url)
@@ -37,86 +19,111 @@ function resultOf(kind) {
 
 const results = Object.fromEntries(Object.keys(kinds).map(kind => [kind, resultOf(kind)]))
 
-function rows(kind, group) {
-  return rowsOf(group, results[kind].measured[group.title] ?? {})
+/** One column of a group: the values by name, and how they are written. */
+function figure(kind, groupIndex, title) {
+  const group = kinds[kind].groups[groupIndex]
+  const index = group.columns.findIndex(column => column.title === title)
+  const rows = rowsOf(group, results[kind].measured[group.title] ?? {})
+  const values = Object.fromEntries(rows.map(({ name, values }) => [name, values[index]]))
+  return { values, show: name => format(values[name], group.columns[index]) }
 }
 
-/** Rows of a figure that have a value; what only helps to measure left out. */
-function barsOf({ kind, group, column, columnIndex }) {
-  return rows(kind, group)
-    .map(({ name, isOurs, values }) => {
-      const value = values[columnIndex]
-      const what = isOurs ? 'ours' : name === baseline ? 'bare' : 'others'
-      return { name, value, shown: format(value, column), what }
-    })
-    .filter(({ name, value }) => value !== undefined && name !== 'bare Node')
+function markdown(head, rows) {
+  const line = cells => `| ${cells.join(' | ')} |`
+  return [line(head), `|---${'|--:'.repeat(head.length - 1)}|`, ...rows.map(line)].join('\n')
 }
 
-/** The few bars of README.md, from the figure that performance.md shows whole. */
-function readmeBars() {
-  const bars = barsOf(figures.find(({ file }) => file === 'walk-20'))
-  const bestOther = bars.filter(({ what }) => what === 'others').sort((a, b) => a.value - b.value)[0]
+const shownPeers = [baseline, 'ky', 'increase', 'openai', 'stripe']
+
+/** Ours beside the best known of the others, and our place among all. */
+function overview() {
+  const compared = [
+    ['10,000 items, 20 ms a request: s', figure('walk', 1, 'wall s'), atOnce(4)],
+    ['10,000 items, 100 ms a request: s', figure('walk', 2, 'wall s'), atOnce(4)],
+    ['100,000 items, no latency: CPU µs an item', figure('walk', 3, 'CPU µs/item'), atOnce(4)],
+    ['one GET: CPU µs', figure('call', 0, 'CPU µs/call'), own],
+    ['one POST: CPU µs', figure('call', 1, 'CPU µs/call'), own],
+    ['bundle, minified and compressed: kB', figure('size', 0, 'esbuild, min + gzip kB'), own],
+    ['cold import and a first `Request`: CPU ms', figure('import', 0, 'CPU ms'), own],
+    ['installed: MB', figure('footprint', 0, 'MB'), own],
+  ]
+  const rows = compared.map(([title, { values, show }, ours]) => {
+    const others = Object.entries(values).filter(([name]) => !name.startsWith(own) && name !== 'bare Node')
+    const known = others.filter(([, value]) => value !== undefined)
+    const place = 1 + known.filter(([, value]) => value < values[ours]).length
+    return [title, `**${show(ours)}**`, ...shownPeers.map(show), `${place} of ${known.length + 1}`]
+  })
+  return markdown(['', 'ours', ...shownPeers, 'our place'], rows)
+}
+
+/** What our own code adds to ky, which sends every request. */
+function overhead() {
+  const [get, post] = [0, 1].map(index => figure('call', index, 'CPU × ky').show(own))
+  const walk = figure('walk', 3, 'CPU × increase').show(atOnce(4))
+  return `A GET takes ${get} × the CPU time of ky alone, a POST ${post} ×; a walk without latency ${walk} × that of increase, which validates nothing.`
+}
+
+function concurrency() {
+  const seconds = [1, 2].map(index => figure('walk', index, 'wall s'))
+  const ratios = [1, 2].map(index => figure('walk', index, 'wall × fetch'))
+  const rows = [1, 2, 4, 8, 16].map(count => [
+    `\`concurrency: ${count}\``,
+    ...[0, 1].flatMap(index => [seconds[index].show(atOnce(count)), ratios[index].show(atOnce(count))]),
+  ])
+  const least = figure('walk', 5, 'wall × least possible').show(atOnce(16))
+  const head = ['', '20 ms: s', '× fetch', '100 ms: s', '× fetch']
+  return `${markdown(head, rows)}\n\nOver 1,000 pages at 100 ms, 16 at once take ${least} × the least possible: latency × pages ÷ 16.`
+}
+
+function verified() {
+  const rows = [20, 50, 100].map((limit, index) => {
+    const requests = figure('verified', index, 'requests × plain')
+    const time = figure('verified', index, 'wall × plain')
+    const cells = ['verified', 'verified, 16 changes'].flatMap(name => [requests.show(name), time.show(name)])
+    return [`limit ${limit}`, ...cells]
+  })
+  return markdown(['× plain', 'requests', 'time', 'requests, 16 changes', 'time, 16 changes'], rows)
+}
+
+function memory() {
+  const { show } = figure('memory', 0, 'most heap MB')
+  const heap = `A walk of 1,000,000 items holds at most ${show(atOnce(4))} MB of heap (\`fetch\`: ${show(baseline)}).`
+  const { show: cost } = figure('validation', 0, 'more than JSON.parse')
+  return `${heap} Validating an item costs ${cost(own)} ns beyond \`JSON.parse\`; mistral, which validates too, needs ${cost('mistral')}.`
+}
+
+/** Machine and dates. */
+function machine() {
+  const abouts = Object.values(results).map(({ about }) => about)
+  const { node, machine } = results.walk.about
+  const dates = [...new Set(abouts.map(({ date }) => date))].sort()
+  const rounds = Math.max(...abouts.map(({ rounds }) => rounds))
+  return `Node ${node.slice(1)}, ${machine}, ${dates.join(' and ')}, medians of ${rounds} rounds.`
+}
+
+function chart() {
+  const { values, show } = figure('walk', 1, 'wall s')
+  const others = Object.keys(values).filter(name => !name.startsWith(own) && name !== baseline)
+  const best = others.toSorted((a, b) => values[a] - values[b])[0]
   const labels = {
-    [usual]: 'virtual-accounts, 4 in parallel: the default',
-    [most]: 'virtual-accounts, 16 in parallel',
-    'virtual-accounts, 1 at once': 'virtual-accounts, 1 page at a time',
-    [bestOther.name]: `best of ${bars.filter(({ what }) => what === 'others').length} other clients: ${bestOther.name}`,
+    [atOnce(4)]: `${own}, 4 in parallel: the default`,
+    [atOnce(16)]: `${own}, 16 in parallel`,
+    [atOnce(1)]: `${own}, 1 page at a time`,
+    [best]: `best of ${others.length} other clients: ${best}`,
     [baseline]: 'hand-written fetch loop',
   }
-  return Object.entries(labels).map(([name, label]) => {
-    const { value, shown, what } = bars.find(bar => bar.name === name)
-    const kind = name === usual ? 'default' : what === 'ours' ? 'ours' : 'others'
-    return { label, value, shown: `${shown} s`, what: kind }
+  const bars = Object.entries(labels).map(([name, label]) => {
+    const what = name === atOnce(4) ? 'default' : name.startsWith(own) ? 'ours' : 'others'
+    return { label, value: values[name], shown: `${show(name)} s`, what }
+  })
+  return readmeChart({
+    title: 'List 10,000 transactions',
+    note: '100 pages, 20 ms each; lower is better',
+    bars,
   })
 }
 
-/** Machine, date and command of a kind. */
-function source({ about: { node, machine, date, rounds, command } }) {
-  const medians = rounds === 1 ? 'one round' : `medians of ${rounds} rounds`
-  return `\`${command}\`: Node ${node.slice(1)}, ${machine}, ${date}, ${medians}.`
-}
-
-function section(kind) {
-  const drawn = figures.filter(one => one.kind === kind)
-  const parts = kinds[kind].groups.map(group => {
-    const charts = drawn
-      .filter(one => one.group === group)
-      .map(({ file, title }) => `![${title}](charts/${file}.svg)\n\n`)
-    return `### ${group.title[0].toUpperCase()}${group.title.slice(1)}\n\n${charts.join('')}${table(group, rows(kind, group))}`
-  })
-  return [source(results[kind]), ...parts].join('\n\n')
-}
-
-/** Ours beside the others, and by name who needs less. */
-function overview() {
-  const lines = figures.flatMap(one => {
-    const bars = barsOf(one)
-    const find = name => bars.find(bar => bar.name === name)
-    const mine = [one.ours, ...(one.ours === usual ? [most] : [])].map(find).filter(Boolean)
-    return mine.map(ours => {
-      const better = bars
-        .filter(({ what, value }) => what !== 'ours' && value < ours.value)
-        .sort((a, b) => a.value - b.value)
-        .map(({ name, shown }) => `${name} ${shown}`)
-      const how = ours.name.includes(', ') ? ` (${ours.name.split(', ')[1]})` : ''
-      const bare = find(baseline)?.shown ?? '–'
-      return `| ${one.title}${how} | ${ours.shown} | ${bare} | ${better.join(', ') || 'nobody'} |`
-    })
-  })
-  return ['| | ours | bare fetch | who needs less than we do |', '|---|--:|--:|---|', ...lines].join('\n')
-}
-
-function versions() {
-  const { about } = results.walk
-  const names = Object.values(about.versions).flat()
-  return `Versions: ${names.map(name => `\`${name}\``).join(', ')}; \`fetch\` is that of Node ${about.node.slice(1)}.`
-}
-
-const sections = {
-  overview,
-  versions,
-  ...Object.fromEntries(Object.keys(kinds).map(kind => [kind, () => section(kind)])),
-}
+const sections = { overview, overhead, concurrency, verified, memory, machine }
 const written = new Set()
 
 /** What stands between `<!-- bench: name -->` and `<!-- /bench -->` is ours to write. */
@@ -127,26 +134,15 @@ function fill(text) {
   })
 }
 
-let differs = false
-
 function put(path, text) {
   const file = new URL(path, docs)
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
-  differs = true
   console.log(`${isCheck ? 'differs' : 'written'}: docs/${path}`)
-  if (!isCheck) writeFileSync(file, text)
+  if (isCheck) process.exitCode = 1
+  else writeFileSync(file, text)
 }
 
-mkdirSync(new URL('charts/', docs), { recursive: true })
 put('performance.md', fill(readFileSync(new URL('performance.md', docs), 'utf8')))
-install()
-const { barChart } = await import('./chart.js')
-for (const one of figures) put(`charts/${one.file}.svg`, barChart(one.title, barsOf(one)))
-const title = 'List 10,000 transactions'
-put(
-  'charts/readme.svg',
-  readmeChart({ title, note: '100 pages, 20 ms each; lower is better', bars: readmeBars() }),
-)
+put('charts/readme.svg', chart())
 const missing = Object.keys(sections).filter(name => !written.has(name))
 if (missing.length > 0) throw new Error(`docs/performance.md has no place for: ${missing.join(', ')}`)
-if (isCheck && differs) process.exitCode = 1
