@@ -1,5 +1,5 @@
 // @ts-check
-// Takes the screenshots of docs/react-table.md:
+// Takes the screenshots of examples/react-table/README.md:
 //
 //   npm run build && npm run screenshots
 
