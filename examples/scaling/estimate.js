@@ -1,12 +1,11 @@
-// Prints the tables of docs/scaling.md: time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
+// Prints time and cost for 10,000 to 1,000,000,000 items, from what measure.js measured.
 //
 //   npm run example examples/scaling/estimate.js [-- options]
 //
 //   --cpu-hour 0.05       price of a core for an hour
 //   --memory-hour 0.02    price of a gigabyte of Redis for an hour
-//   --write               put the tables into docs/scaling.md
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { duration, grouped, Problem, runMain } from '../terminal.js'
 
 const counts = [4, 5, 6, 7, 8, 9].map(exponent => 10 ** exponent)
@@ -18,7 +17,6 @@ const slice = 100_000
 const options = /** @type {const} */ ({
   'cpu-hour': { type: 'string', default: '0.05' },
   'memory-hour': { type: 'string', default: '0.02' },
-  write: { type: 'boolean', default: false },
 })
 
 async function main({ values }) {
@@ -33,20 +31,6 @@ async function main({ values }) {
   const source = `(${measured.machine}, ${measured.date}${otherWork}.)\n`
   const tables = [measuredTable(measured), writesTable(measured, prices), exportTable(measured, prices)]
   console.log([source, ...tables].join('\n'))
-  if (values.write) write(source, tables)
-}
-
-/** Each table in place of the one with the same head, and where the figures come from. */
-function write(source, tables) {
-  const page = new URL('../../docs/scaling.md', import.meta.url)
-  let text = readFileSync(page, 'utf8').replace(/^\(Node .*\)\n/m, source)
-  for (const table of tables) {
-    const begin = text.indexOf(table.split('\n')[0])
-    const end = text.indexOf('\n\n', begin) + 1
-    if (begin === -1) throw new Error(`docs/scaling.md has no table with this head: ${table.split('\n')[0]}`)
-    text = text.slice(0, begin) + table + text.slice(end)
-  }
-  writeFileSync(page, text)
 }
 
 function measuredTable({
