@@ -8,35 +8,46 @@ import './tools/needs-node.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
+const resolve = {
+  alias: [
+    { find: /^virtual-accounts\/testing$/, replacement: source('src/testing/index.ts') },
+    { find: /^virtual-accounts$/, replacement: source('src/index.ts') },
+  ],
+}
+
 /** Programs run as users run them: seconds each. */
-const slow = [
-  'test/examples-node.test.ts',
-  'test/probe/{command,compile}.node.test.ts',
-  'test/guides/{sync-to-database,networks,compile}-node.test.ts',
-]
+const slow = ['test/examples-node.test.ts', 'test/probe/{command,compile}.node.test.ts']
+
+/** These need the packages of test/docs. README and the links of all pages do not. */
+const documentation = 'test/docs/!(readme|pages).node.test.ts'
 
 const needsNode = [
   'test/sockets/**',
   'test/simulation/**',
-  'test/guides/**',
+  'test/docs/**',
   'test/*-node.test.ts',
   'test/probe/*.node.test.ts',
-  'test/{docs,readme}.test.ts',
 ]
 
 /** Documents and whole programs: too slow to be run for each of thousands of mutations. */
 const notForMutations = [
   ...slow,
   'test/simulation/deliberate-bugs-node.test.ts',
-  'test/guides/**',
-  'test/{ci-node,docs,readme,openapi-node,types}.test.ts',
+  'test/docs/**',
+  'test/{ci-node,types}.test.ts',
   'test/sockets/{process,response-costs}.test.ts',
 ]
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
 const projects: TestProjectInlineConfiguration[] = [
-  { extends: true, test: { name: 'fast', exclude: slow, provide: { casesFactor: 0.1 } } },
-  { extends: true, test: { name: 'all', provide: { casesFactor: 1 } } },
+  { extends: true, test: { name: 'fast', exclude: [...slow, documentation], provide: { casesFactor: 0.1 } } },
+  { extends: true, test: { name: 'all', exclude: [documentation], provide: { casesFactor: 1 } } },
+  {
+    // Not as the others, whose `include` it would have, too.
+    extends: false,
+    resolve,
+    test: { name: 'docs', include: ['test/docs/*.node.test.ts'], restoreMocks: true, testTimeout: 20_000 },
+  },
   {
     // Debian's Chromium; MSW is a service worker there.
     extends: true,
@@ -85,15 +96,10 @@ const mutations: TestProjectInlineConfiguration = {
 
 export default defineConfig({
   plugins: [msw()],
-  resolve: {
-    alias: [
-      { find: /^virtual-accounts\/testing$/, replacement: source('src/testing/index.ts') },
-      { find: /^virtual-accounts$/, replacement: source('src/index.ts') },
-    ],
-  },
+  resolve,
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/runtimes/**', 'test/consumers/**'],
+    exclude: ['**/node_modules/**', 'test/runtimes/**', 'test/consumers/**'],
     restoreMocks: true,
     // Some send 50 MB, or run a thousand cases, on machines that are busy with more.
     testTimeout: 20_000,

@@ -1,5 +1,6 @@
-// Measures what estimate.js calculates with: the same work by one process and by workers on a queue, against a fake service that responds after 100 ms and injects no faults. Takes about two minutes, on a machine that
-// has nothing else to do.
+// Measures what estimate.js calculates with: the same work by one process and by workers on a queue, against a fake
+// service that responds after 100 ms and injects no faults. Takes about two minutes, on a machine that has nothing else
+// to do.
 //
 //   npm run example examples/scaling/measure.js        writes measured.json
 //   npm run example examples/scaling/estimate.js       prints the tables

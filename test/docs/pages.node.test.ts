@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, matchesGlob, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const guides = filesBelow('docs', '.md').filter(page => !page.startsWith('api/'))
-const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'tools/site/home.md']
+const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/react-table/README.md']
 const pages = [...others, ...guides.map(page => `docs/${page}`)]
 
 describe.each(pages)('%s', page => {
@@ -25,18 +25,36 @@ test('docs/architecture.md shows only files that exist', () => {
   expect(shown.filter(name => !names.has(name))).toEqual([])
 })
 
-describe.each(['README.md', 'CHANGELOG.md'])('%s in the package', page => {
-  test('links only to files that the package contains', () => {
-    const files = linksOf(page).map(link => link.split('#')[0] as string)
-    expect(files.filter(file => file !== '' && !isPacked(file))).toEqual([])
-  })
+test('README.md has no links, which lead nowhere on npm, but names files of the package', () => {
+  expect(linksOf('README.md')).toEqual([])
+  const named = read('README.md').match(/\bdocs\/[\w-]+\.md|\b[A-Z-]+\.md/g) ?? []
+  expect(named.filter(file => !existsSync(join(root, file)))).toEqual([])
+  const guides = named.filter(file => file.startsWith('docs/'))
+  expect(guides).not.toEqual([])
+  expect(guides.filter(file => !isPacked(file))).toEqual([])
 })
 
-test('the documentation site has every guide', () => {
-  const { projectDocuments } = JSON.parse(read('tools/typedoc.json')) as { projectDocuments: string[] }
-  const names = new Set(projectDocuments.join().match(/[\w-]+/g))
-  const isBuilt = (guide: string) => guide.startsWith('decisions/') || names.has(guide.replace(/\.md$/, ''))
-  expect(guides.filter(guide => !isBuilt(guide))).toEqual([])
+test('CHANGELOG.md links only to files that the package contains', () => {
+  const files = linksOf('CHANGELOG.md').map(link => link.split('#')[0] as string)
+  expect(files.filter(file => file !== '' && !isPacked(file))).toEqual([])
+})
+
+test('getting-started.md lists every guide that users need', () => {
+  const listed = linksOf('docs/getting-started.md')
+  const forContributors = ['architecture.md', 'one-call.md']
+  const expected = guides.filter(guide => !guide.startsWith('decisions/') && !forContributors.includes(guide))
+  expect(expected.filter(guide => guide !== 'getting-started.md' && !listed.includes(guide))).toEqual([])
+})
+
+describe.each(guides)('docs/%s', guide => {
+  test('is plain Markdown with one first heading, and no picture that the package lacks', () => {
+    const text = withoutCode(read(`docs/${guide}`))
+    expect(text.match(/^# /gm)).toHaveLength(1)
+    // bench/report.js finds by these where to put its tables.
+    expect(text.match(/<!-- (?!\/?bench)/g)).toBeNull()
+    const pictures = Array.from(text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g), ([, target]) => `docs/${target}`)
+    expect(pictures.filter(file => isPacked(`docs/${guide}`) && !isPacked(file))).toEqual([])
+  })
 })
 
 test('THIRD-PARTY-LICENSES.md has the bundled versions and their licences', () => {

@@ -1,4 +1,3 @@
-import * as reactQuery from '@tanstack/react-query'
 import {
   hydrate,
   InfiniteQueryObserver,
@@ -9,60 +8,30 @@ import {
 } from '@tanstack/react-query'
 import * as React from 'react'
 import { renderToString } from 'react-dom/server'
-import {
-  Client,
-  type ClientOptions,
-  type Page,
-  type Transaction,
-  type VirtualAccountRef,
-} from 'virtual-accounts'
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createService, Guide, type Modules, run } from './guide.ts'
+import { Client, type ClientOptions, type Page, type Transaction } from 'virtual-accounts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, keys, run, service } from './guide.ts'
+import { type Declared, type Modules, snippet } from './snippets.ts'
 
-const guide = new Guide('docs/react-query.md')
-const service = createService()
-const account = { customerId: 'c1', virtualAccountId: 'v1' }
+let queries: Declared
+let server: Declared
+let components: Declared
 
-// biome-ignore lint/suspicious/noExplicitAny: what a block exports has the types that the block declares
-type Exports = Record<string, any>
-let queries: Exports
-let mutations: Exports
-let server: Exports
-let components: Exports
-
-const modules: Modules = {
-  '@tanstack/react-query': async () => reactQuery,
-  react: async () => React,
-  './queries': async () => queries,
-  './mutations': async () => mutations,
-}
-const load = async (text: string, names: string) =>
-  (await run(service, guide.code(text), {
-    modules,
-    givens: { React },
-    last: `return { ${names} }`,
-  })) as Exports
-
-beforeAll(async () => {
-  queries = await load('infiniteQueryOptions', 'createQueryClient, transactionsPage, transactionsFeed')
-  mutations = await load('mutationOptions', 'deactivation')
-  server = await load('dehydrate', 'loadState')
+beforeEach(async () => {
+  const modules: Modules = { './queries': () => queries }
+  const load = (code: string) => run(code, modules, { React })
+  queries = await load(snippet('react-query.md', 'Queries'))
+  server = await load(snippet('react-query.md', 'From the server'))
   components = {
-    ...(await load('useEffect', 'Transactions')),
-    ...(await load('useInfiniteQuery(', 'TransactionFeed')),
-    ...(await load('useMutation', 'DeactivateButton')),
+    ...(await load(snippet('react-query.md', 'A table of one page'))),
+    ...(await load(snippet('react-query.md', 'An infinite list'))),
+    ...(await load(snippet('react-query.md', 'Writes'))),
   }
 })
 
 const queryClients: QueryClient[] = []
-beforeEach(() => {
-  service.reset()
-  vi.stubGlobal('fetch', service.fetch)
-})
 afterEach(() => {
   for (const queryClient of queryClients.splice(0)) queryClient.clear()
-  vi.unstubAllEnvs()
-  vi.unstubAllGlobals()
 })
 
 function createQueryClient(): QueryClient {
@@ -75,7 +44,6 @@ const createClient = (options: Partial<ClientOptions> = {}) =>
   new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, ...options })
 
 const pagesRequested = () => service.requests.map(({ query }) => Number(query.page))
-const keysSent = () => service.requests.map(({ headers }) => headers.get('Idempotency-Key'))
 
 describe('a page', () => {
   test('is fetched once for its key', async () => {
@@ -163,7 +131,6 @@ test('a feed shows each transaction once, though it moved to the next page', asy
 
 describe('from the server', () => {
   test('a page arrives as JSON with all its properties, and is not fetched again', async () => {
-    vi.stubEnv('API_KEY', service.apiKey)
     const state = JSON.parse(JSON.stringify(await server.loadState()))
     const queryClient = createQueryClient()
     hydrate(queryClient, state)
@@ -195,47 +162,21 @@ describe('from the server', () => {
 })
 
 describe('a write', () => {
-  type Variables = { account: VirtualAccountRef; idempotencyKey: string }
-  const observe = () =>
-    new MutationObserver<unknown, Error, Variables>(createQueryClient(), {
-      ...mutations.deactivation(createClient({ maxRetries: 0 })),
-      retryDelay: 1,
-    })
-
-  test('keeps its key when TanStack retries it, and is applied once', async () => {
-    service.fail({ with: 'truncate' })
-    service.fail({ with: 'truncate' })
-    const mutation = observe()
-    await mutation.mutate({ account, idempotencyKey: 'k1' })
-    expect(keysSent()).toEqual(['k1', 'k1', 'k1'])
+  test('keeps its variables when it failed, so that a button repeats it with the same key', async () => {
+    service.fail({ times: 3, with: 'network-error' })
+    const options = components.deactivation(createClient())
+    const mutation = new MutationObserver(createQueryClient(), options)
+    await mutation.mutate({ account, idempotencyKey: 'k1' } as never).catch(() => {})
+    const { error, variables } = mutation.getCurrentResult()
+    expect(error).toMatchObject({ outcomeUnknown: true })
+    await mutation.mutate(variables)
+    expect(keys()).toEqual(Array(4).fill('k1'))
     expect(service.isActive(account)).toBe(false)
   })
 
-  test('is not retried when it was refused', async () => {
-    service.fail({ times: 9, with: () => new Response(null, { status: 404 }) })
-    await expect(observe().mutate({ account, idempotencyKey: 'k1' })).rejects.toMatchObject({ status: 404 })
-    expect(service.requests).toHaveLength(1)
+  test('begins with a button', () => {
+    const element = React.createElement(components.DeactivateButton, { client: createClient(), account })
+    const provider = React.createElement(QueryClientProvider, { client: createQueryClient() }, element)
+    expect(renderToString(provider)).toBe('<button>Deactivate</button>')
   })
-
-  test('keeps its variables when it failed, so that a button repeats it with the same key', async () => {
-    service.fail({ times: 4, with: 'network-error' })
-    const mutation = observe()
-    await mutation.mutate({ account, idempotencyKey: 'k1' }).catch(() => {})
-    const { error, variables } = mutation.getCurrentResult()
-    expect(error).toMatchObject({ outcomeUnknown: true })
-    await mutation.mutate(variables as Variables)
-    expect(keysSent()).toEqual(Array(5).fill('k1'))
-  })
-})
-
-test('DeactivateButton renders a button', () => {
-  const element = React.createElement(components.DeactivateButton, { client: createClient(), account })
-  const html = renderToString(
-    React.createElement(QueryClientProvider, { client: createQueryClient() }, element),
-  )
-  expect(html).toBe('<button type="button">Deactivate</button>')
-})
-
-test('every block is run', () => {
-  expect(guide.untaken).toEqual([])
 })

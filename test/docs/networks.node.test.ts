@@ -10,24 +10,20 @@ import type { TlsOptions } from 'node:tls'
 import * as undici from 'undici'
 import type { Client } from 'virtual-accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createService, Guide, run } from './guide.ts'
+import { account, run, service } from './guide.ts'
+import { type Modules, root, snippet } from './snippets.ts'
 
 // A service with a certificate of a private authority, and a proxy by which it is reached as api.example.com.
 
 // Each starts processes, which take seconds on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
-const guide = new Guide('docs/networks.md')
-const service = createService()
-const account = { customerId: 'c1', virtualAccountId: 'v1' }
-const withProxyAgent = guide.code("new ProxyAgent('")
-const [withClientCertificate, withKeepAlive, withoutLimits] = [
-  'client.pem',
-  'keepAliveTimeout',
-  'headersTimeout',
-].map(text => inClient(guide.code(text))) as [string, string, string]
-const proxyCommand = guide.code('NODE_USE_ENV_PROXY=1')
-const authorityCommand = guide.code('NODE_EXTRA_CA_CERTS=ca.pem')
+const withProxyAgent = snippet('networks.md', 'Proxies', 2)
+const withClientCertificate = inClient(snippet('networks.md', 'Client certificates'))
+const withKeepAlive = inClient(snippet('networks.md', 'Idle connections'))
+const withoutLimits = withKeepAlive.replace('keepAliveTimeout: 30_000', 'headersTimeout: 0, bodyTimeout: 0')
+const proxyCommand = snippet('networks.md', 'Proxies')
+const authorityCommand = snippet('networks.md', 'Your own certificate authority')
 
 let folder: string
 const file = (name: string) => join(folder, name)
@@ -48,11 +44,10 @@ beforeAll(() => {
   }
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-beforeEach(() => service.reset())
+// The runtime's own fetch and timers.
+beforeEach(() => vi.unstubAllGlobals())
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
-  vi.unstubAllEnvs()
-  vi.unstubAllGlobals()
 })
 
 async function listen(server: Server): Promise<number> {
@@ -120,7 +115,7 @@ function runCommand(command: string, env: Record<string, string> = {}, baseUrl =
     console.log(page.totalItems ?? page.message)`,
   )
   writeFileSync(file('package.json'), '{ "type": "module" }')
-  const fromSource = new URL('../../tools/from-source.js', import.meta.url).href
+  const fromSource = join(root, 'tools/from-source.js')
   return new Promise<string>(resolve => {
     const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
     const NODE_OPTIONS = `--import ${fromSource} --disable-warning=ExperimentalWarning`
@@ -131,11 +126,10 @@ function runCommand(command: string, env: Record<string, string> = {}, baseUrl =
 
 /** Runs a block with undici, and returns its client. */
 async function runBlock(code: string): Promise<Client> {
-  const modules = {
-    undici: async () => undici,
-    'node:fs': async () => ({ readFileSync: (name: string) => readFileSync(file(name)) }),
+  const modules: Modules = {
+    'node:fs': () => ({ readFileSync: (name: string) => readFileSync(file(name)) }),
   }
-  return (await run(service, code, { modules, last: 'return client' })) as Client
+  return (await run(code, modules)).client
 }
 
 /** A block that makes a dispatcher, with the client of the guide's first block. */
@@ -193,8 +187,7 @@ describe('a proxy', () => {
   test.for(failures)(
     'that %s ends the call of an agent with "%s", and nothing was sent',
     async ([how, problem, outcomeUnknown]) => {
-      const code = through(await startFailing(how)).replace('await client.transactions.list()', '')
-      const client = await runBlock(code)
+      const client = await runBlock(through(await startFailing(how)))
       const error = await client.virtualAccounts.deactivate(account, { maxRetries: 0 }).catch(error => error)
       expect(error).toMatchObject({ kind: 'connection', outcomeUnknown })
       expect(error.message).toContain(problem)
@@ -209,8 +202,8 @@ describe('a proxy', () => {
   })
 
   test('that refuses gets one request', async () => {
-    const code = through(await startFailing('refuses'))
-    expect(await runBlock(code).catch(error => error)).toMatchObject({ kind: 'connection', attempts: 1 })
+    const client = await runBlock(through(await startFailing('refuses')))
+    await expect(client.transactions.list()).rejects.toMatchObject({ kind: 'connection', attempts: 1 })
   })
 })
 
@@ -233,7 +226,8 @@ describe('a service that requires a client certificate', () => {
 
   test('receives the client certificate', async () => {
     const { url } = await start()
-    await runBlock(withClientCertificate.replace('https://api.example.com', url))
+    const client = await runBlock(withClientCertificate.replace('https://api.example.com', url))
+    await client.transactions.list()
     expect(service.requests).toHaveLength(1)
   })
 
@@ -257,27 +251,27 @@ const onThisMachine = (code: string, url: string) => {
     .replace('new Agent({', `new Agent({ connect: { ca: ${authority} },`)
 }
 
-test('an idle connection is used again after longer than 4 seconds', async () => {
+test('an idle connection is used again for as long as keepAliveTimeout says', async () => {
   const [kept, closed] = await Promise.all([startService(), startService()])
   // Otherwise Node's server says how long, which takes precedence.
   for (const { server } of [kept, closed]) server.keepAliveTimeout = 0
-  const byDefault = withKeepAlive.replace(' keepAliveTimeout: 30_000 ', '')
-  expect(byDefault).not.toBe(withKeepAlive)
+  const shorter = withKeepAlive.replace('30_000', '300')
   const clients = [
     await runBlock(onThisMachine(withKeepAlive, kept.url)),
-    await runBlock(onThisMachine(byDefault, closed.url)),
+    await runBlock(onThisMachine(shorter, closed.url)),
   ]
-  await new Promise(resolve => setTimeout(resolve, 6_000))
+  for (const client of clients) await client.transactions.list()
+  await new Promise(resolve => setTimeout(resolve, 1_500))
   for (const client of clients) await client.transactions.list()
   expect([kept.connections(), closed.connections()]).toEqual([1, 2])
 })
 
 describe('the limits of undici', () => {
-  const slowService = async () => {
+  const slowService = async (delayMs = 300) => {
     const started = await startService()
     const respond = service.handle.bind(service)
     vi.spyOn(service, 'handle').mockImplementation(async request => {
-      await new Promise(resolve => setTimeout(resolve, 1_500))
+      await new Promise(resolve => setTimeout(resolve, delayMs))
       return respond(request)
     })
     return started
@@ -290,11 +284,12 @@ describe('the limits of undici', () => {
   })
 
   test('end it with a ConnectionError, whatever `timeout` says', async () => {
-    const { url } = await slowService()
+    const { url } = await slowService(1_500)
     const limited = withoutLimits
       .replace('headersTimeout: 0', 'headersTimeout: 100')
       .replace('baseUrl:', 'maxRetries: 0, timeout: 600_000, baseUrl:')
-    const error = await runBlock(onThisMachine(limited, url)).catch(error => error)
+    const client = await runBlock(onThisMachine(limited, url))
+    const error = await client.transactions.list().catch(error => error)
     expect(error).toMatchObject({ kind: 'connection' })
     expect(error.message).toContain('UND_ERR_HEADERS_TIMEOUT')
   })
@@ -305,8 +300,4 @@ describe('the limits of undici', () => {
     const error = await client.transactions.list({}, { timeout: 100, maxRetries: 0 }).catch(error => error)
     expect(error).toMatchObject({ kind: 'timeout', timeoutMs: 100 })
   })
-})
-
-test('every block is run', () => {
-  expect(guide.untaken).toEqual([])
 })

@@ -7,7 +7,7 @@ import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
-const text = readFileSync(join(import.meta.dirname, '../docs/openapi.yaml'), 'utf8')
+const text = readFileSync(join(import.meta.dirname, '../../docs/openapi.yaml'), 'utf8')
 
 type Json = Record<string, unknown>
 

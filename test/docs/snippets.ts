@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, vi } from 'vitest'
+
+/** A code block of README.md or of a guide. */
+export interface Snippet {
+  /** `README.md`, or the path in docs, such as `writes.md`. */
+  readonly page: string
+  readonly heading: string
+  /** Counts the blocks below the heading, from 1. */
+  readonly number: number
+  readonly language: string
+  readonly code: string
+}
+
+export const root: string = join(import.meta.dirname, '../..')
+
+/** The pages whose blocks are snippets. */
+export const pages: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .map(file => file.replaceAll('\\', '/'))
+    .filter(file => file.endsWith('.md') && !file.startsWith('api/'))
+    .toSorted(),
+]
+
+export function readPage(page: string): string {
+  return readFileSync(join(root, page === 'README.md' ? '' : 'docs', page), 'utf8')
+}
+
+/** The blocks of a page, in order. */
+export function snippetsOf(page: string): Snippet[] {
+  const found = readPage(page).matchAll(/^#+ (.*)$|^```(\w+)\n([\s\S]*?)^```$/gm)
+  let heading = ''
+  let number = 0
+  const snippets: Snippet[] = []
+  for (const [, title, language = '', code = ''] of found) {
+    if (title === undefined) snippets.push({ page, heading, number: ++number, language, code })
+    else [heading, number] = [title, 0]
+  }
+  return snippets
+}
+
+/** The code of a block below a heading. Call it with literals: snippets.node.test.ts looks for them. */
+export function snippet(page: string, heading: string, number = 1): string {
+  const found = snippetsOf(page).find(block => block.heading === heading && block.number === number)
+  if (!found) throw new Error(`${page} has no block ${number} below "${heading}"`)
+  return found.code
+}
+
+/** What a block may import from elsewhere than the installed packages, by name. */
+export type Modules = Readonly<Record<string, () => unknown>>
+
+// biome-ignore lint/suspicious/noExplicitAny: what a block declares has the types that the block says
+export type Declared = Record<string, any>
+
+/**
+ * Runs a block as a reader would, and returns what it declares. What it prints must be what its comments say:
+ * `console.log(status) // 200`.
+ *
+ * @param givens What it uses without declaring it.
+ */
+export async function runCode(code: string, givens: object, modules: Modules = {}): Promise<Declared> {
+  const load = (name: string) => modules[name]?.() ?? import(/* @vite-ignore */ name)
+  const before = printed().length
+  const scope = { ...givens, load }
+  const program = new AsyncFunction(...Object.keys(scope), toFunctionBody(code))
+  const declared = (await program(...Object.values(scope))) as Declared
+  expectInOrder(printed().slice(before), outputsOf(code))
+  return declared
+}
+
+/** The lines that `console.log` was given. */
+export function printed(): string[] {
+  return linesOf('log')
+}
+
+/** The lines that `console.error` was given. */
+export function errors(): string[] {
+  return linesOf('error')
+}
+
+function linesOf(method: 'log' | 'error'): string[] {
+  return vi.mocked(console[method]).mock.calls.map(values => values.join(' '))
+}
+
+/** What a block says that it prints. */
+export function outputsOf(code: string): string[] {
+  return Array.from(code.matchAll(/console\.log\(.*\) \/\/ (.*)/g), ([, output]) => output as string)
+}
+
+function expectInOrder(lines: readonly string[], expected: readonly string[]): void {
+  let from = 0
+  for (const output of expected) {
+    const at = lines.indexOf(output, from)
+    if (at === -1) expect(lines.slice(from), `after the first ${from} lines`).toContain(output)
+    from = at + 1
+  }
+}
+
+const AsyncFunction = (async () => {}).constructor as new (
+  ...parameters: string[]
+) => (...values: unknown[]) => Promise<unknown>
+
+/** In braces, so that a block can declare again what it is given. Returns what the block declares. */
+function toFunctionBody(code: string): string {
+  const script = ts
+    .transpile(code, { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, jsx: ts.JsxEmit.React })
+    .replace(/^export \{\};?$/gm, '')
+    .replace(/^export (?=const|function|async|class)/gm, '')
+    .replace(
+      /^import (?:\* as (\w+)|(\w+)|(\{[\s\S]*?\})) from '([^']+)';?/gm,
+      (_, all?: string, only?: string, some?: string, name?: string) => {
+        const names = all ?? (only ? `{ default: ${only} }` : some?.replaceAll(' as ', ': '))
+        return `const ${names} = await load('${name}')`
+      },
+    )
+  return `{\n${script}\nreturn { ${namesIn(code).join(', ')} }\n}`
+}
+
+/** The names that a module declares at its top. */
+function namesIn(code: string): string[] {
+  const { statements } = ts.createSourceFile('snippet.tsx', code, ts.ScriptTarget.ESNext)
+  return statements.flatMap(statement => {
+    // `declare function` has no body.
+    if (ts.isFunctionDeclaration(statement)) return (statement.body && statement.name?.text) ?? []
+    if (!ts.isVariableStatement(statement)) return []
+    return statement.declarationList.declarations.flatMap(({ name }) => namesOf(name))
+  })
+}
+
+function namesOf(name: ts.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text]
+  return name.elements.flatMap(element => (ts.isBindingElement(element) ? namesOf(element.name) : []))
+}
