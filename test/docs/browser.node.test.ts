@@ -69,7 +69,8 @@ describe.skipIf(!existsSync(chromiumOptions.executablePath))('in Chromium', () =
       loaded.push(path)
       return route.fulfill({ contentType: 'text/javascript', body: outputFiles[0]?.text ?? '' })
     })
-    await page.goto('https://app.example.com/', { waitUntil: 'networkidle' })
+    // Modules are run before the page counts as loaded.
+    await page.goto('https://app.example.com/', { waitUntil: 'load' })
     expect(problems).toEqual([])
     expect(loaded).toContain('/virtual-accounts/index.js')
   })

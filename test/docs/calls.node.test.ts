@@ -205,11 +205,7 @@ describe('scaling.md', () => {
       }
     }
     const { baseUrl, apiKey } = service
-    await run(
-      snippet('scaling.md', 'Many writes'),
-      {},
-      { Client, Worker, baseUrl, apiKey, name: '' },
-    )
+    await run(snippet('scaling.md', 'Many writes'), {}, { Client, Worker, baseUrl, apiKey, name: '' })
     await work({ id: 'job-17', data: { account } })
     expect(keys()).toEqual(['job-17'])
   })

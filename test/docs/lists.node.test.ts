@@ -36,7 +36,6 @@ describe('getting-started.md', () => {
     await run(snippet('getting-started.md', 'Read a list'))
     expect(printed()).toHaveLength(250)
   })
-
 })
 
 describe('iterating-lists.md', () => {
@@ -109,14 +108,6 @@ describe('iterating-further.md', () => {
   test('Readable.from filters, and take ends the iteration', async () => {
     const { large } = await run(snippet('iterating-further.md', 'Into a Node stream'))
     expect(large).toEqual(service.transactions.filter(({ amount }) => amount >= 10_000).slice(0, 3))
-  })
-
-  test('a generator passes break on to the list', async () => {
-    await run(snippet('iterating-further.md', 'With a generator'))
-    const [first] = service.transactions.filter(({ amount }) => amount >= 10_000)
-    expect(printed()).toEqual([first?.id])
-    expect(pagesRequested()).toEqual([1])
-    expect('AsyncIterator' in globalThis, 'async iterators have helpers now').toBe(false)
   })
 
   test('await using ends the iteration with its scope', async () => {

@@ -29,11 +29,14 @@ const sqlite = {
   },
 }
 
-const sync = () => run(snippet('sync-to-database.md', 'Sync into a database'), { 'node:sqlite': () => sqlite })
+const sync = () =>
+  run(snippet('sync-to-database.md', 'Sync into a database'), { 'node:sqlite': () => sqlite })
 
 /** What the database holds, as JSON text by id. */
 function stored(): Map<unknown, unknown> {
-  const rows = new sqlite.DatabaseSync('transactions.sqlite').prepare('SELECT id, json FROM transactions').all()
+  const rows = new sqlite.DatabaseSync('transactions.sqlite')
+    .prepare('SELECT id, json FROM transactions')
+    .all()
   return new Map(rows.map(({ id, json }) => [id, json]))
 }
 
