@@ -109,23 +109,6 @@ describe('iterating-further.md', () => {
     const { large } = await run(snippet('iterating-further.md', 'Into a Node stream'))
     expect(large).toEqual(service.transactions.filter(({ amount }) => amount >= 10_000).slice(0, 3))
   })
-
-  test('await using ends the iteration with its scope', async () => {
-    const pageOfOne = (page: number) => {
-      const data = service.transactions.slice(page - 1, page)
-      return Response.json({ data, page, totalItems: 250, limit: 1 })
-    }
-    service.fail({ with: () => pageOfOne(1) })
-    service.fail({ with: () => pageOfOne(2) })
-    service.fail({ times: 9, with: 'hang' })
-    const aborted = vi.fn()
-    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
-      init.signal?.addEventListener('abort', aborted)
-      return service.fetch(url, init)
-    })
-    await run(snippet('iterating-further.md', 'Without a loop'))
-    expect(aborted).toHaveBeenCalled()
-  })
 })
 
 describe('changing-lists.md', () => {
