@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { parseEnv } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { failPages, filesIn, printed, run, sent, service } from './guide.ts'
 import { snippet } from './snippets.ts'
 
@@ -22,14 +24,26 @@ function changeAfterPage1(limit: number, change: () => void): void {
 }
 
 describe('getting-started.md', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'virtual-accounts-start-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  test('the file .env is for its owner only, and Node reads it', () => {
+    const script = snippet('getting-started.md', 'Keep the key secret')
+    execFileSync('bash', ['-c', script], { cwd: folder, input: 'test_key\n' })
+    const file = join(folder, '.env')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(parseEnv(readFileSync(file, 'utf8'))).toEqual({ BASE_URL: service.baseUrl, API_KEY: 'test_key' })
+  })
+
   test('reads the API key from a file at each attempt', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'virtual-accounts-start-'))
     mkdirSync(join(folder, 'run/secrets'), { recursive: true })
     writeFileSync(join(folder, 'run/secrets/api-key'), 'test_key\n')
     const { client } = await run(snippet('getting-started.md', 'Keep the key secret', 2), filesIn(folder))
     await client.transactions.list()
     expect(service.requests.map(({ headers }) => headers.get('Api-Key'))).toEqual(['test_key'])
-    rmSync(folder, { recursive: true })
   })
 
   test('prints all transactions', async () => {

@@ -11,7 +11,7 @@ import * as undici from 'undici'
 import type { Client } from 'virtual-accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, run, service } from './guide.ts'
-import { type Modules, root, snippet } from './snippets.ts'
+import { type Modules, readPage, root, snippet } from './snippets.ts'
 
 // A service with a certificate of a private authority, and a proxy by which it is reached as api.example.com.
 
@@ -21,7 +21,9 @@ vi.setConfig({ testTimeout: 60_000 })
 const withProxyAgent = snippet('networks.md', 'Proxies', 2)
 const withClientCertificate = inClient(snippet('networks.md', 'Client certificates'))
 const withKeepAlive = inClient(snippet('networks.md', 'Idle connections'))
-const withoutLimits = withKeepAlive.replace('keepAliveTimeout: 30_000', 'headersTimeout: 0, bodyTimeout: 0')
+/** In the text, not in a block. */
+const [agentWithoutLimits = ''] = /new Agent\(\{ headersTimeout.*?\}\)/.exec(readPage('networks.md')) ?? []
+const withoutLimits = withKeepAlive.replace(/new Agent\(.*\)/, agentWithoutLimits)
 const proxyCommand = snippet('networks.md', 'Proxies')
 const authorityCommand = snippet('networks.md', 'Your own certificate authority')
 
