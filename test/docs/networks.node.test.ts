@@ -273,8 +273,9 @@ describe('the limits of undici', () => {
     const started = await startService()
     const respond = service.handle.bind(service)
     vi.spyOn(service, 'handle').mockImplementation(async request => {
+      const response = await respond(request)
       await new Promise(resolve => setTimeout(resolve, delayMs))
-      return respond(request)
+      return response
     })
     return started
   }
