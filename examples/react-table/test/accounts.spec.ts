@@ -1,5 +1,5 @@
 import { type BrowserContext, expect, type Page } from '@playwright/test'
-import { faultSwitch, layoutShift, open, test } from './page.ts'
+import { faultSwitch, holdRequests, layoutShift, open, test } from './page.ts'
 
 async function enter(page: Page, account = 'v1') {
   await page.getByLabel('Customer id').fill('c1')
@@ -129,7 +129,8 @@ test('shows what is unknown from the first paint on', async ({ page }) => {
 })
 
 test('asks after a reload when the page was closed before the response', async ({ page }) => {
-  await open(page, 'accounts', '?count=10&latency=60000')
+  await holdRequests(page, { after: 0 })
+  await open(page, 'accounts')
   await deactivate(page)
   await expect(page.getByText('Sending…')).toBeVisible()
   await expect(question(page)).toHaveCount(0)
@@ -198,14 +199,19 @@ test('the activity names the account, and calls a lost response not a missing ne
 })
 
 test('nothing moves when the response is late, lost or there', async ({ page }) => {
-  await open(page, 'accounts', '?count=10&latency=700')
+  const requests = await holdRequests(page, { after: 0 })
+  await open(page, 'accounts')
   await deactivate(page)
+  await expect(latest(page)).toContainText('Sending…')
+  await requests.pass()
   await expect(changes(page)).toContainText('deactivated')
   await faultSwitch(page, 'Lost responses').click()
   await deactivate(page)
   await expect(question(page)).toBeVisible()
+  await requests.pass(0)
   await retry(page).click()
   await expect(latest(page)).toContainText('Sending…')
+  await requests.pass()
   await expect(question(page)).toBeVisible()
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })

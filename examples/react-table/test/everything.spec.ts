@@ -1,7 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { expect, type Locator, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
-import { faultSwitch, forgetLayoutShifts, layoutShift, open, rows, serveList, test } from './page.ts'
+import {
+  faultSwitch,
+  forgetLayoutShifts,
+  holdRequests,
+  layoutShift,
+  open,
+  rows,
+  serveList,
+  test,
+} from './page.ts'
 
 const progress = (page: Page) => page.getByRole('progressbar', { name: 'Transactions loaded' })
 const loaded = (page: Page) => progress(page).evaluate(bar => (bar as HTMLProgressElement).value)
@@ -68,7 +77,8 @@ test('shows exact sums, medians and percentiles per currency, and charts of one'
 })
 
 test('rows of sums keep their order while they grow', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=20')
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await page.evaluate(() => {
     const orders = new Set<string>()
     Object.assign(globalThis, { orders })
@@ -78,6 +88,8 @@ test('rows of sums keep their order while they grow', async ({ page }) => {
     }).observe(document.body, { subtree: true, childList: true, characterData: true })
   })
   await loadAll(page)
+  await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+  await requests.pass()
   await expect(page.getByText('20,000 of 20,000')).toBeVisible()
   const orders = await page.evaluate(() => [...(globalThis as unknown as { orders: Set<string> }).orders])
   expect(orders).toContain('AED CHF EUR GBP JPY SGD USD')
@@ -87,24 +99,28 @@ test('rows of sums keep their order while they grow', async ({ page }) => {
 for (const width of [1280, 390, 320]) {
   test(`nothing moves while loading, nor when it ends or fails, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 860 })
-    await open(page, 'everything', '?count=20000&latency=40')
+    const requests = await holdRequests(page, { after: 20 })
+    await open(page, 'everything', '?count=20000&latency=0')
     await loadAll(page)
     const cancel = page.getByRole('button', { name: 'Cancel' })
     const list = page.getByRole('region', { name: 'Loaded transactions', exact: true })
     await expect.poll(() => loaded(page)).toBeGreaterThan(0)
-    const places = await placesUntil(page, [cancel, list], () =>
-      expect(page.getByText('20,000 of 20,000')).toBeVisible(),
-    )
+    const places = await placesUntil(page, [cancel, list], async () => {
+      await requests.pass()
+      await expect(page.getByText('20,000 of 20,000')).toBeVisible()
+    })
     await expect(page.getByRole('img').nth(1)).toBeVisible()
     expect(places).toEqual([[expect.any(Number)], [expect.any(Number)]])
     expect(await layoutShift(page)).toBeLessThan(0.05)
 
+    await requests.pass(20)
     await page.getByRole('button', { name: 'Load again' }).click()
-    await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+    await expect.poll(() => loaded(page)).toBe(2000)
     await failOnce(page)
-    const [afterFailure] = await placesUntil(page, [list], () =>
-      expect(page.getByRole('alert')).toBeVisible(),
-    )
+    const [afterFailure] = await placesUntil(page, [list], async () => {
+      await requests.pass()
+      await expect(page.getByRole('alert')).toBeVisible()
+    })
     // On a phone the message takes more lines.
     if (width === 1280) expect(afterFailure).toHaveLength(1)
     expect(await layoutShift(page)).toBeLessThan(0.05)
@@ -190,18 +206,21 @@ test('the list shows its focus as a whole ring', async ({ page }) => {
 
 test('a failure is in view wherever the list is scrolled to', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 })
-  await open(page, 'everything', '?count=20000&latency=200')
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await page.getByText('Failures and activity').click()
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await faultSwitch(page, 'Invalid page').click()
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+  await requests.pass()
   await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
   await expect(page.getByRole('button', { name: 'Resume' })).toBeInViewport({ ratio: 1 })
 })
 
 test('after Cancel the focus is on Resume', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=40')
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await page.getByRole('button', { name: 'Cancel' }).focus()
@@ -210,6 +229,7 @@ test('after Cancel the focus is on Resume', async ({ page }) => {
 
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Cancel' }).focus()
+  await requests.pass()
   await expect(page.getByText('20,000 of 20,000')).toBeVisible()
   // Not on the button that downloads: an Enter that was meant for Cancel would press it.
   await expect(page.getByRole('main')).toBeFocused()
@@ -223,9 +243,10 @@ test('no card keeps room for what is not there', async ({ page }) => {
     if (!outer || !inner) throw new Error('Not in view')
     return outer.y + outer.height - inner.y - inner.height
   }
+  await holdRequests(page, { after: 20 })
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 860 })
-    await open(page, 'everything', '?count=20000&latency=40')
+    await open(page, 'everything', '?count=20000&latency=0')
     await loadAll(page)
     await expect.poll(() => loaded(page)).toBeGreaterThan(0)
     expect(await room()).toBeLessThan(50)
@@ -237,10 +258,11 @@ test('no card keeps room for what is not there', async ({ page }) => {
 })
 
 test('can be cancelled on the way, keeps what it has, and resumes', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=40')
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
-  await expect(page.getByText(/^[\d,]+ a second, \d+ s left$/)).toBeVisible()
+  await expect(page.getByText(/^[\d,]+ a second, \d+ (s|min) left$/)).toBeVisible()
   await page.getByRole('button', { name: 'Cancel' }).click()
 
   await expect(page.getByText(/^Cancelled, [\d,]+ a second$/)).toBeVisible()
@@ -249,16 +271,19 @@ test('can be cancelled on the way, keeps what it has, and resumes', async ({ pag
   await expect(page.getByText('In flight0')).toBeVisible()
   expect(await loaded(page)).toBe(count)
 
+  await requests.pass()
   await page.getByRole('button', { name: 'Resume' }).click()
   await expect(page.getByText('20,000 of 20,000')).toBeVisible()
   await expect(page.getByText(/^Complete in/)).toBeVisible()
 })
 
 test('resumes where it failed, with nothing twice and nothing missing', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=80')
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await faultSwitch(page, 'Invalid page').click()
+  await requests.pass()
   await expect(page.getByRole('alert')).toContainText('The service sent something unexpected')
   await expect(page.getByText(/^Stopped, /)).toBeVisible()
 
@@ -331,7 +356,8 @@ test('an empty list is said to be empty, and gives no file', async ({ page }) =>
 })
 
 test('a part of the list is called a part, in the button and in the name of the file', async ({ page }) => {
-  await open(page, 'everything', '?count=20000&latency=40')
+  await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await page.getByRole('button', { name: 'Cancel' }).click()

@@ -146,7 +146,7 @@ test('forced colours: switches, tabs and progress say by shape and system colour
   page,
 }) => {
   await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
-  await open(page, 'everything', '?count=2000&latency=100')
+  await open(page, 'everything')
 
   const track = faultSwitch(page, 'Lost responses').locator('.track')
   const off = await track.screenshot()

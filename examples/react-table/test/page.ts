@@ -27,6 +27,34 @@ export async function open(page: Page, view: string, query = '?count=2000&latenc
   await page.goto(`/${query}#${view}`)
 }
 
+/**
+ * From the next `open` on, the fake service gets only so many requests; those after them wait for `pass`. What a test
+ * looks at in between lasts as long as it looks, however slow the machine is.
+ */
+export async function holdRequests(page: Page, { after }: { after: number }) {
+  await page.addInitScript(after => {
+    const { postMessage } = Worker.prototype
+    const held: (() => void)[] = []
+    let free = after
+    const pass = (count: number) => {
+      for (free = count; free > 0 && held.length > 0; free--) held.shift()?.()
+    }
+    Worker.prototype.postMessage = function (message: { type: string }) {
+      const send = () => postMessage.call(this, message)
+      if (message.type !== 'request') send()
+      else if (free > 0) {
+        free--
+        send()
+      } else held.push(send)
+    }
+    Object.assign(globalThis, { pass })
+  }, after)
+  /** Lets so many more pass, or all. */
+  const pass = (count = Number.POSITIVE_INFINITY) =>
+    page.evaluate(count => (globalThis as unknown as { pass: (count: number) => void }).pass(count), count)
+  return { pass }
+}
+
 /** A service behind `?service=/api`, whose list is `items` at each moment. */
 export async function serveList(page: Page, items: () => readonly object[]) {
   const requested: { url: string; key: string | undefined }[] = []

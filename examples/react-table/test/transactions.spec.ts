@@ -1,6 +1,15 @@
 import { expect, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
-import { accessibleNames, faultSwitch, layoutShift, open, rows, serveList, test } from './page.ts'
+import {
+  accessibleNames,
+  faultSwitch,
+  holdRequests,
+  layoutShift,
+  open,
+  rows,
+  serveList,
+  test,
+} from './page.ts'
 
 const samples = sampleTransactions(2000)
 const picker = (page: Page) => page.getByRole('textbox', { name: 'Page' })
@@ -17,11 +26,13 @@ test('shows the first page, and how many there are', async ({ page }) => {
 for (const width of [1280, 390, 320]) {
   test(`nothing moves when the first page arrives late, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 860 })
-    await open(page, 'transactions', '?count=2000&latency=700')
+    const requests = await holdRequests(page, { after: 0 })
+    await open(page, 'transactions')
     await expect(page.getByText('Loading…', { exact: true })).toBeVisible()
     await expect(page.locator('.placeholder')).toHaveCount(25)
     const card = page.locator('.card').first()
     const before = await card.boundingBox()
+    await requests.pass()
     await expect(rows(page)).toHaveCount(25)
     expect(await card.boundingBox()).toEqual(before)
     expect(await layoutShift(page)).toBeLessThan(0.05)
@@ -68,7 +79,9 @@ test('says once why an amount may have fewer decimals', async ({ page }) => {
 })
 
 test('a slow page turn is shown, and announced when it begins and when it ends', async ({ page }) => {
-  await open(page, 'transactions', '?count=2000&latency=700')
+  // The first page, and the second, which is prefetched.
+  const requests = await holdRequests(page, { after: 2 })
+  await open(page, 'transactions')
   await expect(page.getByRole('status')).toHaveText('Page 1 of 80, 2,000 transactions')
   const pager = page.getByRole('navigation', { name: 'Pages' })
   const bar = () => pager.evaluate(element => getComputedStyle(element, '::before').content)
@@ -78,6 +91,7 @@ test('a slow page turn is shown, and announced when it begins and when it ends',
   await expect(page.getByRole('status')).toHaveText('Loading page 80…')
   await expect(pager).toHaveAttribute('aria-busy', 'true')
   expect(await bar()).not.toBe('none')
+  await requests.pass()
   await expect(page.getByRole('status')).toHaveText('Page 80 of 80, 2,000 transactions')
   await expect(pager).toHaveAttribute('aria-busy', 'false')
   expect(await layoutShift(page)).toBeLessThan(0.05)
@@ -107,7 +121,8 @@ test('prefetches the next page', async ({ page }) => {
 })
 
 test('the activity calls a cancelled request cancelled, and shows no error', async ({ page }) => {
-  await open(page, 'transactions', '?count=2000&latency=700')
+  await holdRequests(page, { after: 0 })
+  await open(page, 'transactions')
   await expect(calls(page).first()).toContainText('page 1')
   await page.getByLabel('Rows per page').selectOption('100')
   const cancelled = calls(page).filter({ hasText: 'cancelled' })
