@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url'
 import { playwright } from '@vitest/browser-playwright'
 import { msw } from 'msw/vite'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumOptions } from './tools/chromium.js'
 import './tools/needs-node.js'
 
@@ -16,7 +15,7 @@ const resolve = {
 }
 
 /** Programs run as users run them: seconds each. */
-const slow = ['test/examples-node.test.ts', 'test/probe/{command,compile}.node.test.ts']
+export const slow = ['test/examples-node.test.ts', 'test/probe/{command,compile}.node.test.ts']
 
 /** These need the packages of test/docs. README and the links of all pages do not. */
 const documentation = 'test/docs/!(readme|pages).node.test.ts'
@@ -27,15 +26,6 @@ const needsNode = [
   'test/docs/**',
   'test/*-node.test.ts',
   'test/probe/*.node.test.ts',
-]
-
-/** Documents and whole programs: too slow to be run for each of thousands of mutations. */
-const notForMutations = [
-  ...slow,
-  'test/simulation/deliberate-bugs-node.test.ts',
-  'test/docs/**',
-  'test/{ci-node,types}.test.ts',
-  'test/sockets/{process,response-costs}.test.ts',
 ]
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
@@ -66,49 +56,17 @@ const projects: TestProjectInlineConfiguration[] = [
   },
 ]
 
-/** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
-class FastestFirst extends BaseSequencer {
-  readonly #first =
-    /\/test\/(requests|responses|events|mistakes|pages-in-flight|simulation\/known-cases)\.test/
-  readonly #last = /\/test\/sockets\//
-
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      Number(this.#last.test(moduleId)) - Number(this.#first.test(moduleId))
-    return files.toSorted((a, b) => rank(a) - rank(b))
-  }
-}
-
-const mutations: TestProjectInlineConfiguration = {
-  extends: true,
-  test: {
-    name: 'mutations',
-    exclude: notForMutations,
-    // Loading what every file imports again and again would double the time.
-    isolate: false,
-    // Stryker notes which test runs which code.
-    maxConcurrency: 1,
-    // A mutation that hangs is found soon.
-    testTimeout: 8_000,
-    provide: { casesFactor: 0.02 },
-  },
-}
-
 export default defineConfig({
   plugins: [msw()],
   resolve,
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'test/runtimes/**', 'test/consumers/**'],
+    exclude: ['**/node_modules/**'],
     restoreMocks: true,
     // Some send 50 MB, or run a thousand cases, on machines that are busy with more.
     testTimeout: 20_000,
     // One less than there are cores is the default: one of two would idle.
     maxWorkers: '100%',
-    coverage: { include: ['src/**'] },
-    // Stryker runs every project that it finds.
-    ...(process.env.STRYKER_MUTATOR_WORKER === undefined
-      ? { projects }
-      : { projects: [mutations], sequence: { sequencer: FastestFirst } }),
+    projects,
   },
 })

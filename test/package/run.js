@@ -268,7 +268,7 @@ try {
     }
   }
 
-  const bin = name => join(root, 'node_modules', name)
+  const bin = name => join(here, 'node_modules', name)
   check('publint has nothing to say', () => run(bin('publint/src/cli.js'), [tarball, '--strict'], root))
   check('the types fit the code for every way to import it', () => {
     run(bin('@arethetypeswrong/cli/dist/index.js'), [tarball, '--profile', 'node16'], root)
