@@ -10,7 +10,7 @@ import https from 'node:https'
 import { gzipSync } from 'node:zlib'
 
 const host = '127.0.0.1'
-const selfSigned = readFileSync(new URL('../sockets/fixtures/self-signed.pem', import.meta.url))
+const selfSigned = readFileSync(new URL('../http/fixtures/self-signed.pem', import.meta.url))
 
 /** Starts everything that the cases need, and says where it is. */
 export async function startServers() {

@@ -8,7 +8,7 @@ import {
   respondWithPage,
   service,
   startService,
-} from './service.ts'
+} from '../service.ts'
 
 startService()
 

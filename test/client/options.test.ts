@@ -1,6 +1,6 @@
 import { Client, type ClientOptions } from 'virtual-accounts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { account, createClient, rejectionOf, respondWith, service, startService } from './service.ts'
+import { account, createClient, rejectionOf, respondWith, service, startService } from '../service.ts'
 
 startService()
 

@@ -4,6 +4,14 @@ import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
 import {
+  account,
+  createClient,
+  createObservedClient,
+  rejectionOf,
+  service,
+  startService,
+} from '../service.ts'
+import {
   collect,
   createStage,
   envelopeOf,
@@ -19,7 +27,6 @@ import {
   requestedQueries,
   respondTo,
 } from './lists.ts'
-import { account, createClient, createObservedClient, rejectionOf, service, startService } from './service.ts'
 
 startService()
 

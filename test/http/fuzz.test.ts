@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AnyApiError, Client, type ClientOptions, isApiError } from 'virtual-accounts'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { cases } from './cases.ts'
+import { cases } from '../cases.ts'
 
 const baseUrl = 'https://api.example.com'
 const apiKey = 'key_of_the_fuzz_tests'

@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline'
 import { Client, isApiError } from 'virtual-accounts'
 import { type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startFakeServer } from '../examples/fake-server.js'
-import { aligned, duration, grouped, pace, wrapped } from '../examples/terminal.js'
+import { startFakeServer } from '../../examples/fake-server.js'
+import { aligned, duration, grouped, pace, wrapped } from '../../examples/terminal.js'
 
 // The programs of examples/, each run as a user does: a process of its own, in a folder of its own, started as
 // `npm run example` starts it.
 
-const root = join(import.meta.dirname, '..')
-const fromSource = ['--import', new URL('../tools/from-source.js', import.meta.url).href]
+const root = join(import.meta.dirname, '../..')
+const fromSource = ['--import', new URL('../../tools/from-source.js', import.meta.url).href]
 
 let folder: string
 const ends: (() => unknown)[] = []

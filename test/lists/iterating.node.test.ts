@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient, rejectionOf, startService } from './service.ts'
+import { createClient, rejectionOf, startService } from '../service.ts'
 
 startService()
 

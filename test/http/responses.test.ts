@@ -9,7 +9,7 @@ import {
   respondWithPage,
   service,
   startService,
-} from './service.ts'
+} from '../service.ts'
 
 startService()
 

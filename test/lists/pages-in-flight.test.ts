@@ -1,7 +1,7 @@
 import { Client, type DriftEvent, type ListOptions } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { ByHand } from './simulation/by-hand.ts'
+import { ByHand } from '../simulation/by-hand.ts'
 
 /** Pages 1 and 2 are read, and the next four are in flight. */
 async function toPage3(options: ListOptions = {}) {

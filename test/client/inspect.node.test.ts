@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createClient, rejectionOf, respondWithPage, service, startService } from './service.ts'
+import { createClient, rejectionOf, respondWithPage, service, startService } from '../service.ts'
 
 startService()
 

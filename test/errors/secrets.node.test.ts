@@ -8,8 +8,17 @@ import {
   isApiError,
 } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
-import { closeAfter, FaultServer, head, json, reset, respond, silence, stallAfter } from './fault-server.ts'
-import { account, apiErrorOf, clientOf, rejectionOf, status, stubbed } from './support.ts'
+import {
+  closeAfter,
+  FaultServer,
+  head,
+  json,
+  reset,
+  respond,
+  silence,
+  stallAfter,
+} from '../http/fault-server.ts'
+import { account, apiErrorOf, clientOf, rejectionOf, status, stubbed } from '../http/support.ts'
 
 /** Each special character is escaped somewhere: in a URL, in a pattern or in JSON. */
 const key = 'sk_live_9+/=Zx7(.*)$&é?q'

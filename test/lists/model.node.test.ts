@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Client, type ClientEvent, isApiError, type Page, type Transaction } from 'virtual-accounts'
 import { expect, test } from 'vitest'
-import { cases } from './cases.ts'
+import { cases } from '../cases.ts'
 
 // fast-check chooses the service, its list and how that changes, the order of responses, and the reader.
 

@@ -2,6 +2,7 @@ import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
+import { createClient, createObservedClient, rejectionOf, service, startService } from '../service.ts'
 import {
   collect,
   createStage,
@@ -14,7 +15,6 @@ import {
   refundNumber,
   respondTo,
 } from './lists.ts'
-import { createClient, createObservedClient, rejectionOf, service, startService } from './service.ts'
 
 startService()
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createClient, rejectionOf, startService } from './service.ts'
+import { createClient, rejectionOf, startService } from '../service.ts'
 
 startService()
 

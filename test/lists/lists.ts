@@ -3,7 +3,7 @@ import { HttpResponse, http } from 'msw'
 import { PaginationError, type Transaction } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { expect, vi } from 'vitest'
-import { service } from './service.ts'
+import { service } from '../service.ts'
 
 /** Replaces the list of the service by one of `count` items. */
 export function fill(count: number): Transaction[] {

@@ -14,7 +14,7 @@ let esm: Package
 let cjs: Package
 
 beforeAll(async () => {
-  const entryPoints = [fileURLToPath(new URL('../src/index.ts', import.meta.url))]
+  const entryPoints = [fileURLToPath(new URL('../../src/index.ts', import.meta.url))]
   const bundle = async (format: 'esm' | 'cjs', outfile: string) =>
     build({ entryPoints, bundle: true, format, outfile, logLevel: 'error' })
   await bundle('esm', join(folder, 'index.mjs'))
