@@ -7,19 +7,17 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 /** The service of these tests: MSW passes it every request that the client sends with the global fetch. */
 export const service = new FakeService({ transactions: sampleTransactions(25) })
 
-export const account = { customerId: 'c1', virtualAccountId: 'v1' }
-
-/** Gives this test file the service, as new for each test. Call it once, at the top of the file. */
-export function startService(): void {
+/** Gives this test file a service, as new for each test. Call it once, at the top of the file. */
+export function startService(started: FakeService = service): void {
   beforeAll(async () => {
     network.configure({
-      handlers: [http.all(`${service.baseUrl}/*`, ({ request }) => service.handle(request))],
+      handlers: [http.all(`${started.baseUrl}/*`, ({ request }) => started.handle(request))],
       onUnhandledFrame: 'error',
     })
     await network.enable()
   })
   beforeEach(() => {
-    service.reset()
+    started.reset()
     network.resetHandlers()
   })
   afterAll(async () => {
@@ -46,15 +44,4 @@ export function respondWith(body: BodyInit | null, init: ResponseInit = {}): voi
 /** The response to the next request: one page of a list, with its items as JSON text. */
 export function respondWithPage(items: string, rest = '"page":1,"totalItems":1,"limit":20'): void {
   respondWith(`{"data":[${items}],${rest}}`, { headers: { 'Content-Type': 'application/json' } })
-}
-
-/** What a promise rejects with. */
-export async function rejectionOf(promise: PromiseLike<unknown>): Promise<unknown> {
-  const fulfilled = Symbol('fulfilled')
-  const outcome = await promise.then(
-    () => fulfilled,
-    error => error,
-  )
-  if (outcome === fulfilled) throw new Error('expected a rejection')
-  return outcome
 }

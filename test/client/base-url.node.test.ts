@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createClient, rejectionOf, startService } from '../service.ts'
+import { createClient, startService } from '../service.ts'
+import { rejectionOf } from '../support.ts'
 
 startService()
 

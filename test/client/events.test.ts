@@ -1,14 +1,7 @@
 import { isApiError } from 'virtual-accounts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import {
-  account,
-  createClient,
-  createObservedClient,
-  rejectionOf,
-  respondWithPage,
-  service,
-  startService,
-} from '../service.ts'
+import { createClient, createObservedClient, respondWithPage, service, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 startService()
 

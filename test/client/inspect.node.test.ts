@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createClient, rejectionOf, respondWithPage, service, startService } from '../service.ts'
+import { createClient, respondWithPage, service, startService } from '../service.ts'
+import { rejectionOf } from '../support.ts'
 
 startService()
 

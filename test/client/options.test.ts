@@ -1,6 +1,7 @@
 import { Client, type ClientOptions } from 'virtual-accounts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { account, createClient, rejectionOf, respondWith, service, startService } from '../service.ts'
+import { createClient, respondWith, service, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 startService()
 

@@ -6,7 +6,8 @@ import {
   type WriteOptions,
 } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
-import { account, createClient, rejectionOf, startService } from '../service.ts'
+import { createClient, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 // Every message that a failed call can have, once. Other tests assert properties, so that a hint can be reworded here alone.
 

@@ -9,6 +9,7 @@ import {
 } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import {
+  clientOf,
   closeAfter,
   FaultServer,
   head,
@@ -18,7 +19,8 @@ import {
   silence,
   stallAfter,
 } from '../http/fault-server.ts'
-import { account, apiErrorOf, clientOf, rejectionOf, status, stubbed } from '../http/support.ts'
+import { status, stubbed } from '../http/stub.ts'
+import { account, apiErrorOf, rejectionOf } from '../support.ts'
 
 /** Each special character is escaped somewhere: in a URL, in a pattern or in JSON. */
 const key = 'sk_live_9+/=Zx7(.*)$&é?q'

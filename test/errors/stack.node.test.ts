@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { ApiError, Client, type ClientOptions } from 'virtual-accounts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { account, rejectionOf } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 // Over a real connection: its events come from Node's own queues, whose frames must not come first.
 const server = createServer((request, response) => {

@@ -1,20 +1,20 @@
 import { getEventListeners } from 'node:events'
 import { Client } from 'virtual-accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { FaultServer, head, json, type Responder, reset, silence, soon, stallAfter } from './fault-server.ts'
+import { account, apiErrorOf, rejectionOf } from '../support.ts'
 import {
-  account,
-  apiErrorOf,
-  apiKey,
   clientOf,
-  passing,
-  rejectionOf,
+  FaultServer,
+  head,
+  json,
+  type Responder,
+  reset,
   serve,
-  status,
-  stub,
-  stubbed,
-  useFakeTime,
-} from './support.ts'
+  silence,
+  soon,
+  stallAfter,
+} from './fault-server.ts'
+import { apiKey, passing, status, stub, stubbed, useFakeTime } from './stub.ts'
 
 /** A new abort reason, to be recognised by its identity. */
 const because = () => ({ because: 'the caller said so' })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { FaultServer } from './fault-server.ts'
-import { apiKey } from './support.ts'
+import { apiKey } from './stub.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // Node 22 calls type stripping an experiment, for each type.

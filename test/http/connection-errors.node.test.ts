@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, apiErrorOf, rejectionOf } from '../support.ts'
 import { runProgram } from './child-process.ts'
 import {
+  clientOf,
   closeAfter,
   FaultServer,
   head,
@@ -9,21 +11,10 @@ import {
   reset,
   resetAfter,
   respond,
+  serve,
   silence,
 } from './fault-server.ts'
-import {
-  account,
-  apiErrorOf,
-  clientOf,
-  failedFetch,
-  outcomeOf,
-  passing,
-  rejectionOf,
-  serve,
-  status,
-  stubbed,
-  useFakeTime,
-} from './support.ts'
+import { failedFetch, outcomeOf, passing, status, stubbed, useFakeTime } from './stub.ts'
 
 const notSent = { kind: 'connection', outcomeUnknown: false }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import tls from 'node:tls'
+import { Client, type ClientOptions } from 'virtual-accounts'
+import { apiKey } from './stub.ts'
 
 /** A request as it arrived over the wire. */
 export interface ReceivedRequest {
@@ -132,6 +134,21 @@ export class FaultServer implements AsyncDisposable {
       const step = this.steps.length > 1 ? this.steps.shift() : this.steps[0]
       void step?.(socket, request)
     })
+  }
+}
+
+/** Creates a client of a server. */
+export function clientOf({ url }: Pick<FaultServer, 'url'>, options: Partial<ClientOptions> = {}): Client {
+  return new Client({ baseUrl: url, apiKey, ...options })
+}
+
+/** Starts a server with these responders, and creates a client of it. */
+export async function serve(responders: Responder | Responder[], options: Partial<ClientOptions> = {}) {
+  const server = await FaultServer.start(...[responders].flat())
+  return {
+    server,
+    client: clientOf(server, options),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

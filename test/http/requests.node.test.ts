@@ -1,7 +1,8 @@
 import { isApiError } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
-import { FaultServer, json, reset, respond, silence, soon } from './fault-server.ts'
-import { account, apiErrorOf, apiKey, clientOf, rejectionOf, serve, status, stubbed } from './support.ts'
+import { account, apiErrorOf, rejectionOf } from '../support.ts'
+import { clientOf, FaultServer, json, reset, respond, serve, silence, soon } from './fault-server.ts'
+import { apiKey, status, stubbed } from './stub.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

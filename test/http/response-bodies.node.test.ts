@@ -1,7 +1,7 @@
 import type { Page, Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
-import { json, respond } from './fault-server.ts'
-import { account, apiErrorOf, serve } from './support.ts'
+import { account, apiErrorOf } from '../support.ts'
+import { json, respond, serve } from './fault-server.ts'
 
 const html = '<!doctype html><title>Sign in</title><p>Please sign in.'
 const transaction = (rest = '') => `{"id":"t1","amount":10.12,"currency":"EUR","description":"Rent"${rest}}`

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
+import { account, apiErrorOf } from '../support.ts'
 import { runProgram } from './child-process.ts'
-import { account, apiErrorOf, stubbed } from './support.ts'
+import { stubbed } from './stub.ts'
 
 // Work for seconds on a quiet machine.
 vi.setConfig({ testTimeout: 90_000 })

@@ -1,15 +1,8 @@
 import { type Client, type InvalidResponseError, isApiError } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import {
-  account,
-  createClient,
-  rejectionOf,
-  respondWith,
-  respondWithPage,
-  service,
-  startService,
-} from '../service.ts'
+import { createClient, respondWith, respondWithPage, service, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 startService()
 

@@ -1,15 +1,7 @@
 import { Client } from 'virtual-accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  account,
-  apiErrorOf,
-  outcomeOf,
-  passing,
-  type StubStep,
-  status,
-  stubbed,
-  useFakeTime,
-} from './support.ts'
+import { account, apiErrorOf } from '../support.ts'
+import { outcomeOf, passing, type StubStep, status, stubbed, useFakeTime } from './stub.ts'
 
 const ok = status(200)
 const emptyPage = status(200, {}, '{"data":[],"page":1,"totalItems":0,"limit":20}')

@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { isApiError } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
+import { account, apiErrorOf, rejectionOf } from '../support.ts'
 import {
+  clientOf,
   close,
   closeAfter,
   drip,
@@ -14,11 +16,12 @@ import {
   reset,
   resetAfter,
   respond,
+  serve,
   silence,
   soon,
   stallAfter,
 } from './fault-server.ts'
-import { account, apiErrorOf, clientOf, outcomeOf, rejectionOf, serve, status, stubbed } from './support.ts'
+import { outcomeOf, status, stubbed } from './stub.ts'
 
 const jsonHead = head(200, { 'content-type': 'application/json', 'content-length': 1000 })
 const chunkedHead = head(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' })

@@ -3,7 +3,8 @@ import { pipeline } from 'node:stream/promises'
 import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient, rejectionOf, startService } from '../service.ts'
+import { createClient, startService } from '../service.ts'
+import { rejectionOf } from '../support.ts'
 
 startService()
 

@@ -3,14 +3,8 @@ import { isApiError, PaginationError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
-import {
-  account,
-  createClient,
-  createObservedClient,
-  rejectionOf,
-  service,
-  startService,
-} from '../service.ts'
+import { createClient, createObservedClient, service, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 import {
   collect,
   createStage,

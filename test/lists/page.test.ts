@@ -1,7 +1,8 @@
 import { isApiError, type Page, type Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { account, createClient, rejectionOf, service, startService } from '../service.ts'
+import { createClient, service, startService } from '../service.ts'
+import { account, rejectionOf } from '../support.ts'
 
 startService()
 

@@ -2,7 +2,8 @@ import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import { createClient, createObservedClient, rejectionOf, service, startService } from '../service.ts'
+import { createClient, createObservedClient, service, startService } from '../service.ts'
+import { rejectionOf } from '../support.ts'
 import {
   collect,
   createStage,

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { FakeService, type ProbeReport, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { changeHeaders, changeItems, changePages, type Deviation, type FakeFetch } from './service.js'
+import { changeHeaders, changeItems, changePages, type Deviation, type FakeFetch } from './service.ts'
 
 const root = join(import.meta.dirname, '../..')
 const apiKey = 'key_of_the_command'

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startService } from '../service.ts'
 import {
   changeHeaders,
   type Deviation,
@@ -7,10 +8,9 @@ import {
   probeService,
   respond,
   service,
-  startService,
-} from './service.js'
+} from './service.ts'
 
-startService()
+startService(service)
 
 const isPreflight = ({ method }: Request) => method === 'OPTIONS'
 const onPreflight = (response: () => Response) =>

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
+import { startService } from '../service.ts'
+import { account } from '../support.ts'
 import {
-  account,
   changeHeaders,
   changeItems,
   changePages,
@@ -13,10 +14,9 @@ import {
   probeService,
   respond,
   service,
-  startService,
-} from './service.js'
+} from './service.ts'
 
-startService()
+startService(service)
 
 const isWrongKey = ({ headers }: Request) => headers.get('Api-Key') === 'wrong-key-of-a-probe'
 const always =

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import { startService } from '../service.ts'
 import {
   changeHeaders,
   changeItems,
@@ -9,10 +10,9 @@ import {
   probeService,
   respond,
   service,
-  startService,
-} from './service.js'
+} from './service.ts'
 
-startService()
+startService(service)
 
 /** Items of all kinds, and the key and terminal codes wherever a service can put them. */
 const deviating = [

@@ -1,7 +1,8 @@
 import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
+import { startService } from '../service.ts'
+import { account } from '../support.ts'
 import {
-  account,
   changePages,
   type Deviation,
   deviate,
@@ -14,10 +15,9 @@ import {
   probeService,
   respond,
   service,
-  startService,
-} from './service.js'
+} from './service.ts'
 
-startService()
+startService(service)
 
 const posts = () => service.requests.flatMap(({ method, path }) => (method === 'POST' ? [path] : []))
 const tooMany = (seconds: number) =>

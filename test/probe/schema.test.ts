@@ -2,18 +2,10 @@ import { Client } from 'virtual-accounts'
 import { type InferSchemaOptions, inferSchema } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import {
-  changePages,
-  type Deviation,
-  deviate,
-  json,
-  respond,
-  service,
-  skipPauses,
-  startService,
-} from './service.js'
+import { startService } from '../service.ts'
+import { changePages, type Deviation, deviate, json, respond, service, skipPauses } from './service.ts'
 
-startService()
+startService(service)
 
 const { baseUrl, apiKey } = service
 

@@ -7,31 +7,18 @@ import {
   probe,
   sampleTransactions,
 } from 'virtual-accounts/testing'
-import { afterAll, beforeAll, beforeEach, vi } from 'vitest'
+import { vi } from 'vitest'
+import { account } from '../support.ts'
 
 export type FakeFetch = FakeService['fetch']
 
 /** Turns one service into another, by its responses. */
 export type Deviation = (fetch: FakeFetch) => FakeFetch
 
-export const account = { customerId: 'c1', virtualAccountId: 'v1' }
 export const origin = 'https://app.example.com'
 
 /** Conforms to the API specification. MSW passes it every request that is sent with the global fetch. */
 export const service = new FakeService({ transactions: sampleTransactions(250) })
-
-/** Gives this test file the service, as new for each test. Call it once, at the top of the file. */
-export function startService(): void {
-  beforeAll(async () => {
-    network.configure({ onUnhandledFrame: 'error' })
-    await network.enable()
-  })
-  beforeEach(() => {
-    service.reset()
-    network.resetHandlers()
-  })
-  afterAll(() => network.disable())
-}
 
 /** Lets the service deviate from now on. */
 export function deviate(...deviations: readonly Deviation[]): void {

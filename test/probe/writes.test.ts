@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { startService } from '../service.ts'
+import { account } from '../support.ts'
 import {
-  account,
   changeHeaders,
   type Deviation,
   from,
@@ -10,10 +11,9 @@ import {
   probeService,
   respond,
   service,
-  startService,
-} from './service.js'
+} from './service.ts'
 
-startService()
+startService(service)
 
 const isReactivation = ({ url }: Request) => url.endsWith('/reactivate')
 const writes = () => service.requests.filter(({ method }) => method === 'POST')

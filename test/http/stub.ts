@@ -1,61 +1,7 @@
-import { type AnyApiError, Client, type ClientEvent, type ClientOptions, isApiError } from 'virtual-accounts'
-import { afterAll, expect, vi } from 'vitest'
-import { FaultServer, type Responder } from './fault-server.ts'
+import { type AnyApiError, Client, type ClientEvent, type ClientOptions } from 'virtual-accounts'
+import { vi } from 'vitest'
 
-export const account = { customerId: 'c1', virtualAccountId: 'v1' }
-export const apiKey = 'test_key_of_the_sockets'
-
-// No test waits for long, but a busy machine may be slow.
-vi.setConfig({ testTimeout: 20_000 })
-
-// Every file of this folder imports this one: an unhandled rejection fails it.
-const unhandled: unknown[] = []
-const collect = (reason: unknown) => void unhandled.push(reason)
-process.on('unhandledRejection', collect)
-afterAll(async () => {
-  await new Promise(resolve => setTimeout(resolve, 20))
-  process.off('unhandledRejection', collect)
-  expect(unhandled).toEqual([])
-})
-
-/** Creates a client of a server. */
-export function clientOf({ url }: Pick<FaultServer, 'url'>, options: Partial<ClientOptions> = {}): Client {
-  return new Client({ baseUrl: url, apiKey, ...options })
-}
-
-/** Starts a server with these responders, and creates a client of it. */
-export async function serve(responders: Responder | Responder[], options: Partial<ClientOptions> = {}) {
-  const server = await FaultServer.start(...[responders].flat())
-  return {
-    server,
-    client: clientOf(server, options),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
-}
-
-/** What a promise rejects with. */
-export async function rejectionOf(promise: PromiseLike<unknown>): Promise<unknown> {
-  const fulfilled = Symbol('fulfilled')
-  const outcome = await promise.then(
-    () => fulfilled,
-    (error: unknown) => error,
-  )
-  if (outcome === fulfilled) throw new Error('expected a rejection')
-  return outcome
-}
-
-/** The ApiError of this kind that a call rejects with. */
-export async function apiErrorOf<K extends AnyApiError['kind']>(
-  kind: K,
-  promise: PromiseLike<unknown>,
-): Promise<Extract<AnyApiError, { kind: K }>> {
-  const error = await rejectionOf(promise)
-  if (!isApiError(error)) throw new Error('expected an ApiError', { cause: error })
-  expect(error.kind, error.message).toBe(kind)
-  return error as Extract<AnyApiError, { kind: K }>
-}
-
-// ---- without sockets and real delays
+export const apiKey = 'test_key_of_the_stub'
 
 /** What a stubbed fetch does when it is called. */
 export type StubStep = Response | Error | 'lost' | 'refused' | 'certificate' | 'hang' | (() => Response)
