@@ -1,0 +1,154 @@
+import { isApiError } from 'virtual-accounts'
+import { describe, expect, test, vi } from 'vitest'
+import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
+import { status, stubbed } from './stub.ts'
+
+describe('a custom fetch', () => {
+  test('is called with a URL string and a plain init that follows no redirects and caches nothing', async () => {
+    const { client, requests } = stubbed([status(200, {}, '{"data":[],"page":1,"totalItems":0,"limit":20}')])
+    await client.transactions.list()
+    await client.virtualAccounts.deactivate(account).catch(() => {})
+    for (const { url, init } of requests) {
+      expect(typeof url).toBe('string')
+      expect(Object.getPrototypeOf(init)).toBe(Object.prototype)
+      expect(Object.getPrototypeOf(init.headers)).toBe(Object.prototype)
+      expect(init).toMatchObject({ redirect: 'manual', cache: 'no-store' })
+      expect(init.signal).toBeInstanceOf(AbortSignal)
+      // Other implementations refuse or misread undefined.
+      expect(Object.values(init)).not.toContain(undefined)
+    }
+    expect(requests.map(({ init }) => init.method)).toEqual(['GET', 'POST'])
+    expect(requests[1]?.init.body).toBeUndefined()
+  })
+
+  test('may reject or resolve with anything: it is a ConnectionError', async () => {
+    for (const thrown of [
+      'text',
+      undefined,
+      null,
+      0,
+      {},
+      Object.create(null),
+      Symbol('odd'),
+      10n,
+      () => {},
+    ]) {
+      const { client } = stubbed([], { fetch: () => Promise.reject(thrown), maxRetries: 0 })
+      await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    }
+    for (const given of [undefined, null, 'text', {}, { ok: true, status: 200 }]) {
+      const fetch = vi.fn(async () => given as Response)
+      const { client } = stubbed([], { fetch })
+      await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      // It would resolve with no Response again.
+      expect(fetch).toHaveBeenCalledOnce()
+    }
+  })
+
+  const odd = (response: object) => response as unknown as Response
+  const refuse = () => {
+    throw new Error('not here')
+  }
+  class HeadersThatFail extends Headers {
+    override get(): never {
+      return refuse()
+    }
+  }
+  test('may resolve with headers that fail in any way: a write gets an ApiError', async () => {
+    const withoutMore = new (class {
+      get() {
+        return null
+      }
+    })()
+    await checkEach<[what: string, headers: object]>(
+      [
+        ['cannot be iterated', { get: () => null, [Symbol.iterator]: refuse }],
+        ['cannot get a header', new HeadersThatFail()],
+        ['do not exist', Object.create(null, { [Symbol.iterator]: { get: refuse } })],
+        ['have nothing but get', withoutMore],
+      ],
+      async ([, headers]) => {
+        for (const code of [200, 204, 404, 500]) {
+          const response = odd({ status: code, type: 'basic', headers, body: null })
+          const { client, events } = stubbed([() => response], { maxRetries: 0 })
+          const error = await rejectionOf(client.virtualAccounts.deactivate(account))
+          if (!isApiError(error)) throw new Error(`no ApiError after a ${code}`, { cause: error })
+          expect(error.idempotencyKey).toEqual(expect.any(String))
+          if (code < 300) expect(error.outcomeUnknown).toBe(true)
+          expect(events.at(-1)).toMatchObject({ type: 'failure', error })
+        }
+      },
+    )
+  })
+
+  test('may resolve with a response whose properties throw: a write gets an ApiError', async () => {
+    for (const name of ['status', 'type', 'headers', 'body']) {
+      const response = { status: 200, type: 'basic', headers: new Headers(), body: null }
+      Object.defineProperty(response, name, { get: refuse })
+      const { client } = stubbed([() => odd(response)], { maxRetries: 0 })
+      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      expect(error.outcomeUnknown).toBe(true)
+    }
+  })
+
+  test('may resolve with a response whose other properties throw: the write succeeds', async () => {
+    for (const name of ['url', 'clone', 'json']) {
+      const response = { status: 200, type: 'basic', headers: new Headers(), body: null }
+      Object.defineProperty(response, name, { get: refuse })
+      const { client, requests } = stubbed([() => odd(response)])
+      expect(await client.virtualAccounts.deactivate(account)).toMatchObject({ status: 200, attempts: 1 })
+      expect(requests).toHaveLength(1)
+    }
+  })
+
+  describe('without streams', () => {
+    /** As React Native and whatwg-fetch: `body` is undefined. */
+    const withoutStreams =
+      (text: string, code = 200) =>
+      () =>
+        odd({
+          status: code,
+          type: 'default',
+          headers: new Headers({ 'content-type': 'application/json' }),
+          body: undefined,
+          arrayBuffer: async () => new TextEncoder().encode(text).buffer,
+        })
+
+    test('has its response bodies read by arrayBuffer', async () => {
+      const { client } = stubbed([withoutStreams('{"status":"inactive"}')])
+      expect((await client.virtualAccounts.deactivate(account)).data).toEqual({ status: 'inactive' })
+      const list = stubbed([withoutStreams('{"data":[],"page":1,"totalItems":0,"limit":20}')])
+      expect((await list.client.transactions.list()).totalItems).toBe(0)
+      const failing = stubbed([withoutStreams('{"code":7}', 422)])
+      const error = await apiErrorOf('http', failing.client.virtualAccounts.deactivate(account))
+      expect(error.body).toEqual({ code: 7 })
+    })
+
+    test('has maxResponseBytes applied to what arrayBuffer gives', async () => {
+      const { client } = stubbed([withoutStreams('12345678901')], { maxResponseBytes: 10 })
+      const error = await apiErrorOf('invalid-response', client.virtualAccounts.deactivate(account))
+      expect(error.message).toContain('at most 10 bytes')
+    })
+
+    test('has a body of null read as empty', async () => {
+      const arrayBuffer = vi.fn()
+      const response = { status: 200, type: 'default', headers: new Headers(), body: null, arrayBuffer }
+      const { client } = stubbed([() => odd(response)])
+      expect((await client.virtualAccounts.deactivate(account)).data).toBeUndefined()
+      expect(arrayBuffer).not.toHaveBeenCalled()
+    })
+  })
+
+  test('without streams may stall in an error body: it is still an HttpError', async () => {
+    const withoutStreams = {
+      ok: false,
+      status: 422,
+      headers: new Headers(),
+      body: {},
+      arrayBuffer: () => new Promise(() => {}),
+    } as unknown as Response
+    const { client } = stubbed([() => withoutStreams], { timeout: 800 })
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ status: 422, body: undefined, attempts: 1 })
+  })
+})
