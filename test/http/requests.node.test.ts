@@ -50,7 +50,7 @@ describe('an idempotency key', () => {
 })
 
 test('forty concurrent calls without a response all end with a TimeoutError', async () => {
-  await using service = await serve(silence, { timeout: 1500, maxRetries: 0 })
+  await using service = await serve(silence, { timeout: 300, maxRetries: 0 })
   const { server, client } = service
   const calls = Array.from({ length: 40 }, () =>
     apiErrorOf('timeout', client.virtualAccounts.deactivate(account)),

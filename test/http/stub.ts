@@ -1,5 +1,6 @@
 import { type AnyApiError, Client, type ClientEvent, type ClientOptions } from 'virtual-accounts'
 import { vi } from 'vitest'
+import { account } from '../support.ts'
 
 export const apiKey = 'test_key_of_the_stub'
 
@@ -79,3 +80,12 @@ export function outcomeOf(error: AnyApiError) {
   const { kind, attempts, outcomeUnknown } = error
   return { kind, attempts, outcomeUnknown, ...(error.kind === 'http' ? { status: error.status } : {}) }
 }
+
+/** One write to a service that takes one step after another, in fake time. */
+export function write(steps: StubStep[], options: Partial<ClientOptions> = {}) {
+  const service = stubbed(steps, options)
+  return { ...service, call: passing(service.client.virtualAccounts.deactivate(account)) }
+}
+
+export const ok = status(200)
+export const emptyPage = status(200, {}, '{"data":[],"page":1,"totalItems":0,"limit":20}')

@@ -1,0 +1,120 @@
+import { Client } from 'virtual-accounts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, apiErrorOf } from '../support.ts'
+import { ok, passing, status, stubbed, useFakeTime, write } from './stub.ts'
+
+beforeEach(useFakeTime)
+afterEach(() => void vi.useRealTimers())
+
+describe('the retry budget', () => {
+  const deactivate = (client: Client) => passing(client.virtualAccounts.deactivate(account))
+
+  /** Number of requests of each of `count` calls. */
+  async function requestsOfCalls(
+    count: number,
+    service: ReturnType<typeof stubbed>,
+    client = service.client,
+  ) {
+    const counts: number[] = []
+    for (let call = 0; call < count; call++) {
+      const before = service.requests.length
+      await deactivate(client).catch(() => {})
+      counts.push(service.requests.length - before)
+    }
+    return counts
+  }
+
+  const times = (count: number, value: number) => Array<number>(count).fill(value)
+
+  test('pays for 35 retries; then only first attempts are sent', async () => {
+    const service = stubbed([status(503)], { maxRetries: 1 })
+
+    expect(await requestsOfCalls(40, service)).toEqual([...times(35, 2), ...times(5, 1)])
+
+    const error = await apiErrorOf('http', deactivate(service.client))
+    expect(error).toMatchObject({ status: 503, attempts: 1, outcomeUnknown: true })
+  })
+
+  test('pays for 105 retries of a 429, each of which counts as a third', async () => {
+    const service = stubbed([status(429)], { maxRetries: 1 })
+    expect(await requestsOfCalls(108, service)).toEqual([...times(105, 2), ...times(3, 1)])
+  })
+
+  test('pays for retries of lost connections, too', async () => {
+    const service = stubbed(['lost'], { maxRetries: 1 })
+    expect(await requestsOfCalls(37, service)).toEqual([...times(35, 2), ...times(2, 1)])
+    expect(await apiErrorOf('connection', deactivate(service.client))).toMatchObject({ attempts: 1 })
+  })
+
+  test('gets back what a successful retry cost', async () => {
+    const service = stubbed(Array.from({ length: 400 }, (_, at) => status(at % 2 ? 200 : 503)))
+    expect(await requestsOfCalls(200, service)).toEqual(times(200, 2))
+  })
+
+  test('gets back a tenth of a retry for each call that succeeds without one', async () => {
+    const failures = Array.from({ length: 70 }, () => status(503))
+    const successes = Array.from({ length: 9 }, () => ok)
+    const service = stubbed([...failures, ...successes, status(503), ok, status(503)], { maxRetries: 1 })
+    expect(await requestsOfCalls(35, service)).toEqual(times(35, 2))
+    // Nine tenths do not pay for another retry, ten do.
+    expect(await requestsOfCalls(9 + 1, service)).toEqual(times(10, 1))
+    expect(await requestsOfCalls(1 + 1, service)).toEqual([1, 2])
+  })
+
+  test('never holds more than 35 retries', async () => {
+    const service = stubbed([...Array.from({ length: 300 }, () => ok), status(503)], { maxRetries: 1 })
+    await requestsOfCalls(300, service)
+    expect(await requestsOfCalls(37, service)).toEqual([...times(35, 2), ...times(2, 1)])
+  })
+
+  test('is shared by a client and those derived from it', async () => {
+    const service = stubbed([status(503)], { maxRetries: 1 })
+    const derived = service.client.withOptions({ timeout: 5000 })
+    const derivedTwice = derived.withOptions({ apiKey: 'another_key_of_ours' })
+    expect(await requestsOfCalls(20, service, derivedTwice)).toEqual(times(20, 2))
+    expect(await requestsOfCalls(15, service)).toEqual(times(15, 2))
+    expect(await requestsOfCalls(2, service, derived)).toEqual([1, 1])
+    expect(await requestsOfCalls(2, service)).toEqual([1, 1])
+  })
+
+  test('gets back the cost of a retry that is aborted during its backoff', async () => {
+    const service = stubbed([status(503)], { maxRetries: 1 })
+    for (let call = 0; call < 40; call++) {
+      const controller = new AbortController()
+      const settled = passing(
+        service.client.virtualAccounts.deactivate(account, { signal: controller.signal }),
+        50,
+      ).catch((reason: unknown) => reason)
+      await vi.advanceTimersByTimeAsync(100)
+      controller.abort('enough')
+      expect(await settled).toBe('enough')
+    }
+    expect(service.requests).toHaveLength(40)
+    expect(await requestsOfCalls(36, service)).toEqual([...times(35, 2), 1])
+  })
+
+  test('gets back the cost of a retry for which the apiKey function gives no key', async () => {
+    let calls = 0
+    const apiKey = () => (++calls % 2 ? 'a_key_of_the_vault' : Promise.reject(new Error('sealed')))
+    const service = stubbed([status(503)], { maxRetries: 1, apiKey })
+    expect(await requestsOfCalls(40, service)).toEqual(times(40, 1))
+    const derived = service.client.withOptions({ apiKey: 'another_key_of_ours' })
+    expect(await requestsOfCalls(36, service, derived)).toEqual([...times(35, 2), 1])
+  })
+
+  test('is not shared by independent clients', async () => {
+    const service = stubbed([status(503)], { maxRetries: 1 })
+    await requestsOfCalls(36, service)
+    const { fetch } = stubbedFetch(service)
+    const other = new Client({ baseUrl: 'https://api.example.com', apiKey: 'k', fetch, maxRetries: 1 })
+    expect(await requestsOfCalls(1, service, other)).toEqual([2])
+  })
+
+  function stubbedFetch({ requests }: ReturnType<typeof stubbed>) {
+    const fetch = async (url: string, init: RequestInit) => {
+      requests.push({ url, init, headers: new Headers(init.headers) })
+      return new Response(null, { status: 503 })
+    }
+    return { fetch }
+  }
+})
