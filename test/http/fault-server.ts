@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import tls from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import { Client, type ClientOptions } from 'virtual-accounts'
 import { apiKey } from './stub.ts'
 
@@ -186,6 +187,24 @@ type Headers = Record<string, string | number>
 export function head(status: number, headers: Headers = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`
+}
+
+/** The head of JSON that is longer than what follows it in these tests. */
+export const jsonHead: string = head(200, { 'content-type': 'application/json', 'content-length': 1000 })
+export const chunkedHead: string = head(200, {
+  'content-type': 'application/json',
+  'transfer-encoding': 'chunked',
+})
+
+/** A body of JSON, compressed. */
+export const gzipped: Buffer = gzipSync(JSON.stringify({ status: 'inactive', note: 'x'.repeat(5000) }))
+
+export function gzipHead(length: number): string {
+  return head(200, {
+    'content-type': 'application/json',
+    'content-encoding': 'gzip',
+    'content-length': length,
+  })
 }
 
 // ---- complete responses

@@ -1,7 +1,7 @@
 import { Client } from 'virtual-accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, apiErrorOf } from '../support.ts'
-import { ok, passing, status, stubbed, useFakeTime, write } from './stub.ts'
+import { ok, passing, status, stubbed, useFakeTime } from './stub.ts'
 
 beforeEach(useFakeTime)
 afterEach(() => void vi.useRealTimers())

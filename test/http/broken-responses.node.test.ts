@@ -1,0 +1,194 @@
+import { isApiError } from 'virtual-accounts'
+import { describe, expect, test } from 'vitest'
+import { account, apiErrorOf, checkInParallel, rejectionOf } from '../support.ts'
+import {
+  chunkedHead,
+  clientOf,
+  close,
+  closeAfter,
+  FaultServer,
+  gzipHead,
+  gzipped,
+  head,
+  json,
+  jsonHead,
+  page,
+  type Responder,
+  reset,
+  resetAfter,
+  respond,
+  serve,
+  soon,
+  stallAfter,
+} from './fault-server.ts'
+import { outcomeOf } from './stub.ts'
+
+describe.concurrent('a response that breaks off', () => {
+  const faults: [string, Responder][] = [
+    ['after the request was read', reset],
+    ['by an orderly close before its first byte', close],
+    ['in the middle of the status line', resetAfter('HTTP/1.1 20')],
+    ['in the middle of the headers', resetAfter('HTTP/1.1 200 OK\r\ncontent-type: applica')],
+    ['in the middle of the body', resetAfter(jsonHead, '{"status":')],
+    ['by an orderly close, short of its Content-Length', closeAfter(jsonHead, '{"status":"inactive"}')],
+    ['by an orderly close in the middle of a chunk', closeAfter(chunkedHead, 'ff\r\n{"status":')],
+    ['by an invalid chunk size', closeAfter(chunkedHead, '15\r\n{"status":"inactive"}\r\nzz\r\n')],
+    ['in the middle of its gzip', closeAfter(gzipHead(gzipped.length), gzipped.subarray(0, 30))],
+    [
+      'by damaged gzip',
+      closeAfter(
+        gzipHead(gzipped.length),
+        gzipped.map((byte, at) => (at > 20 && at < 40 ? byte ^ 0x55 : byte)),
+      ),
+    ],
+    ['with garbage instead of HTTP', closeAfter('SSH-2.0-OpenSSH_9.2\r\n')],
+  ]
+
+  test('is retried with the same idempotency key', () =>
+    checkInParallel(faults, async ([, fault]) => {
+      await using service = await serve([fault, json({ status: 'inactive' })])
+      const { server, client } = service
+      const result = await client.virtualAccounts.deactivate(account)
+      expect(result).toMatchObject({ data: { status: 'inactive' }, attempts: 2 })
+      expect(server.idempotencyKeys).toEqual([result.idempotencyKey, result.idempotencyKey])
+    }))
+
+  test('is a ConnectionError without retries left, and the outcome of a write is unknown', () =>
+    checkInParallel(faults, async ([, fault]) => {
+      await using service = await serve(fault, { maxRetries: 0 })
+      const { server, client } = service
+      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
+      expect(server.idempotencyKeys).toEqual([error.idempotencyKey])
+    }))
+
+  test('is retried for a list, too', () =>
+    checkInParallel(faults.slice(0, 6), async ([, fault]) => {
+      await using service = await serve([fault, page([])])
+      const { server, client } = service
+      expect((await client.transactions.list()).data).toEqual([])
+      expect(server.requests.map(({ path }) => path)).toEqual(Array(2).fill('/transactions?page=1'))
+      expect(server.idempotencyKeys).toEqual([undefined, undefined])
+    }))
+
+  test('leaves the outcome of a write unknown, even if the retry gets a 404', async () => {
+    await using service = await serve([resetAfter(jsonHead, '{'), respond(404)])
+    const { server, client } = service
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'http', status: 404, attempts: 2, outcomeUnknown: true })
+    expect(server.idempotencyKeys).toEqual(Array(2).fill(error.idempotencyKey))
+  })
+
+  test('is an HttpError without its body when it was an error response', async () => {
+    const cut = resetAfter(head(400, { 'content-length': 1000 }), '{"error":')
+    await using service = await serve(cut)
+    const { server, client } = service
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ status: 400, body: undefined, attempts: 1, outcomeUnknown: false })
+    expect(server.requests).toHaveLength(1)
+  })
+})
+
+describe.concurrent('a connection that is reset before the request is read', () => {
+  test('is retried', async () => {
+    await using service = await serve(json({}))
+    const { server, client } = service
+    server.onNextConnection(reset)
+
+    const result = await client.virtualAccounts.deactivate(account)
+
+    expect(result.attempts).toBe(2)
+    expect(server.connections).toBe(2)
+    expect(server.idempotencyKeys).toEqual([result.idempotencyKey])
+  })
+
+  test('is a ConnectionError after three attempts', async () => {
+    await using service = await serve(json({}))
+    const { server, client } = service
+    // Reset at once, connecting itself fails, and nothing was sent.
+    server.onNextConnection(...Array<Responder>(3).fill(resetAfter()))
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
+    expect(server.connections).toBe(3)
+    expect(server.requests).toEqual([])
+  })
+})
+
+describe.concurrent('an odd response', () => {
+  test('that follows informational responses (102, 103) is read', async () => {
+    const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'
+    await using service = await serve(stallAfter(early, head(200, { 'content-length': 2 }), '{}'))
+    const result = await service.client.virtualAccounts.deactivate(account)
+    expect(result).toMatchObject({ status: 200, data: {}, attempts: 1 })
+  })
+
+  test('that switches protocols unasked fails within the timeout', async () => {
+    // Node 22 sees no response in it, later versions a broken connection.
+    const unasked = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n'
+    await using service = await serve(stallAfter(unasked), { maxRetries: 0, timeout: 100 })
+    const error = await rejectionOf(service.client.virtualAccounts.deactivate(account))
+    expect(isApiError(error) && ['connection', 'timeout'].includes(error.kind)).toBe(true)
+  })
+
+  test('that is followed by unrequested bytes does not affect the next call', async () => {
+    const ok = head(200, { 'content-length': 2 })
+    await using service = await serve([stallAfter(`${ok}{}${ok}[]`), json({ n: 2 })])
+    const { server, client } = service
+    expect((await client.virtualAccounts.deactivate(account)).data).toEqual({})
+    await soon()
+    expect((await client.virtualAccounts.deactivate(account)).data).toEqual({ n: 2 })
+    expect(new Set(server.idempotencyKeys).size).toBe(2)
+  })
+
+  test('without a length is complete when its connection closes', async () => {
+    await using service = await serve(
+      closeAfter(head(200, { 'content-type': 'application/json' }), '{"a":1}'),
+    )
+    expect((await service.client.virtualAccounts.deactivate(account)).data).toEqual({ a: 1 })
+  })
+})
+
+describe.concurrent('a failed connection', () => {
+  test('is retried, and the write cannot have been applied', async () => {
+    const server = await FaultServer.start()
+    await server[Symbol.asyncDispose]()
+
+    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
+
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: false })
+    expect(error.cause).toBeInstanceOf(Error)
+  })
+
+  test('to a name that does not exist is a ConnectionError with a known outcome', async () => {
+    const server = { url: 'https://does-not-exist.invalid' }
+    const call = clientOf(server, { maxRetries: 0 }).virtualAccounts.deactivate(account)
+    expect(outcomeOf(await apiErrorOf('connection', call))).toEqual({
+      kind: 'connection',
+      attempts: 1,
+      outcomeUnknown: false,
+    })
+  })
+
+  test('to a server with a self-signed certificate fails after one attempt, and nothing is sent', async () => {
+    await using server = await FaultServer.startSecure({}, json({}))
+
+    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
+
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
+    expect(server.connections).toBe(1)
+    expect(server.requests).toEqual([])
+  })
+
+  test('over https to a plain http port fails after one attempt, and proves nothing', async () => {
+    await using service = await serve(json({}))
+    const { server } = service
+    server.onNextConnection(...Array(3).fill(closeAfter(head(400))))
+    const client = clientOf({ url: server.url.replace('http:', 'https:') })
+
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
+    expect(error.message).toContain('ERR_SSL_WRONG_VERSION_NUMBER')
+    expect(server.connections).toBe(1)
+  })
+})

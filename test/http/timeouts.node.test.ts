@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { account, apiErrorOf, checkInParallel } from '../support.ts'
+import {
+  chunkedHead,
+  drip,
+  gzipHead,
+  gzipped,
+  head,
+  json,
+  jsonHead,
+  type Responder,
+  serve,
+  silence,
+  soon,
+  stallAfter,
+} from './fault-server.ts'
+import { outcomeOf } from './stub.ts'
+
+describe.concurrent('the timeout', () => {
+  // Long enough for a busy machine to respond in time to the retry.
+  const timeout = 600
+
+  const stalls: [string, Responder][] = [
+    ['a response that never comes', silence],
+    ['headers that never end', stallAfter('HTTP/1.1 200 OK\r\ncontent-type: applica')],
+    ['a body that never begins', stallAfter(jsonHead)],
+    ['a body that stalls', stallAfter(jsonHead, '{"data":')],
+    ['a chunked body that stalls', stallAfter(chunkedHead, '5\r\n{"a":\r\n')],
+    ['a gzipped body that stalls', stallAfter(gzipHead(gzipped.length), gzipped.subarray(0, 20))],
+    ['headers that come byte by byte', drip('HTTP/1.1 200 OK\r\nx-slow: ')],
+    ['a body that comes byte by byte', drip(jsonHead)],
+  ]
+
+  test('ends an attempt and its connection, wherever the response stalls', () =>
+    checkInParallel(stalls, async ([, stall]) => {
+      await using service = await serve(stall, { timeout, maxRetries: 0 })
+      const { server, client } = service
+      const error = await apiErrorOf('timeout', client.virtualAccounts.deactivate(account))
+      expect(outcomeOf(error)).toEqual({ kind: 'timeout', attempts: 1, outcomeUnknown: true })
+      expect(error.timeoutMs).toBe(timeout)
+      await server.closed()
+    }))
+
+  test('is followed by a retry with the same idempotency key', () =>
+    checkInParallel(stalls, async ([, stall]) => {
+      await using service = await serve([stall, json({ status: 'inactive' })], { timeout })
+      const { server, client } = service
+      const result = await client.virtualAccounts.deactivate(account)
+      expect(result).toMatchObject({ data: { status: 'inactive' }, attempts: 2 })
+      expect(server.idempotencyKeys).toEqual(Array(2).fill(result.idempotencyKey))
+    }))
+
+  test('covers headers and body together', async () => {
+    // Each of them arrives within it, but not both.
+    const slowly: Responder = async socket => {
+      await soon(150)
+      socket.write(head(200, { 'content-length': 2 }))
+      await soon(200)
+      socket.write('{}')
+    }
+    await using service = await serve(slowly, { timeout: 220, maxRetries: 0 })
+    await apiErrorOf('timeout', service.client.virtualAccounts.deactivate(account))
+  })
+
+  test('of a call takes precedence over that of the client', async () => {
+    await using service = await serve(silence, { timeout: 60_000 })
+    const call = service.client.virtualAccounts.deactivate(account, { timeout: 50, maxRetries: 0 })
+    expect((await apiErrorOf('timeout', call)).timeoutMs).toBe(50)
+  })
+
+  test('does not end a response that is slow but arrives in time', async () => {
+    const slowly: Responder = async socket => {
+      socket.write(head(200, { 'content-length': 2 }))
+      await soon(60)
+      socket.write('{')
+      await soon(60)
+      socket.write('}')
+    }
+    await using service = await serve(slowly, { timeout: 5000 })
+    expect(await service.client.virtualAccounts.deactivate(account)).toMatchObject({ data: {}, attempts: 1 })
+  })
+})
+
+describe.concurrent('a stalled error body', () => {
+  const stalled = (status: number, ...parts: string[]) =>
+    stallAfter(head(status, { 'content-type': 'application/json', 'content-length': 1000 }), ...parts)
+
+  test('does not turn the HttpError into a TimeoutError', async () => {
+    await using service = await serve(stalled(422), { timeout: 800 })
+    const { server, client } = service
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ status: 422, body: undefined, attempts: 1, outcomeUnknown: false })
+    await server.closed()
+  })
+
+  test('is left out rather than shown in part', async () => {
+    await using service = await serve(stalled(422, '12345'), { timeout: 800 })
+    const error = await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))
+    expect(error.status).toBe(422)
+    expect(error.body).toBeUndefined()
+  })
+
+  test('that arrives byte by byte does not turn the HttpError into a TimeoutError either', async () => {
+    await using service = await serve(drip(head(403, { 'content-length': 1000 })), { timeout: 800 })
+    const { server, client } = service
+    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ status: 403, body: undefined, attempts: 1 })
+    await server.closed()
+  })
+
+  test('leaves time for a retry', async () => {
+    await using service = await serve([stalled(503, '{"err'), json({})], { timeout: 800 })
+    expect((await service.client.virtualAccounts.deactivate(account)).attempts).toBe(2)
+  })
+})
