@@ -25,30 +25,42 @@ export async function apiErrorOf<K extends AnyApiError['kind']>(
   return error as Extract<AnyApiError, { kind: K }>
 }
 
-/** Checks a rule for each case, one after the other. The failure names the case. */
+/** Checks a rule for each case, one after the other. The failure names all cases that break it. */
 export async function checkEach<C>(cases: readonly C[], check: (given: C) => unknown): Promise<void> {
-  for (const given of cases) await checkOne(given, check)
+  const failures: unknown[] = []
+  for (const given of cases) failures.push(await failureOf(given, check))
+  throwFirst(failures)
 }
 
-/** Checks a rule for all cases in parallel, as each waits for a server or a process. The failure names the case. */
+/** Checks a rule for all cases in parallel, as each waits for a server or a process. */
 export async function checkInParallel<C>(
   cases: readonly C[],
   check: (given: C) => Promise<unknown>,
 ): Promise<void> {
-  await Promise.all(cases.map(given => checkOne(given, check)))
+  throwFirst(await Promise.all(cases.map(given => failureOf(given, check))))
 }
 
-async function checkOne<C>(given: C, check: (given: C) => unknown): Promise<void> {
+async function failureOf<C>(given: C, check: (given: C) => unknown): Promise<Error | undefined> {
   try {
     await check(given)
+    return undefined
   } catch (cause) {
-    const name = Array.isArray(given) ? given[0] : given
-    throw new Error(`in the case ${nameOf(name)}: ${(cause as Error)?.message ?? cause}`, { cause })
+    const name = nameOf(Array.isArray(given) ? given[0] : given)
+    return new Error(`${name}: ${(cause as Error)?.message ?? cause}`, { cause })
   }
 }
 
+/** Throws the first failure, with the messages of all. */
+function throwFirst(failures: readonly unknown[]): void {
+  const errors = failures.filter(failure => failure instanceof Error)
+  if (errors.length === 0) return
+  const messages = errors.map(({ message }) => message).join('\n')
+  throw new Error(`the rule is broken by ${errors.length} of ${failures.length} cases:\n${messages}`, {
+    cause: errors[0]?.cause,
+  })
+}
+
 function nameOf(value: unknown): string {
-  if (typeof value === 'string') return `"${value}"`
   try {
     return JSON.stringify(value) ?? String(value)
   } catch {

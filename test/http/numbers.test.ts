@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createClient, respondWith, respondWithPage, startService } from '../service.ts'
+import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
+
+startService()
+
+const valid = '{"id":"t1","amount":200,"currency":"AED","description":"Test"}'
+const list = () => createClient().transactions.list()
+
+describe('a number', () => {
+  /** A field of the first transaction, which its type does not have. */
+  const unspecified = async (name: string) => Object(await list().then(({ data }) => data[0]))[name]
+
+  test('arrives as a number, or as a string where a double would lose digits', () =>
+    checkEach<[written: string, arrives: number | string]>(
+      [
+        ['0', 0],
+        ['-0', -0],
+        ['0.1', 0.1],
+        ['10.119999999999999', 10.12],
+        ['10.120000000000001', 10.120000000000001],
+        ['1.50', 1.5],
+        ['100000000000000000000', 100000000000000000000],
+        ['1e3', 1000],
+        ['1E+21', 1e21],
+        ['123456789012345', 123456789012345],
+        ['9007199254740991', 9007199254740991],
+        ['9007199254740992', 9007199254740992],
+        ['9007199254740993', '9007199254740993'],
+        ['-9007199254740993', '-9007199254740993'],
+        ['12345678.12345678901', '12345678.12345678901'],
+        ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
+        ['0.10000000000000000', 0.1],
+        ['0.10000000000000001', 0.1],
+        ['-0.10000000000000000', -0.1],
+        ['1e400', '1e400'],
+        ['1e+400', '1e+400'],
+        ['1.5E+001', 15],
+        ['-1E400', '-1E400'],
+        ['1e-400', '1e-400'],
+        ['0e-400', 0],
+        ['0e400', 0],
+        ['5e-324', 5e-324],
+        ['2.5e-324', '2.5e-324'],
+        ['1.7976931348623157e308', Number.MAX_VALUE],
+        ['1.7976931348623159e308', '1.7976931348623159e308'],
+        ['123456789.12e-0400', '123456789.12e-0400'],
+      ],
+      async ([written, arrives]) => {
+        for (const space of ['', ' ', '\n']) {
+          respondWithPage(valid.replace('}', `,"balances":[1,${space}${written}${space}]}`))
+          expect(await unspecified('balances')).toEqual([1, arrives])
+        }
+      },
+    ))
+
+  test('that a double would round is rejected as an amount, and the message says where', async () => {
+    respondWithPage(valid.replace('200', '9007199254740993'))
+    const error = await apiErrorOf('invalid-response', list())
+    expect(error.issues).toMatchObject([{ path: ['data', 0, 'amount'] }])
+    expect(error.body).toMatchObject({ data: [{ amount: '9007199254740993' }] })
+  })
+
+  test("that a double would round reaches the caller's schema as a string", async () => {
+    respondWithPage(valid.replace('200', '9007199254740993'))
+    const schema = z.looseObject({ amount: z.union([z.number(), z.string()]).transform(BigInt) })
+    const page = await createClient().transactions.list({}, { schema })
+    expect(page.data[0]?.amount).toBe(9007199254740993n)
+  })
+
+  test('keeps its digits after a byte-order mark, too', async () => {
+    respondWith('\ufeff9007199254740993')
+    const { data } = await createClient().request('GET', '/number')
+    expect(data).toBe('9007199254740993')
+  })
+
+  test('inside a string is never changed, however long it is', async () => {
+    const strings = [
+      '93092390482903489084902',
+      '1e400',
+      ':9007199254740993,',
+      ' 1e999 ',
+      '0x1e400"',
+      '\\u0031',
+    ]
+    respondWithPage(valid.replace('}', `,"refs":${JSON.stringify(strings)}}`))
+    expect(await unspecified('refs')).toEqual(strings)
+  })
+
+  test('is rejected rather than rounded in an engine without source text', async () => {
+    const parse = JSON.parse
+    JSON.parse = (text, reviver) => parse(text, reviver && ((key, value) => reviver.call(null, key, value)))
+    try {
+      respondWithPage(valid.replace('}', ',"n":9007199254740993}'))
+      await apiErrorOf('invalid-response', list())
+      respondWithPage(valid.replace('}', ',"n":1234567890123456,"ref":"x: 9007199254740993 "}'))
+      expect(await unspecified('n')).toBe(1234567890123456)
+
+      respondWith('[9007199254740993]')
+      await apiErrorOf('invalid-response', createClient().virtualAccounts.deactivate(account))
+      respondWith('[9007199254740993]', { status: 404 })
+      expect(await rejectionOf(list())).toMatchObject({ status: 404, body: '[9007199254740993]' })
+    } finally {
+      JSON.parse = parse
+    }
+  })
+})
