@@ -1,15 +1,12 @@
-import {
-  type ClientOptions,
-  isApiError,
-  type ListOptions,
-  type ListParams,
-  type WriteOptions,
-} from 'virtual-accounts'
-import { describe, expect, test } from 'vitest'
-import { createClient, startService } from '../service.ts'
-import { account, rejectionOf } from '../support.ts'
+import type { ClientOptions, WriteOptions } from 'virtual-accounts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as z from 'zod'
+import { failedFetch, passing, stubbed, useFakeTime } from '../http/stub.ts'
+import { createClient, respondWith, startService } from '../service.ts'
+import { account, checkEach, rejectionOf } from '../support.ts'
 
-// Every message that a failed call can have, once. Other tests assert properties, so that a hint can be reworded here alone.
+// Every message that a failed call can have, once. Those of wrong arguments are in mistakes.test.ts, those of lists in
+// list-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
 
 startService()
 
@@ -17,295 +14,322 @@ interface Given {
   /** What fetch does, one after another: a response, or an error with this code. */
   readonly steps: readonly (Response | string)[]
   readonly client?: Partial<ClientOptions>
-  readonly write?: WriteOptions
+  readonly options?: object
 }
 
-/** An error as Node's fetch rejects with it; browsers give no code. */
-function failedFetch(code: string, details: object = {}): TypeError {
-  if (code === 'no code') return new TypeError('Failed to fetch')
-  return new TypeError('fetch failed', { cause: Object.assign(new Error('inner'), { code, ...details }) })
-}
-
-function fetchOf(steps: Given['steps'], details?: object): ClientOptions['fetch'] {
+/** The message of a write that fails, without the method and the path. */
+async function write({ steps, client, options }: Given, details?: object): Promise<string> {
   const left = [...steps]
-  return async () => {
-    const step = left.shift() as Response | string
+  const fetch = async () => {
+    const step = left.shift() ?? steps[0]
+    if (step === 'no code') throw new TypeError('Failed to fetch')
     if (typeof step === 'string') throw failedFetch(step, details)
-    return step
+    return step?.clone() as Response
   }
+  const failing = createClient({ maxRetries: 0, fetch, ...client })
+  const error = await rejectionOf(failing.virtualAccounts.deactivate(account, options as WriteOptions))
+  const { name, message, stack } = error as Error
+  expect(stack?.startsWith(`${name}: ${message}\n`), 'the stack begins with name and message').toBe(true)
+  const call = 'POST /customers/c1/virtual_accounts/v1/deactivate: '
+  expect(message.slice(0, call.length)).toBe(call)
+  return message.slice(call.length)
 }
 
 const respond = (status: number, body?: unknown, headers: Record<string, string> = {}) =>
   new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
 
-async function messageOf(call: PromiseLike<unknown>): Promise<string> {
-  const error = await rejectionOf(call)
-  if (!isApiError(error)) throw new Error('expected an ApiError', { cause: error })
-  expect(error.stack?.startsWith(`${error.name}: ${error.message}\n`)).toBe(true)
-  return error.message
-}
+type Row = readonly [what: string, given: Given, message: string]
 
-const write = ({ steps, client, write }: Given, details?: object) =>
-  messageOf(
-    createClient({ maxRetries: 0, fetch: fetchOf(steps, details), ...client }).virtualAccounts.deactivate(
-      account,
-      write,
-    ),
-  )
+const checkMessages = (rows: readonly Row[]) =>
+  checkEach(rows, async ([, given, message]) => expect(await write(given)).toBe(message))
 
-const read = (step: Response | string, params: ListParams = {}, options: ListOptions = {}) =>
-  messageOf(createClient({ maxRetries: 0, fetch: fetchOf([step]) }).transactions.list(params, options))
-
-const post = 'POST /customers/c1/virtual_accounts/v1/deactivate'
-const get = 'GET /transactions (page 1)'
 const applied = 'The request may have been applied: retry with the same idempotencyKey.'
+const host = 'virtual-accounts.test:443'
 
-describe('a write fails with', () => {
-  test.each<[string, Given, string]>([
-    ['400', { steps: [respond(400)] }, 'HTTP 400 (1 attempt).'],
-    [
-      '400 and a body without a reason',
-      { steps: [respond(400, { code: 7 })] },
-      'HTTP 400 (1 attempt). See error.body.',
-    ],
-    ['401', { steps: [respond(401)] }, 'HTTP 401 (1 attempt). Check that apiKey belongs to this baseUrl.'],
-    [
-      '403',
-      { steps: [respond(403)] },
-      'HTTP 403 (1 attempt). Check that apiKey belongs to this baseUrl, and is allowed to do this.',
-    ],
-    [
-      '401 and a key in quotes',
-      { steps: [respond(401)], client: { apiKey: '"test_key"' } },
-      'HTTP 401 (1 attempt). Check apiKey: it begins with ", which is hardly part of the key.',
-    ],
-    [
-      '401 and a key with a scheme',
-      { steps: [respond(401)], client: { apiKey: 'Bearer test_key' } },
-      'HTTP 401 (1 attempt). Check apiKey: it begins with Bearer, which is hardly part of the key.',
-    ],
-    [
-      '401 and a key that was not filled in',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: as a template that nobody filled in
-      { steps: [respond(401)], client: { apiKey: '${API_KEY}' } },
-      'HTTP 401 (1 attempt). Check apiKey: it begins with ${, which is hardly part of the key.',
-    ],
-    [
-      '401 and no key',
-      { steps: [respond(401)], client: { apiKey: null } },
-      'HTTP 401 (1 attempt). No key was sent (apiKey is null): check the proxy that should add it.',
-    ],
-    [
-      '404',
-      { steps: [respond(404)] },
-      'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
-    ],
-    ['409', { steps: [respond(409)] }, 'HTTP 409 (1 attempt).'],
-    [
-      "409 and the caller's own key",
-      { steps: [respond(409)], write: { idempotencyKey: 'k' } },
-      `HTTP 409 (1 attempt). ${applied} A request with this idempotencyKey may still be in progress: retry with the same key.`,
-    ],
-    [
-      "409, the caller's own key and a reason",
-      { steps: [respond(409, { message: 'account is already inactive' })], write: { idempotencyKey: 'k' } },
-      `HTTP 409: "account is already inactive" (1 attempt). ${applied}`,
-    ],
-    ['422', { steps: [respond(422)] }, 'HTTP 422 (1 attempt).'],
-    [
-      "422 and the caller's own key",
-      { steps: [respond(422)], write: { idempotencyKey: 'k' } },
-      'HTTP 422 (1 attempt). The idempotencyKey may have been used for another request.',
-    ],
-    [
-      '422 and a reason',
-      { steps: [respond(422, { error: { message: 'account is frozen' } })], write: { idempotencyKey: 'k' } },
-      'HTTP 422: "account is frozen" (1 attempt).',
-    ],
-    ['429', { steps: [respond(429)] }, 'HTTP 429, rate limited (1 attempt). Retry later.'],
-    [
-      '429 and a delay',
-      { steps: [respond(429, undefined, { 'Retry-After': '90' })] },
-      'HTTP 429, rate limited (1 attempt). Retry after 90 s.',
-    ],
-    ['500', { steps: [respond(500)] }, `HTTP 500 (1 attempt). ${applied} The service failed: retry later.`],
-    [
-      '503 and a delay',
-      { steps: [respond(503, undefined, { 'Retry-After': '90' })] },
-      `HTTP 503 (1 attempt). ${applied} The service failed: retry after 90 s.`,
-    ],
-    [
-      '501',
-      { steps: [respond(501)] },
-      `HTTP 501 (1 attempt). ${applied} The service does not support this request.`,
-    ],
-    [
-      '302',
-      { steps: [respond(302, undefined, { Location: 'https://login.example.com/sso?from=api' })] },
-      `HTTP 302, a redirect to https://login.example.com/sso, which is not followed (1 attempt). ${applied} Check baseUrl and the path: use an address that does not redirect.`,
-    ],
-    [
-      '308 to nowhere',
-      { steps: [respond(308)] },
-      'HTTP 308, a redirect, which is not followed (1 attempt). Check baseUrl and the path: use an address that does not redirect.',
-    ],
-    [
-      'a refused connection',
-      { steps: ['ECONNREFUSED'], client: { baseUrl: 'http://localhost:8080/v1' } },
-      'could not connect to localhost:8080 (ECONNREFUSED) (1 attempt). Check baseUrl and the network.',
-    ],
-    [
-      'an unknown host, that of a FakeService',
-      { steps: ['ENOTFOUND'] },
-      'could not connect to virtual-accounts.test:443 (ENOTFOUND) (1 attempt). A FakeService is only reached through its fetch: pass `fetch: service.fetch`.',
-    ],
-    [
-      'a rejected certificate',
-      { steps: ['CERT_HAS_EXPIRED'] },
-      'the TLS certificate of virtual-accounts.test:443 was rejected (CERT_HAS_EXPIRED) (1 attempt). Check that it is valid for this host and has not expired, and that this runtime trusts its authority.',
-    ],
-    [
-      'a failed handshake',
-      { steps: ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'] },
-      'the request could not be sent to virtual-accounts.test:443 (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION) (1 attempt). Check the scheme and port of baseUrl, and the TLS versions of both sides.',
-    ],
-    [
-      'a refused proxy tunnel',
-      { steps: ['ERR_PROXY_TUNNEL'] },
-      'the request could not be sent to virtual-accounts.test:443 (ERR_PROXY_TUNNEL) (1 attempt). Check the proxy.',
-    ],
-    [
-      'a refused header',
-      { steps: ['UND_ERR_INVALID_ARG'] },
-      'the request could not be sent to virtual-accounts.test:443 (UND_ERR_INVALID_ARG) (1 attempt). Check baseUrl and the headers.',
-    ],
-    [
-      'a lost connection',
-      { steps: ['ECONNRESET'] },
-      `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network.`,
-    ],
-    [
-      'an error without a code, as in browsers',
-      { steps: ['no code'] },
-      `could not connect to virtual-accounts.test:443, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
-    ],
-    [
-      'HTML where text may be',
-      { steps: [new Response('<!doctype html><p>Welcome', { status: 200 })] },
-      `the response is not valid: expected JSON, got an HTML page. ${applied} Is this the service? A proxy or a login page may have responded: check baseUrl.`,
-    ],
-    [
-      'text that is said to be JSON',
-      { steps: [new Response('ok', { headers: { 'Content-Type': 'application/json' } })] },
-      `the response is not valid: expected JSON, got text. ${applied} The Content-Type says JSON, but the body is not. The text is in error.body.`,
-    ],
-  ])('%s', async (_what, given, message) => {
-    expect(await write(given)).toBe(`${post}: ${message}`)
-  })
+describe('the message of an HttpError', () => {
+  test('has the status, and where to look', () =>
+    checkMessages([
+      ['400', { steps: [respond(400)] }, 'HTTP 400 (1 attempt).'],
+      [
+        '400 and a body without a reason',
+        { steps: [respond(400, { code: 7 })] },
+        'HTTP 400 (1 attempt). See error.body.',
+      ],
+      [
+        '404',
+        { steps: [respond(404)] },
+        'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
+      ],
+      [
+        '422 and a reason',
+        {
+          steps: [respond(422, { error: { message: 'account is frozen' } })],
+          options: { idempotencyKey: 'k' },
+        },
+        'HTTP 422: "account is frozen" (1 attempt).',
+      ],
+    ]))
 
-  test('a refused connection to a proxy, whose address it names', async () => {
-    const message = await write({ steps: ['ECONNREFUSED'] }, { address: '10.0.0.7', port: 3128 })
-    expect(message).toContain(
-      'could not connect to virtual-accounts.test:443 (ECONNREFUSED at 10.0.0.7:3128)',
-    )
-  })
+  test('says what to check about the API key', () =>
+    checkMessages([
+      ['401', { steps: [respond(401)] }, 'HTTP 401 (1 attempt). Check that apiKey belongs to this baseUrl.'],
+      [
+        '403',
+        { steps: [respond(403)] },
+        'HTTP 403 (1 attempt). Check that apiKey belongs to this baseUrl, and is allowed to do this.',
+      ],
+      [
+        'a key in quotes',
+        { steps: [respond(401)], client: { apiKey: '"test_key"' } },
+        'HTTP 401 (1 attempt). Check apiKey: it begins with ", which is hardly part of the key.',
+      ],
+      [
+        'a key with a scheme',
+        { steps: [respond(401)], client: { apiKey: 'Bearer test_key' } },
+        'HTTP 401 (1 attempt). Check apiKey: it begins with Bearer, which is hardly part of the key.',
+      ],
+      [
+        'a key that was not filled in',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: as a template that nobody filled in
+        { steps: [respond(401)], client: { apiKey: '${API_KEY}' } },
+        'HTTP 401 (1 attempt). Check apiKey: it begins with ${, which is hardly part of the key.',
+      ],
+      [
+        'no key',
+        { steps: [respond(401)], client: { apiKey: null } },
+        'HTTP 401 (1 attempt). No key was sent (apiKey is null): check the proxy that should add it.',
+      ],
+    ]))
 
-  test('the proxy’s status where the runtime has it in a text', async () => {
-    const text = 'Proxy response (407) !== 200 when HTTP Tunneling'
-    const message = await write({ steps: ['UND_ERR_ABORTED'] }, { message: text })
-    expect(message).toContain('Check the proxy: it responded with HTTP 407.')
-  })
+  test('says what an idempotency key has to do with it, if it is your own', () =>
+    checkMessages([
+      ['409', { steps: [respond(409)] }, 'HTTP 409 (1 attempt).'],
+      [
+        "409 and the caller's own key",
+        { steps: [respond(409)], options: { idempotencyKey: 'k' } },
+        `HTTP 409 (1 attempt). ${applied} A request with this idempotencyKey may still be in progress: retry with the same key.`,
+      ],
+      [
+        "409, the caller's own key and a reason",
+        { steps: [respond(409, { message: 'it is already inactive' })], options: { idempotencyKey: 'k' } },
+        `HTTP 409: "it is already inactive" (1 attempt). ${applied}`,
+      ],
+      ['422', { steps: [respond(422)] }, 'HTTP 422 (1 attempt).'],
+      [
+        "422 and the caller's own key",
+        { steps: [respond(422)], options: { idempotencyKey: 'k' } },
+        'HTTP 422 (1 attempt). The idempotencyKey may have been used for another request.',
+      ],
+    ]))
 
-  test('an apiKey function that fails after an attempt that may have been applied', async () => {
+  test('says when to retry, and why it was not retried', async () => {
+    await checkMessages([
+      ['429', { steps: [respond(429)] }, 'HTTP 429, rate limited (1 attempt). Retry later.'],
+      [
+        '429 and a delay',
+        { steps: [respond(429, undefined, { 'Retry-After': '90' })] },
+        'HTTP 429, rate limited (1 attempt). Retry after 90 s.',
+      ],
+      ['500', { steps: [respond(500)] }, `HTTP 500 (1 attempt). ${applied} The service failed: retry later.`],
+      [
+        '503 and a delay',
+        { steps: [respond(503, undefined, { 'Retry-After': '90' })] },
+        `HTTP 503 (1 attempt). ${applied} The service failed: retry after 90 s.`,
+      ],
+      [
+        '501',
+        { steps: [respond(501)] },
+        `HTTP 501 (1 attempt). ${applied} The service does not support this request.`,
+      ],
+    ])
     let calls = 0
     const apiKey = () => {
       if (++calls === 2) throw new Error('vault is sealed')
       return 'test_key'
     }
-    const message = await write({ steps: [respond(500)], client: { apiKey, maxRetries: 1 } })
-    expect(message).toBe(
-      `${post}: HTTP 500 (1 attempt). ${applied} Not retried: the apiKey function failed, see error.cause. The service failed: retry later.`,
+    expect(await write({ steps: [respond(500)], client: { apiKey, maxRetries: 1 } })).toBe(
+      `HTTP 500 (1 attempt). ${applied} Not retried: the apiKey function failed, see error.cause. The service failed: retry later.`,
+    )
+  })
+
+  test('says when the retry budget is used up, and never that it is not', async () => {
+    useFakeTime()
+    onTestFinished(() => void vi.useRealTimers())
+    const { client } = stubbed([() => respond(500)], { maxRetries: 1 })
+    const messages: string[] = []
+    for (let call = 0; call < 36; call++) {
+      const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
+      messages.push((error as Error).message.replace(/^.*?: /, ''))
+    }
+    expect(messages[0]).toBe(`HTTP 500 (2 attempts). ${applied} The service failed: retry later.`)
+    expect(messages[35]).toBe(
+      `HTTP 500 (1 attempt). ${applied} Not retried: too many calls failed recently (retry budget). The service failed: retry later.`,
+    )
+  })
+
+  test('says where a redirect leads', async () => {
+    const hint = 'Check baseUrl and the path: use an address that does not redirect.'
+    await checkMessages([
+      [
+        '302',
+        { steps: [respond(302, undefined, { Location: 'https://login.example.com/sso?from=api' })] },
+        `HTTP 302, a redirect to https://login.example.com/sso, which is not followed (1 attempt). ${applied} ${hint}`,
+      ],
+      [
+        '308 to nowhere',
+        { steps: [respond(308)] },
+        `HTTP 308, a redirect, which is not followed (1 attempt). ${hint}`,
+      ],
+    ])
+    // What `redirect: 'manual'` gives in a browser.
+    const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
+    const fetch = async () => opaque as Response
+    expect(await write({ steps: [], client: { fetch } })).toBe(
+      `a redirect, which is not followed (1 attempt). ${applied} Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads.`,
     )
   })
 })
 
-describe('a page of a list fails with', () => {
-  const page = (data: string, rest = '"page":1,"totalItems":1,"limit":20') =>
-    new Response(`{"data":${data},${rest}}`)
-  const notAnEnvelope =
-    'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
-  const notAList =
-    'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
-  const seeBody =
-    'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+describe('the message of a ConnectionError', () => {
+  test('says what to check, by the code of the error', () =>
+    checkMessages([
+      [
+        'a refused connection',
+        { steps: ['ECONNREFUSED'], client: { baseUrl: 'http://localhost:8080/v1' } },
+        'could not connect to localhost:8080 (ECONNREFUSED) (1 attempt). Check baseUrl and the network.',
+      ],
+      [
+        'an unknown host, that of a FakeService',
+        { steps: ['ENOTFOUND'] },
+        `could not connect to ${host} (ENOTFOUND) (1 attempt). A FakeService is only reached through its fetch: pass \`fetch: service.fetch\`.`,
+      ],
+      [
+        'a rejected certificate',
+        { steps: ['CERT_HAS_EXPIRED'] },
+        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED) (1 attempt). Check that it is valid for this host and has not expired, and that this runtime trusts its authority.`,
+      ],
+      [
+        'a failed handshake',
+        { steps: ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'] },
+        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION) (1 attempt). Check the scheme and port of baseUrl, and the TLS versions of both sides.`,
+      ],
+      [
+        'a refused proxy tunnel',
+        { steps: ['ERR_PROXY_TUNNEL'] },
+        `the request could not be sent to ${host} (ERR_PROXY_TUNNEL) (1 attempt). Check the proxy.`,
+      ],
+      [
+        'a refused header',
+        { steps: ['UND_ERR_INVALID_ARG'] },
+        `the request could not be sent to ${host} (UND_ERR_INVALID_ARG) (1 attempt). Check baseUrl and the headers.`,
+      ],
+      [
+        'a lost connection',
+        { steps: ['ECONNRESET'] },
+        `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network.`,
+      ],
+      [
+        'an error without a code, as in browsers',
+        { steps: ['no code'] },
+        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+      ],
+      [
+        'a response that is cut off',
+        { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
+        `connection lost before the response was complete (1 attempt). ${applied} Check the network.`,
+      ],
+    ]))
 
-  test.each<[string, Response, string]>([
-    ['404', respond(404), 'HTTP 404 (1 attempt). Check the path, and the path of baseUrl.'],
-    [
-      '429',
-      respond(429),
-      'HTTP 429, rate limited (1 attempt). Retry later. If this recurs, lower `concurrency`.',
-    ],
-    [
-      'an object',
-      new Response('{"items":[]}'),
-      `the response is not valid: data: expected an array, got undefined; page: expected a whole number of at least 1, got undefined; totalItems: expected a whole number of at least 0, got undefined; limit: expected a whole number of at least 1, got undefined. ${notAnEnvelope}`,
-    ],
-    [
-      'an empty body',
-      new Response(''),
-      `the response is not valid: expected JSON, got an empty body. ${notAList}`,
-    ],
-    ['text', new Response('ok'), `the response is not valid: expected JSON, got text. ${notAList}`],
-    [
-      'HTML',
-      new Response('\n<html lang="en">'),
-      'the response is not valid: expected JSON, got an HTML page. Is this the service? A proxy or a login page may have responded: check baseUrl.',
-    ],
-    [
-      'JSON that was cut off',
-      new Response('{"data":[{"id":"t1"'),
-      'the response is not valid: expected JSON, got JSON that ends too early. The response was cut off, often by a proxy: retry.',
-    ],
-    [
-      'an item that does not match',
-      page('[{"id":"t1","amount":"1","currency":"EUR","description":""}]'),
-      `the response is not valid: data[0].amount: expected a number, got a string. ${seeBody}`,
-    ],
-    [
-      'a number that a double does not hold',
-      page('[{"id":"t1","amount":9007199254740993,"currency":"EUR","description":""}]'),
-      `the response is not valid: data[0].amount: expected a number, got one with more digits than a double holds (kept as a string). ${seeBody}`,
-    ],
-    [
-      'another page',
-      page('[]', '"page":2,"totalItems":0,"limit":20'),
-      "page 1 was requested, but page 2 was returned. The service contradicts itself: report it to the service's owner.",
-    ],
-  ])('%s', async (_what, response, message) => {
-    expect(await read(response)).toBe(`${get}: ${message}`)
+  test('names a proxy by its address, or by the status that it gave', async () => {
+    const refused = await write({ steps: ['ECONNREFUSED'] }, { address: '10.0.0.7', port: 3128 })
+    expect(refused).toContain(`could not connect to ${host} (ECONNREFUSED at 10.0.0.7:3128)`)
+    const text = 'Proxy response (407) !== 200 when HTTP Tunneling'
+    const aborted = await write({ steps: ['UND_ERR_ABORTED'] }, { message: text })
+    expect(aborted).toContain('Check the proxy: it responded with HTTP 407.')
+  })
+})
+
+describe('the message of a TimeoutError', () => {
+  test('says what took too long, and which limit to raise', async () => {
+    const hang = () => new Promise<never>(() => {})
+    const schema = { '~standard': { version: 1 as const, vendor: 'test', validate: hang } }
+    const late = { fetch: hang }
+    await checkMessages([
+      [
+        'timeout',
+        { steps: [], client: { ...late, timeout: 5 } },
+        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` if the service needs longer.`,
+      ],
+      [
+        'totalTimeout',
+        { steps: [], client: { ...late, totalTimeout: 5 } },
+        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` if the service needs longer.`,
+      ],
+      [
+        'an apiKey function',
+        { steps: [], client: { apiKey: hang, timeout: 5 } },
+        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
+      ],
+      [
+        'a schema',
+        { steps: [respond(200, {})], client: { totalTimeout: 20 }, options: { schema } },
+        `the schema did not finish within the totalTimeout of 20 ms (1 attempt). ${applied} Raise \`totalTimeout\`, or make the schema faster.`,
+      ],
+    ])
+  })
+})
+
+describe('the message of an InvalidResponseError about a write', () => {
+  const schema = z.object({ status: z.literal('inactive', { error: issue => `not ${issue.input}` }) })
+  const throwing = z.unknown().transform(() => {
+    throw new RangeError('oops')
   })
 
-  test('404 above page 1, which may be beyond the end', async () => {
-    expect(await read(respond(404), { page: 7 })).toBe(
-      'GET /transactions (page 7): HTTP 404 (1 attempt). Check the path, and the path of baseUrl. The page may also be beyond the end of the list.',
-    )
-  })
+  test('says what came instead, and what to do', () =>
+    checkMessages([
+      [
+        'HTML',
+        { steps: [new Response('<!doctype html><p>Welcome')] },
+        `the response is not valid: expected JSON, got an HTML page. ${applied} Is this the service? A proxy or a login page may have responded: check baseUrl.`,
+      ],
+      [
+        'text that is said to be JSON',
+        { steps: [new Response('ok', { headers: { 'Content-Type': 'application/json' } })] },
+        `the response is not valid: expected JSON, got text. ${applied} The Content-Type says JSON, but the body is not. The text is in error.body.`,
+      ],
+      [
+        'JSON that is nested too deeply',
+        { steps: [new Response(`${'['.repeat(200_000)}9007199254740993${']'.repeat(200_000)}`)] },
+        `the response is not valid: expected JSON that is less deeply nested. ${applied} The text is in error.body.`,
+      ],
+      [
+        'too many bytes',
+        { steps: [respond(200, 'too long')], client: { maxResponseBytes: 5 } },
+        `the response is not valid: expected at most 5 bytes. ${applied} Raise \`maxResponseBytes\`.`,
+      ],
+      [
+        "what does not match the caller's schema",
+        { steps: [respond(200, { status: 'active' })], options: { schema } },
+        `the response is not valid: status does not match the schema. ${applied} Details are in error.issues, and the response is in error.body. If the response is right, change the schema.`,
+      ],
+      [
+        'what makes the schema throw',
+        { steps: [respond(200, {})], options: { schema: throwing } },
+        `the response is not valid: the body does not match the schema. ${applied} The schema threw: see error.cause. The response is in error.body.`,
+      ],
+    ]))
+})
 
-  test.each([
-    ['{"message":"down"}', 'down'],
-    ['{"error":{"message":"down"}}', 'down'],
-    ['{"error":"down"}', 'down'],
-    ['{"detail":"down"}', 'down'],
-    ['{"title":"down"}', 'down'],
-    ['{"errors":["down"]}', 'down'],
-    ['{"errors":[{"message":"down"}]}', 'down'],
-    ['{"errors":[{"detail":"down"}]}', 'down'],
-    ['{"message":["id must be a UUID"],"error":"Bad Request"}', 'id must be a UUID'],
-    ['{"message":" ","detail":"down"}', 'down'],
-    ['{"message":"Konto \\u00fcberzogen\\nnow \\u202e"}', 'Konto überzogen\\u000anow \\u202e'],
-    [`{"message":"${'x'.repeat(201)}"}`, `${'x'.repeat(200)}...`],
-  ])('the reason that the service gave in %s', async (body, reason) => {
-    expect(await read(new Response(body, { status: 403 }))).toContain(`HTTP 403: "${reason}" (1 attempt).`)
+test('a message shows only the beginning of a long path, in ASCII', async () => {
+  const shown = [
+    [`/${'a'.repeat(299)}`, `/${'a'.repeat(299)}`],
+    [`/${'a'.repeat(300)}`, `/${'a'.repeat(299)}...`],
+    ['/é', '/\\u00e9'],
+  ] as const
+  await checkEach(shown, async ([path, shown]) => {
+    respondWith(null, { status: 404 })
+    const error = await rejectionOf(createClient().request('GET', path))
+    expect(error).toMatchObject({ path })
+    expect((error as Error).message).toMatch(`GET ${shown}: HTTP 404 (1 attempt).`)
   })
 })

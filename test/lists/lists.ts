@@ -48,8 +48,8 @@ export function iterateToPaginationError<T>(
 }
 
 /** Waits until nothing moves without a push from outside. */
-export async function idle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setTimeout(resolve))
+export async function idle(turns = 5): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setTimeout(resolve))
 }
 
 export interface Envelope {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createClient, service, startService } from '../service.ts'
 import { account, rejectionOf } from '../support.ts'
+import { collect, fill, ids, newest, requestedPages, requestedQueries } from './lists.ts'
 
 startService()
 
@@ -25,12 +26,6 @@ function bindingProxy<T extends object>(target: T): T {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
 }
 
 const plainOf = ({ data, page, totalItems, limit, pageCount, hasNextPage }: Page<Transaction>) => ({
@@ -78,13 +73,101 @@ describe('a page', () => {
     expect((await page.nextPage())?.page).toBe(2)
     expect(await collect(page)).toEqual(service.transactions)
   })
+})
 
-  test('yields its items and those after it when it is iterated, and is not fetched again', async () => {
-    const page = await createClient().transactions.list({ page: 2, limit: 10 })
-    expect(await collect(page)).toEqual(service.transactions.slice(10))
-    const next = (await page.nextPage()) as Page<Transaction>
-    expect(await collect(next)).toEqual(service.transactions.slice(20))
-    expect(service.requests.map(({ query }) => query.page)).toEqual(['2', '3', '3'])
+describe('iterating a page', () => {
+  test('yields its items and all that follow, without fetching it again', async () => {
+    const all = fill(45)
+    const page = await createClient().transactions.list({ limit: 10 })
+    expect(await collect(page)).toEqual(all)
+    expect(requestedPages()).toEqual([1, 2, 3, 4, 5])
+    expect(await collect(page)).toEqual(all)
+    expect(requestedPages()).toEqual([1, 2, 2, 3, 3, 4, 4, 5, 5])
+  })
+
+  test.each([false, true])(
+    'yields its items and all that follow even if its data was taken out of it (verified: %s)',
+    async verified => {
+      const all = fill(45)
+      const page = await createClient().transactions.list({ limit: 20 }, { verified })
+      page.data.splice(0)
+      expect(await collect(page)).toEqual(all)
+    },
+  )
+
+  test('works for pages of pages()', async () => {
+    const all = fill(25)
+    const client = createClient()
+    for await (const page of client.transactions.list({ limit: 10 }, { concurrency: 1 }).pages()) {
+      expect(await collect(page)).toEqual(all.slice((page.page - 1) * 10))
+    }
+  })
+
+  test('works for a list that was returned from an async function', async () => {
+    const all = fill(25)
+    const load = async () => createClient().transactions.list({ limit: 10 })
+    const seen: Transaction[] = []
+    for await (const item of await load()) seen.push(item)
+    expect(seen).toEqual(all)
+    expect(requestedPages()).toEqual([1, 2, 3])
+  })
+
+  test('has the options of the list: maxItems', async () => {
+    const all = fill(45)
+    const page = await createClient().transactions.list({ limit: 10 }, { maxItems: 15 })
+    expect(await collect(page)).toEqual(all.slice(0, 15))
+    expect(requestedPages()).toEqual([1, 2])
+  })
+
+  test('has the options of the list: query, schema and dedupeBy', async () => {
+    const all = fill(25)
+    const schema = z.pipe(
+      z.looseObject({ id: z.string() }),
+      z.transform(({ id }) => ({ reference: id })),
+    )
+    const seen: unknown[] = []
+    const page = await createClient().transactions.list(
+      { limit: 10, query: { status: 'settled' } },
+      { schema, concurrency: 1, dedupeBy: ({ reference }) => reference },
+    )
+    for await (const { reference } of page) {
+      seen.push(reference)
+      if (seen.length === 10) service.transactions.unshift(newest('new'))
+    }
+    expect(seen).toEqual(ids(all))
+    expect(requestedQueries().map(({ status }) => status)).toEqual(['settled', 'settled', 'settled'])
+  })
+
+  test('has the options of the list: signal', async () => {
+    fill(45)
+    const controller = new AbortController()
+    const page = await createClient().transactions.list({ limit: 10 }, { signal: controller.signal })
+    let read = 0
+    const iteration = (async () => {
+      for await (const _item of page) if (++read === 3) controller.abort('enough')
+    })()
+    expect(await rejectionOf(iteration)).toBe('enough')
+    expect(read).toBe(3)
+    expect(requestedPages()).toEqual([1])
+  })
+
+  test('has the options of the list: verified', async () => {
+    const all = fill(100)
+    const page = await createClient().transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    const seen: Transaction[] = []
+    for await (const item of page) {
+      seen.push(item)
+      if (seen.length === 20) service.transactions.splice(0, 5)
+    }
+    expect(seen).toEqual(all)
+    expect(service.requests.filter(({ query }) => query.page === '1' && query.limit === '20')).toHaveLength(1)
+  })
+
+  test('yields nothing for a page beyond the end', async () => {
+    fill(5)
+    const page = await createClient().transactions.list({ page: 9, limit: 10 })
+    expect(await collect(page)).toEqual([])
+    expect(requestedPages()).toEqual([9])
   })
 })
 

@@ -238,10 +238,7 @@ test('a page that is fetched again ends the iteration if it showed that the list
   await service.respond(5, 't8 t9', 19)
   // t6 was on page 3.
   await service.respond(4, 't6 t7', 20)
-  expect(await walked.ended).toMatchObject({
-    kind: 'pagination',
-    message: expect.stringContaining('the list shrank from 20 to 19 items'),
-  })
+  expect(await walked.ended).toMatchObject({ kind: 'pagination' })
 })
 
 describe('a page that fails while a later one has arrived', () => {

@@ -3,7 +3,7 @@ import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { createClient, createObservedClient, service, startService } from '../service.ts'
-import { rejectionOf } from '../support.ts'
+import { checkEach, rejectionOf } from '../support.ts'
 import {
   collect,
   createStage,
@@ -28,19 +28,14 @@ async function iterate(list: AsyncIterable<unknown>): Promise<void> {
   for await (const _item of list);
 }
 
-test.each([[undefined], [null], [Number.NaN], [{}]])(
-  'a verified walk throws a TypeError when dedupeBy returns %o, instead of repeating the list',
-  async key => {
+test('a verified walk throws a TypeError where nothing identifies an item, instead of repeating the list', () =>
+  checkEach([undefined, null, Number.NaN, {}], async key => {
     expect(await rejectionOf(iterate(createVerifiedList(() => key)))).toBeInstanceOf(TypeError)
-  },
-)
+  }))
 
 test('a verified walk throws a PaginationError when two items of one page have the same identity', async () => {
   const error = await rejectionOf(iterate(createVerifiedList(() => 'same')))
   expect(error).toMatchObject({ kind: 'pagination' })
-  expect(String(error)).toContain(
-    'one page holds two items with the same identity. Identify items by something unique: see `dedupeBy`.',
-  )
 })
 
 describe('a verified list', () => {
@@ -192,14 +187,11 @@ describe('a verified list', () => {
       return all
     }
 
-    test('is a PaginationError, which says what usually causes that', async () => {
+    test('is a PaginationError', async () => {
       countFromZero()
       const list = createClient().transactions.list({ limit: 100 }, { verified: true })
       const { error } = await iterateToPaginationError(list)
       expect(error.page).toBe(1)
-      expect(error.message).toContain('although totalItems is 250')
-      expect(error.message).toContain('may count pages from 0')
-      expect(error.message).not.toContain('`verified')
     })
 
     test("ends where its pages end with onMissedItems: 'continue'", async () => {
@@ -214,10 +206,8 @@ describe('a verified list', () => {
     const all = sampleTransactions(400)
     respondTo(page => envelopeOf(all, page, 20))
     const list = createClient().transactions.list({ limit: 20 }, { verified: true })
-    const { before, error } = await iterateToPaginationError(list)
+    const { before } = await iterateToPaginationError(list)
     expect(before).toEqual(all.slice(0, before.length))
-    expect(error.message).toMatch(/a limit of \d+ was requested, but the service used 20/)
-    expect(error.message).toContain('iterate without `verified`')
   })
 
   test('does not block the program when the service echoes a huge limit but sends fewer items', async () => {
@@ -228,18 +218,13 @@ describe('a verified list', () => {
     expect(before).toEqual(all.slice(0, 50))
   })
 
-  test.each([1, 2, 3, 5])(
-    'is a PaginationError when a limit of %i is too small to overlap everywhere',
-    async limit => {
+  test('is a PaginationError at once when its limit is too small to overlap everywhere', () =>
+    checkEach([1, 2, 3, 5], async limit => {
       const { client, windows } = createService(2_000)
       const list = client.transactions.list({ limit }, { verified: true })
-      const { before, error } = await iterateToPaginationError(list)
-      expect(before).toEqual([])
-      expect(error.message).toContain(`a limit of ${limit} is too small for pages to overlap`)
-      expect(error.message).toContain('Use a larger `limit`: 20 is always enough.')
+      expect((await iterateToPaginationError(list)).before).toEqual([])
       expect(windows()).toHaveLength(1)
-    },
-  )
+    }))
 
   test('is a PaginationError at once when no window would show the end of the list', async () => {
     const { fake, client } = createService(60)
@@ -314,15 +299,12 @@ describe('a verified list', () => {
     const { before, error } = await iterateToPaginationError(list)
     expect(before).toEqual(all.slice(0, 20))
     expect(error.page).toBe(1)
-    expect(error.message).toContain(
-      'the list changed faster than it could be read (more than 8 responses without a new item). Start over, or iterate when fewer changes are made.',
-    )
   })
 
   test('is a PaginationError when its first page is empty, although its total says more', async () => {
     respondTo(page => ({ data: [], page, totalItems: 25, limit: 20 }))
     const list = createClient().transactions.list({}, { verified: true })
-    expect((await iterateToPaginationError(list)).error.message).toContain('page 1 is empty')
+    expect((await iterateToPaginationError(list)).before).toEqual([])
   })
 
   test('resumes at its first page when that fails', async () => {
@@ -385,7 +367,6 @@ describe('a verified list', () => {
     })()
     const error = await rejectionOf(iteration)
     expect(error).toMatchObject({ kind: 'pagination', page: 1 })
-    expect((error as Error).message).toContain('more items were removed than this walk remembers')
   })
 
   test('is a PaginationError when none of the items that were read is left', async () => {
@@ -405,15 +386,12 @@ describe('a verified list', () => {
     })()
     const error = await rejectionOf(iteration)
     expect(error).toMatchObject({ kind: 'pagination', page: 1 })
-    expect((error as Error).message).toMatch(/Start over/)
   })
 
   test('is a TypeError without identity, and has no pages()', async () => {
     const schema = z.looseObject({ number: z.number() })
     const client = createClient()
-    expect(() => client.list('/refunds', {}, { schema, verified: true })).toThrow(
-      /^verified: expected `dedupeBy` too/,
-    )
+    expect(() => client.list('/refunds', {}, { schema, verified: true })).toThrow(/^verified: /)
     expect(() => client.transactions.list({}, { verified: true }).pages()).toThrow(TypeError)
     expect(service.requests).toEqual([])
     const refunds = Array.from({ length: 50 }, (_, number) => ({ number }))

@@ -5,6 +5,7 @@ import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient, startService } from '../service.ts'
 import { rejectionOf } from '../support.ts'
+import { idle } from './lists.ts'
 
 startService()
 
@@ -21,11 +22,6 @@ test('a list can be the source of a Node stream', async () => {
   expect(service.requests).toHaveLength(10)
 })
 
-/** Waits until a request that was sent would have been received. */
-async function idle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setTimeout(resolve))
-}
-
 test('an error in a pipeline ends the iteration of its list', async () => {
   const { list, stage } = createSlowList()
   let left = 25
@@ -40,7 +36,7 @@ test('an error in a pipeline ends the iteration of its list', async () => {
   const source = Readable.from(list)
   const running = rejectionOf(pipeline(source, some.resume()))
   expect(await running).toMatchObject({ message: 'enough' })
-  await idle()
+  await idle(20)
   expectCancelled(stage)
 })
 
@@ -49,7 +45,7 @@ test('destroying a stream ends the iteration of its list', async () => {
   const stream = Readable.from(list)
   for await (const _item of stream) if (stage.received() >= 6) break
   expect(stream.destroyed).toBe(true)
-  await idle()
+  await idle(20)
   expectCancelled(stage)
 })
 
@@ -111,7 +107,7 @@ test.each(['items', 'pages'] as const)('throw() of %s cancels requests in flight
   await readToPage3(generator, what)
   const enough = new Error('enough')
   expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
-  await idle()
+  await idle(20)
   expectCancelled(stage)
 })
 
@@ -130,7 +126,7 @@ test.each(['items', 'pages'] as const)(
       await using disposed = generator as typeof generator & AsyncDisposable
       await readToPage3(disposed, what)
     }
-    await idle()
+    await idle(20)
     expectCancelled(stage)
     expect(await generator.next()).toEqual({ done: true, value: undefined })
   },

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createClient, respondWith, respondWithPage, service, startService } from '../service.ts'
+import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
+
+startService()
+
+const valid = '{"id":"t1","amount":200,"currency":"AED","description":"Test"}'
+
+describe("a caller's schema", () => {
+  test('that the response to a write does not match leaves the outcome unknown; its messages are in `issues` only', async () => {
+    const schema = z.object({ status: z.literal('inactive', { error: issue => `not ${issue.input}` }) })
+    respondWith('{"status":"active"}')
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().virtualAccounts.deactivate(account, { schema }),
+    )
+    expect(error.issues).toEqual([{ path: ['status'], message: 'not active' }])
+    expect(error.message).not.toContain('not active')
+    expect(error.outcomeUnknown).toBe(true)
+  })
+
+  test('that breaks Standard Schema has not accepted the response either', async () => {
+    const path = [{ key: Object.create(null) }]
+    const validate = () => ({ issues: [{ message: 7, path }] })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as never
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().request('GET', '/transactions', { schema }),
+    )
+    expect(error.issues).toHaveLength(1)
+  })
+
+  test('that fails with issues of any kind has not accepted an item', () =>
+    checkEach<[issues: object[]]>([[[]], [[{ message: 'no path' }]]], async ([issues]) => {
+      const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+      respondWithPage(valid)
+      const list = createClient().transactions.list({}, { schema: schema as never })
+      expect((await apiErrorOf('invalid-response', list)).issues).toMatchObject([{ path: ['data', 0] }])
+    }))
+
+  test('may name a symbol without a description', async () => {
+    const symbol = Symbol()
+    const issues = [{ message: 'wrong', path: [symbol] }]
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    respondWith('{}')
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().request('GET', '/a', { schema: schema as never }),
+    )
+    expect(error.issues[0]?.path).toEqual([symbol])
+  })
+
+  test('may be asynchronous', async () => {
+    const schema = z
+      .looseObject({ id: z.string() })
+      .refine(async ({ id }) => id !== 'bad')
+      .transform(({ id }) => id)
+    const ids: string[] = []
+    for await (const id of createClient().transactions.list({ limit: 10 }, { schema })) ids.push(id)
+    expect(ids).toEqual(service.transactions.map(({ id }) => id))
+
+    respondWithPage('{"id":"bad"}')
+    const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
+    expect(error.issues[0]?.path).toEqual(['data', 0])
+  })
+
+  test('that throws has not accepted the response', async () => {
+    const schema = z.unknown().transform(() => {
+      throw new RangeError('oops')
+    })
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().virtualAccounts.deactivate(account, { schema }),
+    )
+    expect(error.issues).toHaveLength(1)
+    expect(error.outcomeUnknown).toBe(true)
+    expect(error.cause).toMatchObject({ name: 'RangeError' })
+  })
+
+  test('that throws for one item, and refuses another, is said to have thrown', async () => {
+    const schema = z.unknown().transform((item, { issues }) => {
+      if (Object.keys(Object(item)).length > 0) throw new RangeError('oops')
+      issues.push({ code: 'custom', input: item, message: 'empty' })
+    })
+    respondWithPage('{},{"id":"t1"}')
+    const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
+    expect(error.issues[0]?.message).toBe('empty')
+    expect(error.cause).toMatchObject({ name: 'RangeError' })
+  })
+
+  test('can be aborted like the rest of the call', async () => {
+    const controller = new AbortController()
+    const schema = z.unknown().refine(async () => {
+      controller.abort('enough')
+      return new Promise<boolean>(() => {})
+    })
+    const call = createClient().request('GET', '/transactions', { schema, signal: controller.signal })
+    expect(await rejectionOf(call)).toBe('enough')
+  })
+
+  test('validates each item, with messages that are in `issues` only', async () => {
+    const schema = z.looseObject({ id: z.string('no id') })
+    respondWithPage('{"id":"a"},{"id":7}', '"page":1,"totalItems":2,"limit":2')
+    const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
+    expect(error.issues).toEqual([{ path: ['data', 1, 'id'], message: 'no id' }])
+    expect(error.message).not.toContain('no id')
+  })
+
+  test('may accept items that are null', async () => {
+    service.serveList('/nothing', [null, null])
+    const page = await createClient().list('/nothing', {}, { schema: z.null() })
+    expect(page.data).toEqual([null, null])
+    respondWithPage('null', '"page":1,"totalItems":1,"limit":1')
+    const transactions = createClient().transactions.list({}, { schema: z.null() })
+    for await (const item of transactions) expect(item).toBeNull()
+  })
+
+  test('may be asynchronous for some items only', async () => {
+    service.serveList('/mixed', [1, 2, 3])
+    const validate = (value: unknown) => (value === 2 ? Promise.resolve({ value }) : { value })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    expect((await createClient().list('/mixed', {}, { schema })).data).toEqual([1, 2, 3])
+  })
+
+  test('that finds a hundred issues in deep places gives a message of less than 4 KB', async () => {
+    const path = Array.from({ length: 9 }, () => 'k'.repeat(90))
+    const issues = Array.from({ length: 100 }, (_, index) => ({ message: 'no', path: [index, ...path] }))
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().request('GET', '/transactions', { schema }),
+    )
+    expect(error.issues).toHaveLength(20)
+    expect(error.issues[0]?.path).toEqual([0, ...path])
+    expect(error.message).toContain(`: [0].${'k'.repeat(60)}.${'k'.repeat(60)}.`)
+    expect(error.message).not.toContain('k'.repeat(61))
+    expect(error.message).toContain('k and 17 more ')
+    expect(error.message.length).toBeLessThan(4096)
+  })
+
+  test('that finds an issue in a place of any depth gives a message of less than 4 KB, too', async () => {
+    const path = Array.from({ length: 1000 }, () => 'deeper')
+    const validate = () => ({ issues: [{ message: 'no', path }] })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().request('GET', '/transactions', { schema }),
+    )
+    expect(error.issues).toEqual([{ message: 'no', path }])
+    expect(error.message).toMatch(/: deeper\.deeper\.[deeper.]+\.\.\. /)
+    expect(error.message.length).toBeLessThan(4096)
+  })
+
+  test('gives a message of one line of ASCII, whatever its paths contain', async () => {
+    const path = ['a-b', 0, 'c d', '\u202e"é', '']
+    const issues = [{ message: 'no', path }]
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
+    const error = await apiErrorOf(
+      'invalid-response',
+      createClient().request('GET', '/transactions', { schema }),
+    )
+    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"\\u00e9"][""] ')
+  })
+
+  test('types any other list', async () => {
+    service.serveList('/refunds', [{ id: 1 }, { id: 2 }])
+    const schema = z.object({ id: z.number() })
+    const ids = []
+    for await (const { id } of createClient().list('/refunds', { limit: 1 }, { schema })) ids.push(id)
+    expect(ids).toEqual([1, 2])
+  })
+})
