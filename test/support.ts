@@ -26,14 +26,14 @@ export async function apiErrorOf<K extends AnyApiError['kind']>(
 }
 
 /** Checks a rule for each case, one after the other. The failure names all cases that break it. */
-export async function checkEach<C>(cases: readonly C[], check: (given: C) => unknown): Promise<void> {
+export async function checkEach<const C>(cases: readonly C[], check: (given: C) => unknown): Promise<void> {
   const failures: unknown[] = []
   for (const given of cases) failures.push(await failureOf(given, check))
   throwFirst(failures)
 }
 
 /** Checks a rule for all cases in parallel, as each waits for a server or a process. */
-export async function checkInParallel<C>(
+export async function checkInParallel<const C>(
   cases: readonly C[],
   check: (given: C) => Promise<unknown>,
 ): Promise<void> {

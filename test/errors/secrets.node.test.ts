@@ -20,7 +20,7 @@ import {
   stallAfter,
 } from '../http/fault-server.ts'
 import { status, stubbed } from '../http/stub.ts'
-import { account, apiErrorOf, rejectionOf } from '../support.ts'
+import { account, apiErrorOf, checkEach, checkInParallel, rejectionOf } from '../support.ts'
 
 /** Each special character is escaped somewhere: in a URL, in a pattern or in JSON. */
 const key = 'sk_live_9+/=Zx7(.*)$&é?q'
@@ -129,43 +129,45 @@ describe.concurrent('the key is nowhere in', () => {
     }
   })
 
-  test.each([400, 401, 404, 409, 302, 503])('an HttpError %i whose headers echo it', async code => {
-    const [verbatim = '', ...encoded] = spellingsOf(key)
-    await using server = await FaultServer.start(
-      respond(code, '', {
-        'x-echo': verbatim,
-        'www-authenticate': `Api-Key realm="x", key="${verbatim}"`,
-        location: `https://login.example/?key=${encoded[0]}&again=${encoded[1]}`,
-        'x-hex': `${hex(key)} ${hex(key).toUpperCase()}`,
-        'set-cookie': `key=${encoded[2]}`,
-        'retry-after': 0,
-      }),
-    )
-    const error = await failing('http', server)
-    expect(error).toMatchObject({ status: code })
-    expect((error as { headers?: Headers }).headers?.get('location')).toMatch(
-      /^https:\/\/login\.example\/\?key=/,
-    )
-  })
-
-  test.each(spellingsOf(key))('an HttpError whose body echoes it as %s', async spelling => {
-    for (const body of [
-      JSON.stringify({
-        message: `unknown key ${spelling}`,
-        [spelling]: 1,
-        deep: [[{ a: [spelling, spelling] }]],
-      }),
-      JSON.stringify(spelling),
-      `Bad key: ${spelling}!`,
-      `<a href="/login?key=${spelling}">${spelling}</a>`,
-      `{"broken": "${spelling}`,
-      `\ufeff{"a":"x${spelling}y"}`,
-    ]) {
-      await using server = await FaultServer.start(respond(403, body))
+  test('an HttpError whose headers echo it', () =>
+    checkInParallel([400, 401, 404, 409, 302, 503], async code => {
+      const [verbatim = '', ...encoded] = spellingsOf(key)
+      await using server = await FaultServer.start(
+        respond(code, '', {
+          'x-echo': verbatim,
+          'www-authenticate': `Api-Key realm="x", key="${verbatim}"`,
+          location: `https://login.example/?key=${encoded[0]}&again=${encoded[1]}`,
+          'x-hex': `${hex(key)} ${hex(key).toUpperCase()}`,
+          'set-cookie': `key=${encoded[2]}`,
+          'retry-after': 0,
+        }),
+      )
       const error = await failing('http', server)
-      expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
-    }
-  })
+      expect(error).toMatchObject({ status: code })
+      expect((error as { headers?: Headers }).headers?.get('location')).toMatch(
+        /^https:\/\/login\.example\/\?key=/,
+      )
+    }))
+
+  test('an HttpError whose body echoes it, however it is spelled', () =>
+    checkInParallel(spellingsOf(key), async spelling => {
+      for (const body of [
+        JSON.stringify({
+          message: `unknown key ${spelling}`,
+          [spelling]: 1,
+          deep: [[{ a: [spelling, spelling] }]],
+        }),
+        JSON.stringify(spelling),
+        `Bad key: ${spelling}!`,
+        `<a href="/login?key=${spelling}">${spelling}</a>`,
+        `{"broken": "${spelling}`,
+        `\ufeff{"a":"x${spelling}y"}`,
+      ]) {
+        await using server = await FaultServer.start(respond(403, body))
+        const error = await failing('http', server)
+        expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
+      }
+    }))
 
   test('an HttpError whose JSON escapes it', async () => {
     const escaped = [...plainKey].map(c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
@@ -191,16 +193,20 @@ describe.concurrent('the key is nowhere in', () => {
     expect(JSON.stringify(error)).not.toContain(plainKey)
   })
 
-  test.each([
-    ['HTML', `<p>${key} ${encodeURIComponent(key)}</p>`, 'text/html'],
-    ['a wrong page', JSON.stringify({ data: key, [key]: [key], page: key }), 'application/json'],
-    ['text', `${key}`, 'text/plain'],
-  ])('an InvalidResponseError about %s', async (_what, body, type) => {
-    await using server = await FaultServer.start(respond(200, body, { 'content-type': type, echo: key }))
-    const error = await failing('invalid-response', server, {}, list)
-    expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
-    expect((error as { headers?: Headers }).headers?.get('echo')).toBe('[api key]')
-  })
+  test('an InvalidResponseError about HTML, a wrong page or text', () =>
+    checkInParallel(
+      [
+        ['HTML', `<p>${key} ${encodeURIComponent(key)}</p>`, 'text/html'],
+        ['a wrong page', JSON.stringify({ data: key, [key]: [key], page: key }), 'application/json'],
+        ['text', `${key}`, 'text/plain'],
+      ],
+      async ([, body, type]) => {
+        await using server = await FaultServer.start(respond(200, body, { 'content-type': type, echo: key }))
+        const error = await failing('invalid-response', server, {}, list)
+        expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
+        expect((error as { headers?: Headers }).headers?.get('echo')).toBe('[api key]')
+      },
+    ))
 
   test('an InvalidResponseError of a schema that quotes its input', async () => {
     await using server = await FaultServer.start(
@@ -343,45 +349,52 @@ describe.concurrent('the key is nowhere in', () => {
 })
 
 describe('an error of a custom fetch', () => {
-  test.each<[string, (init: RequestInit) => unknown]>([
-    [
-      'the request’s init',
-      init => Object.assign(new Error('failed'), { init, request: { init }, config: init }),
-    ],
-    ['its headers in the message', init => new Error(`failed with ${JSON.stringify(init.headers)}`)],
-    ['the key URL-encoded in the message', () => new Error(`GET https://x/?key=${encodeURIComponent(key)}`)],
-    ['the key in its name', () => Object.assign(new Error('x'), { name: key })],
-    // Only word characters make a code.
-    ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${plainKey}` })],
-    [
-      'the key in a code about certificates',
-      () => Object.assign(new Error('x'), { code: `CERT_${plainKey}` }),
-    ],
-    [
-      'causes that contain it',
-      init => new Error('a', { cause: new Error(key, { cause: { init, message: key } }) }),
-    ],
-    ['several errors that contain it', () => new AggregateError([new Error(key)], `all failed: ${key}`)],
-    ['a string', () => `failed: ${key}`],
-    ['an object that is not an error', init => ({ message: key, init })],
-    ['the init itself', init => init],
-    ['a Request', init => new Request('https://api.example.com', { headers: init.headers ?? {} })],
-  ])('may contain %s, and the key is still not shown', async (_what, problem) => {
-    const events: ClientEvent[] = []
-    const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
-      throw problem(init)
-    }
-    const onEvent = (event: ClientEvent) => void events.push(event)
-    for (const apiKey of [key, plainKey]) {
-      const options = { baseUrl: 'https://api.example.com', fetch, onEvent, maxRetries: 0 }
-      const client = new Client({ ...options, apiKey })
+  test('may contain the key anywhere, and it is still not shown', () =>
+    checkEach<[string, (init: RequestInit) => unknown]>(
+      [
+        [
+          'the request’s init',
+          init => Object.assign(new Error('failed'), { init, request: { init }, config: init }),
+        ],
+        ['its headers in the message', init => new Error(`failed with ${JSON.stringify(init.headers)}`)],
+        [
+          'the key URL-encoded in the message',
+          () => new Error(`GET https://x/?key=${encodeURIComponent(key)}`),
+        ],
+        ['the key in its name', () => Object.assign(new Error('x'), { name: key })],
+        // Only word characters make a code.
+        ['the key in its code', () => Object.assign(new Error('x'), { code: `E_${plainKey}` })],
+        [
+          'the key in a code about certificates',
+          () => Object.assign(new Error('x'), { code: `CERT_${plainKey}` }),
+        ],
+        [
+          'causes that contain it',
+          init => new Error('a', { cause: new Error(key, { cause: { init, message: key } }) }),
+        ],
+        ['several errors that contain it', () => new AggregateError([new Error(key)], `all failed: ${key}`)],
+        ['a string', () => `failed: ${key}`],
+        ['an object that is not an error', init => ({ message: key, init })],
+        ['the init itself', init => init],
+        ['a Request', init => new Request('https://api.example.com', { headers: init.headers ?? {} })],
+      ],
+      async ([, problem]) => {
+        const events: ClientEvent[] = []
+        const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
+          throw problem(init)
+        }
+        const onEvent = (event: ClientEvent) => void events.push(event)
+        for (const apiKey of [key, plainKey]) {
+          const options = { baseUrl: 'https://api.example.com', fetch, onEvent, maxRetries: 0 }
+          const client = new Client({ ...options, apiKey })
 
-      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+          const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
 
-      expectNoKey(error, apiKey)
-      expectNoKey(events.splice(0), apiKey)
-    }
-  })
+          expectNoKey(error, apiKey)
+          expectNoKey(events.splice(0), apiKey)
+        }
+      },
+    ))
 
   test('keeps its name, message and code where they do not contain the key', async () => {
     const problem = Object.assign(new RangeError('proxy said no'), { code: 'EPROXY' })

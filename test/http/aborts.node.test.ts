@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { Client } from 'virtual-accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { account, apiErrorOf, rejectionOf } from '../support.ts'
+import { account, apiErrorOf, checkEach, checkInParallel, rejectionOf } from '../support.ts'
 import {
   clientOf,
   FaultServer,
@@ -52,20 +52,24 @@ describe('an abort', () => {
     expect(events.filter(({ type }) => type === 'request')).toEqual([])
   })
 
-  test.each([
-    ['a string', 'stop'],
-    ['null', null],
-    ['zero', 0],
-    ['a TypeError', new TypeError('fetch failed')],
-    ['a DOMException', new DOMException('too late', 'TimeoutError')],
-  ])('may have %s as its reason', async (_what, reason) => {
-    const { client } = stubbed(['hang'])
-    const controller = new AbortController()
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
-    await soon()
-    controller.abort(reason)
-    expect(await call).toBe(reason)
-  })
+  test('may have any reason', () =>
+    checkEach(
+      [
+        ['a string', 'stop'],
+        ['null', null],
+        ['zero', 0],
+        ['a TypeError', new TypeError('fetch failed')],
+        ['a DOMException', new DOMException('too late', 'TimeoutError')],
+      ],
+      async ([, reason]) => {
+        const { client } = stubbed(['hang'])
+        const controller = new AbortController()
+        const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+        await soon()
+        controller.abort(reason)
+        expect(await call).toBe(reason)
+      },
+    ))
 
   test('without a reason rejects with an AbortError, as fetch does', async () => {
     const { client } = stubbed(['hang'])
@@ -128,46 +132,51 @@ describe('an abort', () => {
     ['reading an error body', stallAfter(head(503, { 'content-length': 100 }), '{"error":')],
   ]
 
-  test.each(stalls)('while %s rejects immediately, and closes the connection', async (_what, stall) => {
-    await using service = await serve(stall)
-    const { server, client } = service
-    for (const call of [
-      (signal: AbortSignal) => client.virtualAccounts.deactivate(account, { signal }),
-      (signal: AbortSignal) => client.transactions.list({}, { signal }),
-      (signal: AbortSignal) => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
-    ]) {
-      const before = server.requests.length
-      const controller = new AbortController()
-      const reason = because()
-      const rejection = rejectionOf(call(controller.signal))
-      await server.received(before + 1)
-      await soon(10)
-      controller.abort(reason)
-      expect(await rejection).toBe(reason)
-      await server.closed(before + 1)
-      expect(server.requests).toHaveLength(before + 1)
-    }
-  })
+  test('wherever the response stalls rejects immediately, and closes the connection', () =>
+    checkInParallel(stalls, async ([, stall]) => {
+      await using service = await serve(stall)
+      const { server, client } = service
+      for (const call of [
+        (signal: AbortSignal) => client.virtualAccounts.deactivate(account, { signal }),
+        (signal: AbortSignal) => client.transactions.list({}, { signal }),
+        (signal: AbortSignal) => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
+      ]) {
+        const before = server.requests.length
+        const controller = new AbortController()
+        const reason = because()
+        const rejection = rejectionOf(call(controller.signal))
+        await server.received(before + 1)
+        await soon(10)
+        controller.abort(reason)
+        expect(await rejection).toBe(reason)
+        await server.closed(before + 1)
+        expect(server.requests).toHaveLength(before + 1)
+      }
+    }))
 
-  test.each([
-    ['after a 503 that asks for half a minute', status(503, { 'retry-after': '30' })],
-    ['after a lost connection', 'lost'],
-  ] as const)('during the backoff %s rejects immediately, and sends nothing more', async (_when, fault) => {
-    useFakeTime()
-    const { client, requests, events } = stubbed([fault, status(204)])
-    const controller = new AbortController()
-    const reason = because()
+  test('during the backoff rejects immediately, and sends nothing more', () =>
+    checkEach(
+      [
+        ['after a 503 that asks for half a minute', status(503, { 'retry-after': '30' })],
+        ['after a lost connection', 'lost'],
+      ] as const,
+      async ([, fault]) => {
+        useFakeTime()
+        const { client, requests, events } = stubbed([fault, status(204)])
+        const controller = new AbortController()
+        const reason = because()
 
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
-    await vi.advanceTimersByTimeAsync(1)
-    expect(events.at(-1)?.type).toBe('retry')
-    controller.abort(reason)
+        const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+        await vi.advanceTimersByTimeAsync(1)
+        expect(events.at(-1)?.type).toBe('retry')
+        controller.abort(reason)
 
-    expect(await call).toBe(reason)
-    expect(vi.getTimerCount()).toBe(0)
-    await vi.advanceTimersByTimeAsync(120_000)
-    expect(requests).toHaveLength(1)
-  })
+        expect(await call).toBe(reason)
+        expect(vi.getTimerCount()).toBe(0)
+        await vi.advanceTimersByTimeAsync(120_000)
+        expect(requests).toHaveLength(1)
+      },
+    ))
 
   test('during the second attempt rejects with the reason, not with the error of the first', async () => {
     await using service = await serve([reset, silence])
@@ -181,9 +190,8 @@ describe('an abort', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test.each(['request', 'response', 'retry'] as const)(
-    'from the listener of a %s event rejects immediately, and sends nothing more',
-    async type => {
+  test('from a listener rejects immediately, and sends nothing more', () =>
+    checkEach(['request', 'response', 'retry'] as const, async type => {
       const controller = new AbortController()
       const reason = because()
       useFakeTime()
@@ -199,12 +207,10 @@ describe('an abort', () => {
       // Longer than any backoff.
       await vi.advanceTimersByTimeAsync(60_000)
       expect(requests).toHaveLength(type === 'request' ? 0 : 1)
-    },
-  )
+    }))
 
-  test.each([200, 404, 503])(
-    'from the listener of the response event of a %i rejects with the reason',
-    async code => {
+  test('from the listener of a response event rejects with the reason, whatever the status', () =>
+    checkEach([200, 404, 503], async code => {
       const controller = new AbortController()
       const reason = because()
       const types: string[] = []
@@ -217,8 +223,7 @@ describe('an abort', () => {
       const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
       expect(await rejectionOf(call)).toBe(reason)
       expect(types).toEqual(['request', 'response', 'failure'])
-    },
-  )
+    }))
 
   test('from the apiKey function sends nothing', async () => {
     const controller = new AbortController()

@@ -47,21 +47,25 @@ describe('items inserted during an iteration', () => {
     expect(requestedPages()).toEqual([1, 2, 3])
   })
 
-  test.each([
-    ['1,000 items', { limit: 20, readBefore: 1_200, inserted: 1_000 }],
-    ['8 pages', { limit: 200, readBefore: 2_000, inserted: 1_600 }],
-  ])('are recognised over at least %s', async (_what, { limit, readBefore, inserted }) => {
-    const large = new FakeService({ transactions: sampleTransactions(readBefore + limit), maxLimit: 200 })
-    const all = [...large.transactions]
-    const client = createClient({ fetch: large.fetch })
-    const seen: Transaction[] = []
-    for await (const item of client.transactions.list({ limit }, { concurrency: 1 })) {
-      seen.push(item)
-      if (seen.length !== readBefore) continue
-      large.transactions.unshift(...Array.from({ length: inserted }, (_, index) => newest(`new${index}`)))
-    }
-    expect(ids(seen)).toEqual(ids(all))
-  })
+  test('are recognised over at least 1,000 items, and over 8 pages', () =>
+    checkEach(
+      [
+        ['1,000 items', { limit: 20, readBefore: 1_200, inserted: 1_000 }],
+        ['8 pages', { limit: 200, readBefore: 2_000, inserted: 1_600 }],
+      ],
+      async ([, { limit, readBefore, inserted }]) => {
+        const large = new FakeService({ transactions: sampleTransactions(readBefore + limit), maxLimit: 200 })
+        const all = [...large.transactions]
+        const client = createClient({ fetch: large.fetch })
+        const seen: Transaction[] = []
+        for await (const item of client.transactions.list({ limit }, { concurrency: 1 })) {
+          seen.push(item)
+          if (seen.length !== readBefore) continue
+          large.transactions.unshift(...Array.from({ length: inserted }, (_, index) => newest(`new${index}`)))
+        }
+        expect(ids(seen)).toEqual(ids(all))
+      },
+    ))
 
   test('that move items further than is remembered may cause duplicates', async () => {
     const large = new FakeService({ transactions: sampleTransactions(5_000) })

@@ -1,7 +1,7 @@
 import type { ApiError, ClientEvent, List, Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
-import { account, rejectionOf } from '../support.ts'
+import { account, checkEach, rejectionOf } from '../support.ts'
 import { collect, createStage, fill, idle, iterateToError, requestedPages } from './lists.ts'
 
 startService()
@@ -51,9 +51,8 @@ describe('leaving an iteration', () => {
     expect(stage.requests.filter(({ isAborted }) => isAborted).map(({ page }) => page)).toEqual([4, 5, 6])
   })
 
-  test.each(['items', 'pages'] as const)(
-    'by abort while %s are awaited rejects with the reason, and cancels requests in flight',
-    async what => {
+  test('by abort while items or pages are awaited rejects with the reason, and cancels requests in flight', () =>
+    checkEach(['items', 'pages'] as const, async what => {
       const controller = new AbortController()
       const { stage, outcome } = await midway(
         list => collect<unknown>(what === 'items' ? list : list.pages()),
@@ -66,12 +65,10 @@ describe('leaving an iteration', () => {
       await idle()
       expect(stage.inFlight).toEqual([])
       expect(stage.pages).toHaveLength(7)
-    },
-  )
+    }))
 
-  test.each([false, true])(
-    'by abort with the error of another call leaves that error as it is (verified: %s)',
-    async verified => {
+  test('by abort with the error of another call leaves that error as it is', () =>
+    checkEach([false, true], async verified => {
       service.fail({ method: 'POST', with: new Response(null, { status: 404 }) })
       const reason = (await rejectionOf(createClient().virtualAccounts.deactivate(account))) as ApiError
       const { message, stack } = reason
@@ -84,8 +81,7 @@ describe('leaving an iteration', () => {
       const list = createClient({ onEvent }).transactions.list({ limit: 20 }, { verified, signal })
       expect((await iterateToError(list)).error).toBe(reason)
       expect(reason).toMatchObject({ message, stack, page: undefined })
-    },
-  )
+    }))
 
   test('by an apiKey function that throws the error of another call leaves that error as it is', async () => {
     service.fail({ method: 'POST', with: new Response(null, { status: 404 }) })
@@ -102,9 +98,8 @@ describe('leaving an iteration', () => {
     expect(mine).toMatchObject({ message, stack, page: undefined })
   })
 
-  test.each([false, true])(
-    'by return() yields nothing more, even if the next page has arrived (verified: %s)',
-    async verified => {
+  test('by return() yields nothing more, even if the next page has arrived', () =>
+    checkEach([false, true], async verified => {
       const stage = createStage(60)
       const list = createClient({ fetch: stage.fetch }).transactions.list({ limit: 20 }, { verified })
       const items = list[Symbol.asyncIterator]()
@@ -116,8 +111,7 @@ describe('leaving an iteration', () => {
       const next = items.next()
       await items.return()
       expect(await next).toEqual({ done: true, value: undefined })
-    },
-  )
+    }))
 
   test('by abort in the middle of a page yields no further item of it', async () => {
     fill(25)
@@ -158,9 +152,8 @@ describe('leaving an iteration', () => {
     expect(stage.requests.map(({ isAborted }) => isAborted)).toEqual([true])
   })
 
-  test.each(['items', 'pages'] as const)(
-    'by abort yields no more %s, even if they have arrived',
-    async what => {
+  test('by abort yields nothing more, even if it has arrived', () =>
+    checkEach(['items', 'pages'] as const, async what => {
       const stage = createStage(60)
       const controller = new AbortController()
       const list = createClient({ fetch: stage.fetch }).transactions.list({}, { signal: controller.signal })
@@ -176,8 +169,7 @@ describe('leaving an iteration', () => {
       controller.abort('enough')
       expect(await rejectionOf(iteration.next())).toBe('enough')
       expect(await iteration.next()).toEqual({ done: true, value: undefined })
-    },
-  )
+    }))
 
   test('by abort after the end changes nothing', async () => {
     fill(5)

@@ -4,7 +4,7 @@ import type { Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient, startService } from '../service.ts'
-import { rejectionOf } from '../support.ts'
+import { checkEach, rejectionOf } from '../support.ts'
 import { idle } from './lists.ts'
 
 startService()
@@ -101,19 +101,19 @@ async function readToPage3(generator: AsyncIterator<unknown>, what: 'items' | 'p
   for (let count = what === 'items' ? 25 : 3; count > 0; count--) await generator.next()
 }
 
-test.each(['items', 'pages'] as const)('throw() of %s cancels requests in flight', async what => {
-  const { list, stage } = createSlowList()
-  const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
-  await readToPage3(generator, what)
-  const enough = new Error('enough')
-  expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
-  await idle(20)
-  expectCancelled(stage)
-})
+test('throw() cancels requests in flight', () =>
+  checkEach(['items', 'pages'] as const, async what => {
+    const { list, stage } = createSlowList()
+    const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+    await readToPage3(generator, what)
+    const enough = new Error('enough')
+    expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
+    await idle(20)
+    expectCancelled(stage)
+  }))
 
-test.each(['items', 'pages'] as const)(
-  '`await using` of %s cancels requests in flight, also where generators cannot be disposed of (Node 22)',
-  async what => {
+test('`await using` cancels requests in flight, also where generators cannot be disposed of (Node 22)', () =>
+  checkEach(['items', 'pages'] as const, async what => {
     const prototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}.prototype))
     const own = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncDispose)
     onTestFinished(() => {
@@ -129,5 +129,4 @@ test.each(['items', 'pages'] as const)(
     await idle(20)
     expectCancelled(stage)
     expect(await generator.next()).toEqual({ done: true, value: undefined })
-  },
-)
+  }))

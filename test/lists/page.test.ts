@@ -2,7 +2,7 @@ import { isApiError, type Page, type Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createClient, service, startService } from '../service.ts'
-import { account, rejectionOf } from '../support.ts'
+import { account, checkEach, rejectionOf } from '../support.ts'
 import { collect, fill, ids, newest, requestedPages, requestedQueries } from './lists.ts'
 
 startService()
@@ -85,15 +85,13 @@ describe('iterating a page', () => {
     expect(requestedPages()).toEqual([1, 2, 2, 3, 3, 4, 4, 5, 5])
   })
 
-  test.each([false, true])(
-    'yields its items and all that follow even if its data was taken out of it (verified: %s)',
-    async verified => {
+  test('yields its items and all that follow even if its data was taken out of it', () =>
+    checkEach([false, true], async verified => {
       const all = fill(45)
       const page = await createClient().transactions.list({ limit: 20 }, { verified })
       page.data.splice(0)
       expect(await collect(page)).toEqual(all)
-    },
-  )
+    }))
 
   test('works for pages of pages()', async () => {
     const all = fill(25)

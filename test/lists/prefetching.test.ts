@@ -135,9 +135,8 @@ describe('prefetching', () => {
     expect(stage.pages).toEqual([1, 2, 3, 4, 5])
   })
 
-  test.each([429, 503])(
-    'falls to one page after a %i, and grows by one with each page that arrives',
-    async status => {
+  test('falls to one page after a 429 or 503, and grows by one with each page that arrives', () =>
+    checkEach([429, 503], async status => {
       vi.spyOn(Math, 'random').mockReturnValue(0)
       const stage = createStage(300)
       const iteration = collect(createClient({ fetch: stage.fetch }).transactions.list())
@@ -159,8 +158,7 @@ describe('prefetching', () => {
       expect(stage.inFlight).toEqual([12, 13, 14, 15])
       await stage.respondToAll()
       expect(await iteration).toEqual(stage.items)
-    },
-  )
+    }))
 
   test('does not slow down after a 500', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)

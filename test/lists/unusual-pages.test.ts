@@ -3,7 +3,7 @@ import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createClient, createObservedClient, service, startService } from '../service.ts'
-import { rejectionOf } from '../support.ts'
+import { checkEach, rejectionOf } from '../support.ts'
 import {
   collect,
   createStage,
@@ -79,9 +79,8 @@ describe('an unusual page', () => {
   })
 
   // Page 4 of 100 items, and the last page of 35.
-  test.each([100, 35])(
-    'that is empty before the total of %i is reached is a PaginationError, never a silent end',
-    async total => {
+  test('that is empty before the total is reached is a PaginationError, never a silent end', () =>
+    checkEach([100, 35], async total => {
       const all = sampleTransactions(total)
       respondTo(page => (page === 4 ? { ...envelopeOf(all, page), data: [] } : envelopeOf(all, page)))
       for (const onMissedItems of ['throw', 'continue'] as const) {
@@ -92,8 +91,7 @@ describe('an unusual page', () => {
         expect(error.page).toBe(1)
       }
       await expect(createClient().transactions.list({ page: 4 })).rejects.toBeInstanceOf(PaginationError)
-    },
-  )
+    }))
 
   test('that is short in the middle does not end the iteration', async () => {
     const all = sampleTransactions(28)
