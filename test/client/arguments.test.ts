@@ -3,8 +3,7 @@ import { expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
-// That a wrong argument is refused, by its name, before anything is sent. What the messages say is in
-// errors/mistakes.test.ts.
+// That a wrong argument is refused, by its name, before anything is sent. The messages are in mistakes/.
 
 startService()
 

@@ -5,7 +5,7 @@ import { failedFetch, passing, stubbed, useFakeTime } from '../http/stub.ts'
 import { createClient, respondWith, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
-// Every message that a failed call can have, once. Those of wrong arguments are in mistakes.test.ts, those of lists in
+// Every message that a failed call can have, once. Those of wrong arguments are in mistakes/*.test.ts, those of lists in
 // list-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
 
 startService()

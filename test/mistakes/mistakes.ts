@@ -1,0 +1,51 @@
+import { Client } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { expect } from 'vitest'
+import * as z from 'zod'
+import { checkEach } from '../support.ts'
+
+interface Mistake {
+  readonly mistake: string
+  readonly wrote: () => unknown
+  /** The message of a TypeError that is thrown before anything is sent. */
+  readonly gets?: string
+  /** The message of an ApiError. */
+  readonly getsFromCall?: string
+  /** The result, if it is not a mistake here. */
+  readonly works?: unknown
+}
+
+export const service = new FakeService({ transactions: sampleTransactions(5) })
+const { baseUrl, apiKey, fetch } = service
+export const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
+
+/** As `process.env`, where nothing is set. */
+export const env: Record<string, string | undefined> = {}
+export const schema = z.looseObject({ id: z.string() })
+
+/** Checks what somebody gets who makes these mistakes. `@ts-expect-error` marks those that the compiler rejects, too. */
+export const checkMistakes = (mistakes: readonly Mistake[]): Promise<void> =>
+  checkEach(
+    mistakes.map(row => [row.mistake, row] as const),
+    async ([, { wrote, gets, getsFromCall, works }]) => {
+      service.reset()
+      const outcome = await settle(wrote)
+      if (gets === undefined && getsFromCall === undefined) {
+        expect(outcome).toEqual({ value: works })
+        return
+      }
+      if (!('error' in outcome)) throw new Error('nothing was thrown')
+      const { name, message } = outcome.error as Error
+      expect(message).toBe(gets ?? getsFromCall)
+      expect(name === 'TypeError').toBe(gets !== undefined)
+      if (gets !== undefined) expect(service.requests).toEqual([])
+    },
+  )
+
+async function settle(run: () => unknown): Promise<{ value: unknown } | { error: unknown }> {
+  try {
+    return { value: await run() }
+  } catch (error) {
+    return { error }
+  }
+}

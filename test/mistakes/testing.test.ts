@@ -1,0 +1,146 @@
+import { HttpError, TimeoutError } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { test } from 'vitest'
+import { account } from '../support.ts'
+import { checkMistakes, client, env, service } from './mistakes.ts'
+
+// The mistakes that people make with this package, each with the message that they get. No other test has these messages.
+
+const { baseUrl, fetch } = service
+
+test('reading errors', () =>
+  checkMistakes([
+    {
+      mistake: 'uses the key of another environment',
+      wrote: () => client.withOptions({ apiKey: 'another key' }).transactions.list(),
+      getsFromCall:
+        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." (1 attempt). Check that apiKey belongs to this baseUrl.',
+    },
+    {
+      mistake: 'has a baseUrl with the wrong path',
+      wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
+      getsFromCall:
+        'POST /customers/c1/virtual_accounts/v1/deactivate: HTTP 404: "There is nothing at /v1/customers/c1/virtual_accounts/v1/deactivate." (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
+    },
+    {
+      mistake: 'takes `timeout` for seconds',
+      wrote: () => {
+        service.fail({ with: 'hang' })
+        return client.withOptions({ timeout: 5 }).transactions.list()
+      },
+      getsFromCall:
+        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` if the service needs longer.',
+    },
+    {
+      mistake: 'returns a body instead of a Response from fetch',
+      // @ts-expect-error
+      wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
+      getsFromCall:
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected fetch to resolve with a Response" (1 attempt). Check the option `fetch`: see error.cause.',
+    },
+    {
+      mistake: 'logs the body of a response, and returns the response that was read',
+      wrote: () => {
+        const logging = async (url: string, init: RequestInit) => {
+          const response = await fetch(url, init)
+          await response.text()
+          return response
+        }
+        return client.withOptions({ fetch: logging, maxRetries: 2 }).transactions.list()
+      },
+      getsFromCall:
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read (1 attempt). Check the option `fetch`: see error.cause.',
+    },
+    {
+      mistake: 'has an apiKey function that returns nothing',
+      // @ts-expect-error
+      wrote: () => client.withOptions({ apiKey: () => env.API_KEY }).transactions.list(),
+      gets: 'apiKey: expected the function to return a non-empty string, got undefined (is the environment variable set?)',
+    },
+    {
+      mistake: 'creates an error to test their own error handling',
+      // @ts-expect-error
+      wrote: () => new HttpError({ status: 503 }),
+      gets: 'HttpError: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
+    },
+    {
+      mistake: 'creates an error from nothing',
+      // @ts-expect-error
+      wrote: () => new TimeoutError(),
+      gets: 'TimeoutError: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)',
+    },
+  ]))
+
+test('testing with a FakeService', () =>
+  checkMistakes([
+    {
+      mistake: 'misspells an option',
+      // @ts-expect-error
+      wrote: () => new FakeService({ latencyMs: 5 }),
+      gets: 'latencyMs: unknown option. FakeService options are: apiKey, baseUrl, defaultLimit, latency, maxLimit, transactions',
+    },
+    {
+      mistake: 'passes the number of transactions',
+      // @ts-expect-error
+      wrote: () => new FakeService({ transactions: 25 }),
+      gets: 'transactions: expected an array, got 25',
+    },
+    {
+      mistake: 'passes a path as the baseUrl',
+      wrote: () => new FakeService({ baseUrl: '/api' }),
+      gets: 'baseUrl: expected an absolute http or https URL without user info, query or fragment, got a string that breaks this rule',
+    },
+    {
+      mistake: 'lets the service fail with a status',
+      // @ts-expect-error
+      wrote: () => service.fail({ status: 503 }),
+      gets: 'status: unknown option. Options of a fault are: method, path, times, with',
+    },
+    {
+      mistake: 'lets the service fail with a number',
+      // @ts-expect-error
+      wrote: () => service.fail({ with: 503 }),
+      gets: "with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got 503 (pass new Response(null, { status: 503 }))",
+    },
+    {
+      mistake: 'guesses the name of a fault',
+      // @ts-expect-error
+      wrote: () => service.fail({ with: 'timeout' }),
+      gets: "with: expected a Response, a function that returns one, 'network-error', 'hang' or 'truncate', got 'timeout'",
+    },
+    {
+      mistake: 'misspells an option of a fault',
+      // @ts-expect-error
+      wrote: () => service.fail({ time: 2, with: 'hang' }),
+      gets: 'time: unknown option. Options of a fault are: method, path, times, with',
+    },
+    {
+      mistake: 'passes only the name of a fault',
+      // @ts-expect-error
+      wrote: () => service.fail('hang'),
+      gets: "fault: expected an object such as { with: 'network-error' }, got a string",
+    },
+    {
+      mistake: 'leaves out the slash of a path',
+      wrote: () => service.fail({ path: 'transactions', with: 'hang' }),
+      gets: 'path: expected the path after baseUrl, which starts with one "/" and has no query and no fragment, got "transactions"',
+    },
+    {
+      mistake: 'serves a page instead of its items',
+      // @ts-expect-error
+      wrote: () => service.serveList('/refunds', { data: [] }),
+      gets: 'items: expected an array, got an object',
+    },
+    {
+      mistake: 'asks for an account by one id',
+      // @ts-expect-error
+      wrote: () => service.isActive('v1'),
+      gets: 'account: expected { customerId, virtualAccountId }, both strings, got a string',
+    },
+    {
+      mistake: 'generates transactions from a text',
+      // @ts-expect-error
+      wrote: () => sampleTransactions('25'),
+      gets: 'count: expected a whole number of at least 0, got a string',
+    },
+  ]))
