@@ -7,17 +7,17 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 /** The service of these tests: MSW passes it every request that the client sends with the global fetch. */
 export const service = new FakeService({ transactions: sampleTransactions(25) })
 
-/** Gives this test file a service, as new for each test. Call it once, at the top of the file. */
-export function startService(started: FakeService = service): void {
+/** Gives this test file the service, as new for each test. Call it once, at the top of the file. */
+export function startService(): void {
   beforeAll(async () => {
     network.configure({
-      handlers: [http.all(`${started.baseUrl}/*`, ({ request }) => started.handle(request))],
+      handlers: [http.all(`${service.baseUrl}/*`, ({ request }) => service.handle(request))],
       onUnhandledFrame: 'error',
     })
     await network.enable()
   })
   beforeEach(() => {
-    started.reset()
+    service.reset()
     network.resetHandlers()
   })
   afterAll(async () => {

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { startService } from '../service.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { checkEach } from '../support.ts'
 import {
   changeHeaders,
   type Deviation,
@@ -10,7 +10,7 @@ import {
   service,
 } from './service.ts'
 
-startService(service)
+beforeEach(() => service.reset())
 
 const isPreflight = ({ method }: Request) => method === 'OPTIONS'
 const onPreflight = (response: () => Response) =>
@@ -23,31 +23,37 @@ test('a page of the origin may call the service', async () => {
   expect(find('cors')).toMatchObject({ status: 'ok', observed: expect.stringContaining('Retry-After') })
 })
 
-test.each<[name: string, deviation: Deviation, observed: string]>([
-  ['is refused', onPreflight(() => new Response(null, { status: 405 })), 'the preflight gets HTTP 405'],
-  ['gets no response', onPreflight(() => Response.error()), 'the preflight gets'],
-  [
-    'does not allow the origin',
-    onPreflight(() => new Response(null, { headers: { 'Access-Control-Allow-Headers': 'Api-Key' } })),
-    'the preflight does not allow the origin',
-  ],
-  [
-    'does not allow the key',
-    changeHeaders(headers => headers.set('Access-Control-Allow-Headers', 'X-Api-Key')),
-    'the preflight does not allow Api-Key',
-  ],
-  [
-    'is right, but the response is for another origin',
-    changeHeaders((headers, request) => {
-      if (!isPreflight(request)) headers.set('Access-Control-Allow-Origin', 'https://other.example')
-    }),
-    'the response does not allow the origin',
-  ],
-])('CORS is broken where the preflight %s', async (_, deviation, observed) => {
-  const { broken, find } = await probeService([deviation], { origin })
-  expect(broken).toEqual(['cors'])
-  expect(find('cors').observed).toContain(observed)
-})
+test('CORS is broken where a browser would refuse the preflight or the response', () =>
+  checkEach<[name: string, deviation: Deviation, observed: string]>(
+    [
+      ['is refused', onPreflight(() => new Response(null, { status: 405 })), 'the preflight gets HTTP 405'],
+      ['gets no response', onPreflight(() => Response.error()), 'the preflight gets'],
+      [
+        'does not allow the origin',
+        onPreflight(() => new Response(null, { headers: { 'Access-Control-Allow-Headers': 'Api-Key' } })),
+        'the preflight does not allow the origin',
+      ],
+      [
+        'does not allow the key',
+        changeHeaders(headers => headers.set('Access-Control-Allow-Headers', 'X-Api-Key')),
+        'the preflight does not allow Api-Key',
+      ],
+      [
+        'is right, but the response is for another origin',
+        changeHeaders((headers, request) => {
+          if (!isPreflight(request)) headers.set('Access-Control-Allow-Origin', 'https://other.example')
+        }),
+        'the response does not allow the origin',
+      ],
+    ],
+    async ([, deviation, observed]) => {
+      service.reset()
+
+      const { broken, find } = await probeService([deviation], { origin })
+      expect(broken).toEqual(['cors'])
+      expect(find('cors').observed).toContain(observed)
+    },
+  ))
 
 test('CORS is not checked where the response is missing', async () => {
   const isWithOrigin = ({ method, headers }: Request) => method === 'GET' && headers.has('origin')

@@ -1,6 +1,5 @@
-import { describe, expect, test, vi } from 'vitest'
-import { startService } from '../service.ts'
-import { account } from '../support.ts'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, checkEach } from '../support.ts'
 import {
   changeHeaders,
   changeItems,
@@ -16,7 +15,7 @@ import {
   service,
 } from './service.ts'
 
-startService(service)
+beforeEach(() => service.reset())
 
 const isWrongKey = ({ headers }: Request) => headers.get('Api-Key') === 'wrong-key-of-a-probe'
 const always =
@@ -32,163 +31,173 @@ test('nothing is broken in a service that conforms to the API specification', as
   expect(report.suggestedOptions).toEqual({ limit: 100 })
 })
 
-describe('finds exactly what is broken where', () => {
+describe('the probe finds exactly what is broken:', () => {
   const pageOf = (page: PageBody, start: number) => ({
     ...page,
     data: service.transactions.slice(start, start + page.limit),
   })
-  test.each<[name: string, id: string, ...deviations: Deviation[]]>([
-    [
-      'a wrong key gets a page',
-      'wrong-key',
-      changeRequests(headers => headers.set('Api-Key', service.apiKey)),
-    ],
-    [
-      'a wrong key gets a 500',
-      'wrong-key',
-      respond(request => (isWrongKey(request) ? json({}, 500) : undefined)),
-    ],
-    ['amounts are strings', 'items', changeItems(item => ({ ...item, amount: '1' }))],
-    [
-      'one item has no description',
-      'items',
-      changeItems(({ description, ...item }, index) => (index ? { ...item, description } : item)),
-    ],
-    [
-      'items are not objects',
-      'items',
-      changePages(page =>
-        page.data.length > 2 ? { ...page, data: [null, 1, ...page.data.slice(2)] } : page,
-      ),
-    ],
-    [
-      'amounts have more digits than a number holds',
-      'digits',
-      changePages(
-        page => page,
-        text => text.replaceAll(/"amount":[\d.]+/g, '"amount":9007199254740993'),
-      ),
-    ],
-    ['every page says that it is page 1', 'page-echo', changePages(page => ({ ...page, page: 1 }))],
-    [
-      'page 2 fails',
-      'page-echo',
-      respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined)),
-    ],
-    [
-      'pages are counted from 0',
-      'page-zero',
-      changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
-      changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
-    ],
-    ['the limit is ignored', 'limit-echo', changeQuery(query => query.delete('limit'))],
-    [
-      'the limit is refused',
-      'limit-echo',
-      respond((_, query) => (query.has('limit') ? json({}, 400) : undefined)),
-    ],
-    [
-      'pages have more items than their limit',
-      'limit-echo',
-      changePages(page => ({ ...page, limit: Math.min(page.limit, 15) })),
-    ],
-    [
-      'a large limit is echoed and not obeyed',
-      'max-limit',
-      changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) })),
-    ],
-    [
-      'a large limit gets a 500',
-      'max-limit',
-      respond((_, query) => (Number(query.get('limit')) > 50 ? json({}, 500) : undefined)),
-    ],
-    [
-      'the total counts the page only',
-      'total',
-      changePages(page => ({ ...page, totalItems: page.data.length })),
-    ],
-    ['the total is too low by whole pages', 'total', changePages(page => ({ ...page, totalItems: 40 }))],
-    ['the total is too high by whole pages', 'total', changePages(page => ({ ...page, totalItems: 300 }))],
-    ['the total is too high by one', 'total', changePages(page => ({ ...page, totalItems: 251 }))],
-    [
-      'the total falls',
-      'total',
-      from(
-        2,
-        changePages(page => ({ ...page, totalItems: 249 })),
-      ),
-    ],
-    [
-      'pages far from the beginning are refused',
-      'total',
-      respond((_, query) => (Number(query.get('page')) > 10 ? json({}, 400) : undefined)),
-    ],
-    [
-      'pages beyond the end are refused',
-      'page-beyond-end',
-      respond((_, query) => (query.get('page') === '14' ? json({}, 404) : undefined)),
-    ],
-    [
-      'the last page is repeated beyond the end',
-      'page-beyond-end',
-      changePages((page, query) => (query.get('page') === '14' ? pageOf(page, 240) : page)),
-    ],
-    [
-      'pages beyond the end say another number',
-      'page-beyond-end',
-      changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
-    ],
-    [
-      'the order changes',
-      'order',
-      from(
-        2,
-        changePages(page => ({ ...page, data: page.data.toReversed() })),
-      ),
-    ],
-    [
-      'page 2 begins with the last item of page 1',
-      'neighbours',
-      changePages(page => (page.page === 2 ? pageOf(page, page.limit - 1) : page)),
-    ],
-    [
-      'an item between pages 1 and 2 is on neither',
-      'neighbours',
-      changePages(page => (page.page === 2 ? pageOf(page, page.limit + 1) : page)),
-    ],
-    [
-      'an id is on page 1 twice',
-      'neighbours',
-      changePages(page =>
-        page.page === 1 ? { ...page, data: [...page.data.slice(0, -1), page.data[0]] } : page,
-      ),
-    ],
-    [
-      'Retry-After cannot be read',
-      'rate-limit',
-      from(
-        2,
-        once(() => new Response(null, { status: 429, headers: { 'Retry-After': 'soon' } })),
-      ),
-    ],
-    [
-      'a cache says that it responded',
-      'cache',
-      changeHeaders(headers => headers.set('X-Cache', 'HIT from proxy')),
-    ],
-    ['responses are old', 'cache', changeHeaders(headers => headers.set('Age', '30'))],
-    [
-      'shared caches may keep pages',
-      'cache',
-      changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=60')),
-    ],
-  ])('%s', async (_, id, ...deviations) => {
-    const { broken, find } = await probeService(deviations)
-    expect(broken).toEqual([id])
-    expect(find(id).consequence).toMatch(/\.$/)
-  })
+  test('one deviation at a time', () =>
+    checkEach<[name: string, id: string, ...deviations: Deviation[]]>(
+      [
+        [
+          'a wrong key gets a page',
+          'wrong-key',
+          changeRequests(headers => headers.set('Api-Key', service.apiKey)),
+        ],
+        [
+          'a wrong key gets a 500',
+          'wrong-key',
+          respond(request => (isWrongKey(request) ? json({}, 500) : undefined)),
+        ],
+        ['amounts are strings', 'items', changeItems(item => ({ ...item, amount: '1' }))],
+        [
+          'one item has no description',
+          'items',
+          changeItems(({ description, ...item }, index) => (index ? { ...item, description } : item)),
+        ],
+        [
+          'items are not objects',
+          'items',
+          changePages(page =>
+            page.data.length > 2 ? { ...page, data: [null, 1, ...page.data.slice(2)] } : page,
+          ),
+        ],
+        [
+          'amounts have more digits than a number holds',
+          'digits',
+          changePages(
+            page => page,
+            text => text.replaceAll(/"amount":[\d.]+/g, '"amount":9007199254740993'),
+          ),
+        ],
+        ['every page says that it is page 1', 'page-echo', changePages(page => ({ ...page, page: 1 }))],
+        [
+          'page 2 fails',
+          'page-echo',
+          respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined)),
+        ],
+        [
+          'pages are counted from 0',
+          'page-zero',
+          changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
+          changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
+        ],
+        ['the limit is ignored', 'limit-echo', changeQuery(query => query.delete('limit'))],
+        [
+          'the limit is refused',
+          'limit-echo',
+          respond((_, query) => (query.has('limit') ? json({}, 400) : undefined)),
+        ],
+        [
+          'pages have more items than their limit',
+          'limit-echo',
+          changePages(page => ({ ...page, limit: Math.min(page.limit, 15) })),
+        ],
+        [
+          'a large limit is echoed and not obeyed',
+          'max-limit',
+          changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) })),
+        ],
+        [
+          'a large limit gets a 500',
+          'max-limit',
+          respond((_, query) => (Number(query.get('limit')) > 50 ? json({}, 500) : undefined)),
+        ],
+        [
+          'the total counts the page only',
+          'total',
+          changePages(page => ({ ...page, totalItems: page.data.length })),
+        ],
+        ['the total is too low by whole pages', 'total', changePages(page => ({ ...page, totalItems: 40 }))],
+        [
+          'the total is too high by whole pages',
+          'total',
+          changePages(page => ({ ...page, totalItems: 300 })),
+        ],
+        ['the total is too high by one', 'total', changePages(page => ({ ...page, totalItems: 251 }))],
+        [
+          'the total falls',
+          'total',
+          from(
+            2,
+            changePages(page => ({ ...page, totalItems: 249 })),
+          ),
+        ],
+        [
+          'pages far from the beginning are refused',
+          'total',
+          respond((_, query) => (Number(query.get('page')) > 10 ? json({}, 400) : undefined)),
+        ],
+        [
+          'pages beyond the end are refused',
+          'page-beyond-end',
+          respond((_, query) => (query.get('page') === '14' ? json({}, 404) : undefined)),
+        ],
+        [
+          'the last page is repeated beyond the end',
+          'page-beyond-end',
+          changePages((page, query) => (query.get('page') === '14' ? pageOf(page, 240) : page)),
+        ],
+        [
+          'pages beyond the end say another number',
+          'page-beyond-end',
+          changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
+        ],
+        [
+          'the order changes',
+          'order',
+          from(
+            2,
+            changePages(page => ({ ...page, data: page.data.toReversed() })),
+          ),
+        ],
+        [
+          'page 2 begins with the last item of page 1',
+          'neighbours',
+          changePages(page => (page.page === 2 ? pageOf(page, page.limit - 1) : page)),
+        ],
+        [
+          'an item between pages 1 and 2 is on neither',
+          'neighbours',
+          changePages(page => (page.page === 2 ? pageOf(page, page.limit + 1) : page)),
+        ],
+        [
+          'an id is on page 1 twice',
+          'neighbours',
+          changePages(page =>
+            page.page === 1 ? { ...page, data: [...page.data.slice(0, -1), page.data[0]] } : page,
+          ),
+        ],
+        [
+          'Retry-After cannot be read',
+          'rate-limit',
+          from(
+            2,
+            once(() => new Response(null, { status: 429, headers: { 'Retry-After': 'soon' } })),
+          ),
+        ],
+        [
+          'a cache says that it responded',
+          'cache',
+          changeHeaders(headers => headers.set('X-Cache', 'HIT from proxy')),
+        ],
+        ['responses are old', 'cache', changeHeaders(headers => headers.set('Age', '30'))],
+        [
+          'shared caches may keep pages',
+          'cache',
+          changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=60')),
+        ],
+      ],
+      async ([, id, ...deviations]) => {
+        service.reset()
 
-  test('responses take more than ten seconds, of which the report gives the longest', async () => {
+        const { broken, find } = await probeService(deviations)
+        expect(broken).toEqual([id])
+        expect(find(id).consequence).toMatch(/\.$/)
+      },
+    ))
+
+  test('responses that take more than ten seconds, of which the report gives the longest', async () => {
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const slow: Deviation = fetch => async (input, init) => {
@@ -200,7 +209,7 @@ describe('finds exactly what is broken where', () => {
     expect(find('speed').observed).toContain('12.0 s')
   })
 
-  test('there are several deviations, and no others', async () => {
+  test('several deviations, and no others', async () => {
     const { broken } = await probeService([
       changePages(page => ({ ...page, page: 1 })),
       changeHeaders(headers => headers.set('Age', '30')),
@@ -227,48 +236,58 @@ function once(response: () => Response): Deviation {
 }
 
 describe('a service without a page of transactions', () => {
-  test.each<[name: string, id: string, Deviation]>([
-    ['is not reachable', 'reachable', always(() => Response.error())],
-    [
-      'redirects',
-      'reachable',
-      always(() => new Response(null, { status: 302, headers: { Location: '/login' } })),
-    ],
-    ['refuses the key', 'api-key', always(() => json({}, 401))],
-    ['forbids the key', 'api-key', always(() => json({}, 403))],
-    ['has no such path', 'envelope', always(() => json({}, 404))],
-    ['is overloaded', 'envelope', always(() => json({}, 503))],
-    [
-      'has another envelope',
-      'envelope',
-      changePages(({ totalItems, ...page }) => ({ ...page, total: totalItems })),
-    ],
-    [
-      'sends an HTML page',
-      'envelope',
-      respond(request => (isWrongKey(request) ? undefined : new Response('<h1>Log in</h1>'))),
-    ],
-    ['sends nothing', 'envelope', respond(request => (isWrongKey(request) ? undefined : new Response(null)))],
-    [
-      'sends pages that are too large',
-      'envelope',
-      changePages(page => ({ ...page, note: 'x'.repeat(11_000_000) })),
-    ],
-    [
-      'sends pages that are cut off',
-      'envelope',
-      changePages(
-        page => page,
-        text => text.slice(0, -1),
-      ),
-    ],
-  ])('%s, which is the one thing that is broken', async (_, id, deviation) => {
-    const { report, broken, find } = await probeService([deviation])
-    expect(broken).toEqual([id])
-    expect(find('total').status).toBe('not-checked')
-    expect(report.requests).toBeLessThanOrEqual(4)
-    expect(report.suggestedOptions.limit).toBeUndefined()
-  })
+  test('has one thing that is broken', () =>
+    checkEach<[name: string, id: string, Deviation]>(
+      [
+        ['is not reachable', 'reachable', always(() => Response.error())],
+        [
+          'redirects',
+          'reachable',
+          always(() => new Response(null, { status: 302, headers: { Location: '/login' } })),
+        ],
+        ['refuses the key', 'api-key', always(() => json({}, 401))],
+        ['forbids the key', 'api-key', always(() => json({}, 403))],
+        ['has no such path', 'envelope', always(() => json({}, 404))],
+        ['is overloaded', 'envelope', always(() => json({}, 503))],
+        [
+          'has another envelope',
+          'envelope',
+          changePages(({ totalItems, ...page }) => ({ ...page, total: totalItems })),
+        ],
+        [
+          'sends an HTML page',
+          'envelope',
+          respond(request => (isWrongKey(request) ? undefined : new Response('<h1>Log in</h1>'))),
+        ],
+        [
+          'sends nothing',
+          'envelope',
+          respond(request => (isWrongKey(request) ? undefined : new Response(null))),
+        ],
+        [
+          'sends pages that are too large',
+          'envelope',
+          changePages(page => ({ ...page, note: 'x'.repeat(11_000_000) })),
+        ],
+        [
+          'sends pages that are cut off',
+          'envelope',
+          changePages(
+            page => page,
+            text => text.slice(0, -1),
+          ),
+        ],
+      ],
+      async ([, id, deviation]) => {
+        service.reset()
+
+        const { report, broken, find } = await probeService([deviation])
+        expect(broken).toEqual([id])
+        expect(find('total').status).toBe('not-checked')
+        expect(report.requests).toBeLessThanOrEqual(4)
+        expect(report.suggestedOptions.limit).toBeUndefined()
+      },
+    ))
 })
 
 test('an HTML page with status 200 does not show that the key is accepted', async () => {
@@ -301,52 +320,58 @@ test('JSON that is sent as text/html is JSON, not an HTML page', async () => {
   expect(find('envelope').status).toBe('ok')
 })
 
-describe('what has no effect on the client, or is left open, is not broken:', () => {
-  test.each<[name: string, id: string, ...deviations: Deviation[]]>([
-    [
-      'a 500 for page 0, which the client never requests',
-      'page-zero',
-      respond((_, query) => (query.get('page') === '0' ? json({}, 500) : undefined)),
-    ],
-    [
-      'page 0 as another name of page 1',
-      'page-zero',
-      changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
-    ],
-    [
-      'a limit above the largest that is refused',
-      'max-limit',
-      respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
-    ],
-    ['more fields', 'further-fields', changeItems(item => ({ ...item, note: 'x' }))],
-    [
-      'long numbers outside the fields that are specified',
-      'digits',
-      changePages(
-        page => ({ ...page, data: page.data.map(item => ({ ...item, meta: [{ n: 1 }] })) }),
-        text => text.replaceAll('"n":1', '"n":1e999'),
-      ),
-    ],
-    ['a total that rises', 'total', rising()],
-    ['no request id', 'request-id', changeHeaders(headers => headers.delete('x-request-id'))],
-    [
-      'a request that is throttled',
-      'rate-limit',
-      from(
-        3,
-        once(() => json({}, 429)),
-      ),
-    ],
-    [
-      'a wrong key that is refused with a 404',
-      'wrong-key',
-      respond(request => (isWrongKey(request) ? json({}, 404) : undefined)),
-    ],
-  ])('%s', async (_, id, ...deviations) => {
-    const { broken, find } = await probeService(deviations)
-    expect(broken).toEqual([])
-    expect(find(id).status).toBe('ok')
-  })
+describe('what has no effect on the client, or is left open, is not broken', () => {
+  test('and is reported as ok', () =>
+    checkEach<[name: string, id: string, ...deviations: Deviation[]]>(
+      [
+        [
+          'a 500 for page 0, which the client never requests',
+          'page-zero',
+          respond((_, query) => (query.get('page') === '0' ? json({}, 500) : undefined)),
+        ],
+        [
+          'page 0 as another name of page 1',
+          'page-zero',
+          changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
+        ],
+        [
+          'a limit above the largest that is refused',
+          'max-limit',
+          respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
+        ],
+        ['more fields', 'further-fields', changeItems(item => ({ ...item, note: 'x' }))],
+        [
+          'long numbers outside the fields that are specified',
+          'digits',
+          changePages(
+            page => ({ ...page, data: page.data.map(item => ({ ...item, meta: [{ n: 1 }] })) }),
+            text => text.replaceAll('"n":1', '"n":1e999'),
+          ),
+        ],
+        ['a total that rises', 'total', rising()],
+        ['no request id', 'request-id', changeHeaders(headers => headers.delete('x-request-id'))],
+        [
+          'a request that is throttled',
+          'rate-limit',
+          from(
+            3,
+            once(() => json({}, 429)),
+          ),
+        ],
+        [
+          'a wrong key that is refused with a 404',
+          'wrong-key',
+          respond(request => (isWrongKey(request) ? json({}, 404) : undefined)),
+        ],
+      ],
+      async ([, id, ...deviations]) => {
+        service.reset()
+
+        const { broken, find } = await probeService(deviations)
+        expect(broken).toEqual([])
+        expect(find(id).status).toBe('ok')
+      },
+    ))
 
   function rising(): Deviation {
     let total = 250
@@ -357,21 +382,28 @@ describe('what has no effect on the client, or is left open, is not broken:', ()
   }
 })
 
-test.each<[count: number, notChecked: string[]]>([
-  [0, ['items', 'further-fields', 'digits', 'page-echo', 'order', 'neighbours', 'cors']],
-  [1, ['page-echo', 'order', 'neighbours', 'cors']],
-  [2, ['cors']],
-  [20, ['cors']],
-  [40, ['cors']],
-])('a list of %d items that conforms has nothing broken', async (count, expected) => {
-  service.transactions.length = count
-  const { broken, notChecked } = await probeService()
-  expect(broken).toEqual([])
-  expect(notChecked).toEqual(expected)
-})
+test('a list of any length that conforms has nothing broken', () =>
+  checkEach<[count: number, notChecked: string[]]>(
+    [
+      [0, ['items', 'further-fields', 'digits', 'page-echo', 'order', 'neighbours', 'cors']],
+      [1, ['page-echo', 'order', 'neighbours', 'cors']],
+      [2, ['cors']],
+      [20, ['cors']],
+      [40, ['cors']],
+    ],
+    async ([count, expected]) => {
+      service.reset()
 
-describe('an item that is added while the list is probed breaks nothing', () => {
-  test.each([2, 3, 4, 5, 6, 7, 8, 9])('before request %d', async number => {
+      service.transactions.length = count
+      const { broken, notChecked } = await probeService()
+      expect(broken).toEqual([])
+      expect(notChecked).toEqual(expected)
+    },
+  ))
+
+test('an item that is added while the list is probed breaks nothing', () =>
+  checkEach([2, 3, 4, 5, 6, 7, 8, 9], async number => {
+    service.reset()
     let isAdded = false
     const add = respond(() => {
       if (!isAdded) service.transactions.unshift({ ...service.transactions[0]!, id: 'new' })
@@ -380,8 +412,7 @@ describe('an item that is added while the list is probed breaks nothing', () => 
     })
     const { broken } = await probeService([from(number, add)], { account: undefined })
     expect(broken).toEqual([])
-  })
-})
+  }))
 
 test('what was throttled for good is not checked, rather than broken', async () => {
   const throttle = respond((request, query) =>
@@ -410,9 +441,9 @@ test('the suggested limit keeps pages below 1 MiB', async () => {
   expect(report.suggestedOptions.limit).toBe(52)
 })
 
-test('a page of 50,000 items, and items with 20,000 fields each, are probed like others', async () => {
-  const data = Array.from({ length: 50_000 }, (_, index) => ({ ...service.transactions[0], id: `t${index}` }))
-  const huge = { data, page: 1, totalItems: 50_000, limit: 50_000 }
+test('a page of 20,000 items, and items with 5,000 fields each, are probed like others', async () => {
+  const data = Array.from({ length: 20_000 }, (_, index) => ({ ...service.transactions[0], id: `t${index}` }))
+  const huge = { data, page: 1, totalItems: 20_000, limit: 20_000 }
   const { find } = await probeService([
     changePages((_, query) => ({
       ...huge,
@@ -422,7 +453,7 @@ test('a page of 50,000 items, and items with 20,000 fields each, are probed like
   ])
   expect(find('total').status).toBe('ok')
 
-  const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field${index}`, index]))
+  const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, index]))
   const wide = await probeService([changeItems((item, index) => (index < 4 ? { ...fields, ...item } : item))])
   expect(wide.broken).toEqual([])
   expect(String(wide.report).length).toBeLessThan(10_000)

@@ -1,6 +1,5 @@
-import { describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { startService } from '../service.ts'
 import {
   changeHeaders,
   changeItems,
@@ -12,7 +11,7 @@ import {
   service,
 } from './service.ts'
 
-startService(service)
+beforeEach(() => service.reset())
 
 /** Items of all kinds, and the key and terminal codes wherever a service can put them. */
 const deviating = [

@@ -1,14 +1,12 @@
 import { type ProbeOptions, type ProbeStep, probe } from 'virtual-accounts/testing'
-import { describe, expect, test, vi } from 'vitest'
-import { startService } from '../service.ts'
-import { account } from '../support.ts'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, checkEach, rejectionOf } from '../support.ts'
 import {
   changePages,
   type Deviation,
   deviate,
   from,
   isDeactivation,
-  isRead,
   json,
   origin,
   probeHanging,
@@ -17,7 +15,7 @@ import {
   service,
 } from './service.ts'
 
-startService(service)
+beforeEach(() => service.reset())
 
 const posts = () => service.requests.flatMap(({ method, path }) => (method === 'POST' ? [path] : []))
 const tooMany = (seconds: number) =>
@@ -132,15 +130,13 @@ describe('an abort', () => {
     expect(service.requests).toHaveLength(3)
   })
 
-  test.each(['POST deactivate (same key)', 'POST reactivate'])(
-    'at "%s" reactivates the account before it rejects',
-    async step => {
+  test('while it writes reactivates the account before it rejects', () =>
+    checkEach(['POST deactivate (same key)', 'POST reactivate'], async step => {
       const controller = new AbortController()
       const onProgress = ({ name }: ProbeStep) => name === step && controller.abort(reason)
       await expect(probeService([], { signal: controller.signal, onProgress })).rejects.toBe(reason)
       expect(service.isActive(account)).toBe(true)
-    },
-  )
+    }))
 
   test('while a deactivation is on its way reactivates the account, too', async () => {
     const controller = new AbortController()
@@ -181,31 +177,33 @@ test('errors of apiKey and of onProgress propagate unchanged, and leave the acco
   expect(service.isActive(account)).toBe(true)
 })
 
-describe('misuse is a TypeError, and nothing is sent:', () => {
-  const valid = { baseUrl: service.baseUrl, apiKey: service.apiKey }
-  test.each<[options: unknown, message: string]>([
-    [undefined, 'apiKey: expected a non-empty string'],
-    [null, 'options: expected a plain object, got null'],
+test('misuse is a TypeError that names the option, and nothing is sent', () =>
+  checkEach<[name: string, options: unknown]>(
     [
-      { ...valid, acount: account },
-      'acount: unknown option. Options of probe are: account, allowInsecureHttp',
+      ['options', null],
+      ['apiKey', {}],
+      ['apiKey', { apiKey: '' }],
+      ['acount', { acount: account }],
+      ['baseUrl', { baseUrl: undefined }],
+      ['account', { account: 'v1' }],
+      ['virtualAccountId', { account: { customerId: 'c1' } }],
+      ['customerId', { account: { ...account, customerId: '..' } }],
+      ['origin', { origin: `${origin}/app` }],
+      ['origin', { origin: 'app' }],
+      ['origin', { origin: '' }],
+      ['origin', { origin: 7 }],
+      ['signal', { signal: true }],
+      ['onProgress', { onProgress: 1 }],
     ],
-    [{ ...valid, baseUrl: undefined }, 'baseUrl: expected'],
-    [{ ...valid, apiKey: '' }, 'apiKey: expected a non-empty string'],
-    [{ ...valid, account: 'v1' }, 'expected { customerId, virtualAccountId }, got a string'],
-    [{ ...valid, account: { customerId: 'c1' } }, 'virtualAccountId: expected a non-empty string'],
-    [{ ...valid, account: { ...account, customerId: '..' } }, 'customerId: expected an id'],
-    [{ ...valid, origin: `${origin}/app` }, 'origin: expected the origin of a page'],
-    [{ ...valid, origin: 'app' }, 'got a string that is none'],
-    [{ ...valid, origin: '' }, 'got an empty string'],
-    [{ ...valid, origin: 7 }, 'got 7'],
-    [{ ...valid, signal: true }, 'signal: expected an AbortSignal, got true'],
-    [{ ...valid, onProgress: 1 }, 'onProgress: expected a function, got 1'],
-  ])('%j', async (options, message) => {
-    deviate()
-    const error = await probe(options as ProbeOptions).catch(error => error)
-    expect(error).toBeInstanceOf(TypeError)
-    expect(error.message).toContain(message)
-    expect(service.requests.filter(isRead as never)).toHaveLength(0)
-  })
-})
+    async ([name, options]) => {
+      const { baseUrl, apiKey } = service
+      const valid = name === 'apiKey' ? { baseUrl } : { baseUrl, apiKey }
+      const given = options && { ...valid, fetch: deviate(), ...options }
+      const error = await rejectionOf(probe(given as ProbeOptions))
+      expect(error).toBeInstanceOf(TypeError)
+      expect(String(error)).toMatch(
+        new RegExp(`^TypeError: (deactivate: (expected )?)?(${name}: |{ customerId)`),
+      )
+      expect(service.requests).toEqual([])
+    },
+  ))

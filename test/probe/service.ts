@@ -1,5 +1,3 @@
-import { network } from 'virtual:msw'
-import { http } from 'msw'
 import {
   FakeService,
   type ProbeFinding,
@@ -17,19 +15,20 @@ export type Deviation = (fetch: FakeFetch) => FakeFetch
 
 export const origin = 'https://app.example.com'
 
-/** Conforms to the API specification. MSW passes it every request that is sent with the global fetch. */
+/** Conforms to the API specification. */
 export const service = new FakeService({ transactions: sampleTransactions(250) })
 
-/** Lets the service deviate from now on. */
-export function deviate(...deviations: readonly Deviation[]): void {
+/** The fetch of a service that deviates. */
+export function deviate(...deviations: readonly Deviation[]): FakeFetch {
   const fetch = deviations.reduce(
     (fetch, deviate) => deviate(fetch),
     exemplary(request => service.handle(request)),
   )
-  const handler = http.all(`${service.baseUrl}/*`, ({ request }) =>
-    fetch(request).catch(() => Response.error()),
-  )
-  network.use(handler)
+  return async (input, init) => {
+    const response = await fetch(new Request(input, init))
+    if (response.type === 'error') throw new TypeError('Failed to fetch')
+    return response
+  }
 }
 
 /** Allows one page of another origin, and marks replays. */
@@ -68,11 +67,11 @@ export async function probeService(
   deviations: readonly Deviation[] = [],
   options: Partial<ProbeOptions> = {},
 ) {
-  deviate(...deviations)
+  const fetch = deviate(...deviations)
   const pauses = skipPauses()
   try {
     const { baseUrl, apiKey } = service
-    const report = await probe({ baseUrl, apiKey, account, ...options })
+    const report = await probe({ baseUrl, apiKey, account, fetch, ...options })
     const ids = (status: ProbeFinding['status']) =>
       report.findings.filter(finding => finding.status === status).map(({ id }) => id)
     const find = (id: string) => report.findings.find(finding => finding.id === id) as ProbeFinding
@@ -85,17 +84,16 @@ export async function probeService(
 /** Probes the service, of which some requests hang, on a clock that runs fast. */
 export async function probeHanging(hangs: (request: Request) => boolean, options: Partial<ProbeOptions>) {
   let release = () => {}
-  // MSW does not end before its handlers.
   const released = new Promise<Response>(resolve => {
     release = () => resolve(Response.error())
   })
-  deviate(respond(request => (hangs(request) ? released : undefined)))
+  const fetch = deviate(respond(request => (hangs(request) ? released : undefined)))
   const { setTimeout } = globalThis
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   try {
     let isOver = false
     const { baseUrl, apiKey } = service
-    const probing = probe({ baseUrl, apiKey, ...options }).finally(() => {
+    const probing = probe({ baseUrl, apiKey, fetch, ...options }).finally(() => {
       isOver = true
     })
     while (!isOver) {

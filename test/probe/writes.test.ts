@@ -1,6 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { startService } from '../service.ts'
-import { account } from '../support.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { account, checkEach } from '../support.ts'
 import {
   changeHeaders,
   type Deviation,
@@ -13,7 +12,7 @@ import {
   service,
 } from './service.ts'
 
-startService(service)
+beforeEach(() => service.reset())
 
 const isReactivation = ({ url }: Request) => url.endsWith('/reactivate')
 const writes = () => service.requests.filter(({ method }) => method === 'POST')
@@ -52,50 +51,59 @@ test('an account is deactivated with a key, with the same and with another one, 
   expect(broken).toEqual([])
 })
 
-describe('the same key again:', () => {
-  test.each<[name: string, status: string, maxRetries: number | undefined, ...deviations: Deviation[]]>([
+test('the same key again is judged by what it gets, and by what another key gets', () =>
+  checkEach<[name: string, status: string, maxRetries: number | undefined, ...deviations: Deviation[]]>(
     [
-      'a response that is marked as a replay is one',
-      'ok',
-      undefined,
-      deactivations(ok, () => Response.json({}, { headers: { 'Original-Request': 'r1' } }), ok),
+      [
+        'a response that is marked as a replay is one',
+        'ok',
+        undefined,
+        deactivations(ok, () => Response.json({}, { headers: { 'Original-Request': 'r1' } }), ok),
+      ],
+      [
+        'the first response again is a replay if another key gets something else',
+        'ok',
+        undefined,
+        deactivations(ok, ok, conflict),
+      ],
+      [
+        'values that only differ for another key show a replay',
+        'ok',
+        undefined,
+        deactivations(ok, ok, other),
+      ],
+      ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
+      [
+        'other values are no replay, although every response has the same fields',
+        'broken',
+        0,
+        deactivations(other, other, other),
+      ],
+      ['a refusal like that of another key is no replay', 'broken', 0, deactivations(ok, conflict, conflict)],
+      ['a refusal of its own makes retries fail', 'broken', undefined, deactivations(ok, keyUsed, conflict)],
+      [
+        'a failure of its own makes retries fail',
+        'broken',
+        undefined,
+        deactivations(ok, () => json({}, 500), ok),
+      ],
+      ['a throttled request shows nothing', 'not-checked', undefined, deactivations(ok, tooMany, ok)],
+      [
+        'a throttled request with another key shows nothing',
+        'not-checked',
+        undefined,
+        deactivations(ok, ok, tooMany),
+      ],
     ],
-    [
-      'the first response again is a replay if another key gets something else',
-      'ok',
-      undefined,
-      deactivations(ok, ok, conflict),
-    ],
-    ['values that only differ for another key show a replay', 'ok', undefined, deactivations(ok, ok, other)],
-    ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
-    [
-      'other values are no replay, although every response has the same fields',
-      'broken',
-      0,
-      deactivations(other, other, other),
-    ],
-    ['a refusal like that of another key is no replay', 'broken', 0, deactivations(ok, conflict, conflict)],
-    ['a refusal of its own makes retries fail', 'broken', undefined, deactivations(ok, keyUsed, conflict)],
-    [
-      'a failure of its own makes retries fail',
-      'broken',
-      undefined,
-      deactivations(ok, () => json({}, 500), ok),
-    ],
-    ['a throttled request shows nothing', 'not-checked', undefined, deactivations(ok, tooMany, ok)],
-    [
-      'a throttled request with another key shows nothing',
-      'not-checked',
-      undefined,
-      deactivations(ok, ok, tooMany),
-    ],
-  ])('%s', async (_, status, maxRetries, ...deviations) => {
-    const { report, find } = await probeService(deviations)
-    expect(find('same-key').status).toBe(status)
-    expect(report.suggestedOptions.maxRetries).toBe(maxRetries)
-    expect(String(report).includes('deactivate(account, { maxRetries: 0 })')).toBe(maxRetries === 0)
-  })
-})
+    async ([, status, maxRetries, ...deviations]) => {
+      service.reset()
+
+      const { report, find } = await probeService(deviations)
+      expect(find('same-key').status).toBe(status)
+      expect(report.suggestedOptions.maxRetries).toBe(maxRetries)
+      expect(String(report).includes('deactivate(account, { maxRetries: 0 })')).toBe(maxRetries === 0)
+    },
+  ))
 
 test('an account that cannot be deactivated is left alone', async () => {
   const { broken, find, notChecked } = await probeService([
@@ -106,28 +114,35 @@ test('an account that cannot be deactivated is left alone', async () => {
   expect(find('deactivate').consequence).toContain('Does the test account exist')
 })
 
-describe('the account is active at the end', () => {
-  test.each<[name: string, broken: string[], deviation: Deviation]>([
-    [
-      'every deactivation gets an HTML page',
-      ['deactivate'],
-      respond(async request => (isDeactivation(request) ? applied(request, '<!doctype html>') : undefined)),
-    ],
-    [
-      'every deactivation gets a 500',
-      ['deactivate'],
-      respond(async request => (isDeactivation(request) ? applied(request, '{}', 500) : undefined)),
-    ],
-    ['the first reactivation fails', [], respond(once(isReactivation, () => json({}, 500)))],
-  ])('if %s', async (_, expected, deviation) => {
-    const { broken } = await probeService([deviation])
-    expect(broken).toEqual(expected)
-    expect(service.isActive(account)).toBe(true)
-  })
+describe('the account is active at the end,', () => {
+  test('whatever its writes get', () =>
+    checkEach<[name: string, broken: string[], deviation: Deviation]>(
+      [
+        [
+          'every deactivation gets an HTML page',
+          ['deactivate'],
+          respond(async request =>
+            isDeactivation(request) ? applied(request, '<!doctype html>') : undefined,
+          ),
+        ],
+        [
+          'every deactivation gets a 500',
+          ['deactivate'],
+          respond(async request => (isDeactivation(request) ? applied(request, '{}', 500) : undefined)),
+        ],
+        ['the first reactivation fails', [], respond(once(isReactivation, () => json({}, 500)))],
+      ],
+      async ([, expected, deviation]) => {
+        service.reset()
 
-  test('if every response to a deactivation is lost', async () => {
+        const { broken } = await probeService([deviation])
+        expect(broken).toEqual(expected)
+        expect(service.isActive(account)).toBe(true)
+      },
+    ))
+
+  test('even if every response to a deactivation is lost', async () => {
     service.fail({ with: 'truncate', path: /\/deactivate$/, times: 9 })
-    // Without MSW, whose worker cannot cut off a response.
     const { broken } = await probeService([], { fetch: service.fetch })
     expect(broken).toEqual(['deactivate'])
     expect(service.isActive(account)).toBe(true)
