@@ -1,12 +1,8 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { environment, fromSource, root } from '../program.ts'
 import type { FaultServer } from './fault-server.ts'
 import { apiKey } from './stub.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-// Node 22 calls type stripping an experiment, for each type.
-const fromSource = ['--disable-warning=ExperimentalWarning', '--import', './tools/from-source.js']
 
 interface ProgramOptions {
   /** Further flags of Node. */
@@ -31,6 +27,6 @@ export function runProgram(
   return promisify(execFile)(
     process.execPath,
     [...flags, ...fromSource, '--input-type=module', '-e', source],
-    { cwd: root, timeout: 80_000, env: { ...process.env, ...env } },
+    { cwd: root, timeout: 80_000, env: environment(env) },
   )
 }

@@ -1,36 +1,33 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { FakeService, type ProbeReport, sampleTransactions } from 'virtual-accounts/testing'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { environment, fromSource, root } from '../program.ts'
+import { account, checkInParallel } from '../support.ts'
 import { changeHeaders, changeItems, changePages, type Deviation, type FakeFetch } from './service.ts'
 
-const root = join(import.meta.dirname, '../..')
 const apiKey = 'key_of_the_command'
-// Node 22 calls type stripping an experiment.
-const node = ['--disable-warning=ExperimentalWarning', '--import', './tools/from-source.js', 'src/cli.ts']
+const cli = [...fromSource, join(root, 'src/cli.ts')]
 const writing = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
-const account = { customerId: 'c1', virtualAccountId: 'v1' }
-let server: Server | undefined
-
-afterEach(() => {
-  server?.closeAllConnections()
-  server?.close()
-})
 
 /** An HTTP server in front of a fake service that deviates. */
 async function serve(...deviations: Deviation[]): Promise<{ url: string; service: FakeService }> {
   let fetch: FakeFetch
-  server = createServer(async (message, reply) => {
+  const server = createServer(async (message, reply) => {
     const { method = 'GET', url = '/', headers } = message
     const body = method === 'GET' ? null : Buffer.concat(await message.toArray())
     const sent = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
     const response = await fetch(service.baseUrl + url, { method, headers: sent, body })
     reply.writeHead(response.status, Object.fromEntries(response.headers))
     reply.end(Buffer.from(await response.arrayBuffer()))
+  })
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -47,8 +44,8 @@ function run(
 ) {
   return new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
     const unset = { API_KEY: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined }
-    const options = { cwd: root, env: { ...process.env, ...unset, ...env } }
-    const child = execFile(process.execPath, [...node, ...args], options, (error, stdout, stderr) => {
+    const options = { cwd: root, env: environment({ ...unset, ...env }) }
+    const child = execFile(process.execPath, [...cli, ...args], options, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr })
     })
     onStart(child)
@@ -71,17 +68,21 @@ describe('the command probe', () => {
     expect(status).toBe(1)
   })
 
-  test.each<[env: NodeJS.ProcessEnv, red: string[]]>([
-    [{}, []],
-    [{ FORCE_COLOR: '1' }, ['broken', '1 broken']],
-    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, []],
-  ])('colours nothing but what is broken, with %j', async (env, red) => {
-    const { url } = await serve(old)
-    const { stdout } = await run(['probe', url], { API_KEY: apiKey, ...env })
-    const [, ...colored] = stdout.split('\x1b[31m')
-    expect(colored.map(text => text.split('\x1b[39m')[0])).toEqual(red)
-    expect(stdout.split('\x1b')).toHaveLength(1 + 2 * red.length)
-  })
+  test('colours nothing but what is broken, and only where a terminal is told to', () =>
+    checkInParallel<[env: NodeJS.ProcessEnv, red: string[]]>(
+      [
+        [{}, []],
+        [{ FORCE_COLOR: '1' }, ['broken', '1 broken']],
+        [{ FORCE_COLOR: '1', NO_COLOR: '1' }, []],
+      ],
+      async ([env, red]) => {
+        const { url } = await serve(old)
+        const { stdout } = await run(['probe', url], { API_KEY: apiKey, ...env })
+        const [, ...colored] = stdout.split('\x1b[31m')
+        expect(colored.map(text => text.split('\x1b[39m')[0])).toEqual(red)
+        expect(stdout.split('\x1b')).toHaveLength(1 + 2 * red.length)
+      },
+    ))
 
   test('prints JSON, and exits with 0 when nothing is broken', async () => {
     const { url, service } = await serve()
@@ -95,22 +96,23 @@ describe('the command probe', () => {
     expect(status).toBe(0)
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('reactivates the account on %s', async signal => {
-    let child: ChildProcess | undefined
-    const { url, service } = await serve(fetch => async (input, init) => {
-      const response = await fetch(input, init)
-      if (String(input).endsWith('/deactivate')) child?.kill(signal)
-      return response
-    })
-    const { status, stderr } = await run(['probe', url, ...writing], undefined, started => {
-      child = started
-    })
-    const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
-    expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
-    expect(service.isActive(account)).toBe(true)
-    expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
-    expect(status).toBe(2)
-  })
+  test('reactivates the account when it is interrupted or ended', () =>
+    checkInParallel(['SIGINT', 'SIGTERM'] as const, async signal => {
+      let child: ChildProcess | undefined
+      const { url, service } = await serve(fetch => async (input, init) => {
+        const response = await fetch(input, init)
+        if (String(input).endsWith('/deactivate')) child?.kill(signal)
+        return response
+      })
+      const { status, stderr } = await run(['probe', url, ...writing], undefined, started => {
+        child = started
+      })
+      const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
+      expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
+      expect(service.isActive(account)).toBe(true)
+      expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
+      expect(status).toBe(2)
+    }))
 
   test('writes nothing without --write, even if an account is named', async () => {
     const { url, service } = await serve()
@@ -121,8 +123,8 @@ describe('the command probe', () => {
 
   test('ends quietly when the reader of its output has gone', async () => {
     const { url } = await serve()
-    const env = { ...process.env, API_KEY: apiKey }
-    const child = spawn(process.execPath, [...node, 'probe', url], { cwd: root, env })
+    const env = environment({ API_KEY: apiKey })
+    const child = spawn(process.execPath, [...cli, 'probe', url], { cwd: root, env })
     child.stdout.destroy()
     const errors = child.stderr.toArray()
     const [status] = await once(child, 'close')
@@ -167,29 +169,36 @@ test('--help explains every option', async () => {
 
 const url = 'https://a.test'
 
-test.each<[args: string[], message: string, env?: NodeJS.ProcessEnv]>([
-  [[], 'Usage: npx virtual-accounts probe <baseUrl>'],
-  [['prob', url], 'Unknown command "prob". Did you mean probe?'],
-  [['toString', url], 'Unknown command "toString". There are: probe, schema'],
-  [['probe'], 'probe: expected <baseUrl>, got 0'],
-  [['schema', url], 'schema: expected <baseUrl> and <path>, got 1'],
-  [['probe', url, 'secret'], 'probe: expected <baseUrl>, got 2'],
-  [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
-  [['probe', url, '--api-key=secret'], 'Unknown option --api-key of probe. There are: --allow-insecure-http'],
-  [['schema', url, '/refunds', '--write'], 'Unknown option --write of schema.'],
-  [['probe', url, '--origin', '--json'], '--origin: expected a value'],
-  [['probe', url, '--write=no'], '--write: takes no value'],
-  [['probe', url], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
-  [['schema', url, '/refunds'], 'API_KEY is not set', {}],
-  [['probe', 'http://a.test'], '(--allow-insecure-http allows it)'],
-  [['schema', url, 'refunds'], 'path: expected a path that starts with one "/"'],
-  [['probe', url, '--origin', 'app'], 'origin: expected the origin of a page'],
-  [['probe', url, '--customer-id', 'c1'], '--customer-id and --virtual-account-id: expected both'],
-  [['probe', url, '--write'], '--write needs a test account'],
-])('%j is explained in words', async (args, message, env) => {
-  const { status, stdout, stderr } = await run(args, env)
-  expect(stderr).toContain(message)
-  expect(stderr).not.toContain('secret')
-  expect(stdout).toBe('')
-  expect(status).toBe(2)
-})
+test('a wrong command line is explained in words', () =>
+  checkInParallel<[args: string[], message: string, env?: NodeJS.ProcessEnv]>(
+    [
+      [[], 'Usage: npx virtual-accounts probe <baseUrl>'],
+      [['prob', url], 'Unknown command "prob". Did you mean probe?'],
+      [['toString', url], 'Unknown command "toString". There are: probe, schema'],
+      [['probe'], 'probe: expected <baseUrl>, got 0'],
+      [['schema', url], 'schema: expected <baseUrl> and <path>, got 1'],
+      [['probe', url, 'secret'], 'probe: expected <baseUrl>, got 2'],
+      [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
+      [
+        ['probe', url, '--api-key=secret'],
+        'Unknown option --api-key of probe. There are: --allow-insecure-http',
+      ],
+      [['schema', url, '/refunds', '--write'], 'Unknown option --write of schema.'],
+      [['probe', url, '--origin', '--json'], '--origin: expected a value'],
+      [['probe', url, '--write=no'], '--write: takes no value'],
+      [['probe', url], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
+      [['schema', url, '/refunds'], 'API_KEY is not set', {}],
+      [['probe', 'http://a.test'], '(--allow-insecure-http allows it)'],
+      [['schema', url, 'refunds'], 'path: expected a path that starts with one "/"'],
+      [['probe', url, '--origin', 'app'], 'origin: expected the origin of a page'],
+      [['probe', url, '--customer-id', 'c1'], '--customer-id and --virtual-account-id: expected both'],
+      [['probe', url, '--write'], '--write needs a test account'],
+    ],
+    async ([args, message, env]) => {
+      const { status, stdout, stderr } = await run(args, env)
+      expect(stderr).toContain(message)
+      expect(stderr).not.toContain('secret')
+      expect(stdout).toBe('')
+      expect(status).toBe(2)
+    },
+  ))
