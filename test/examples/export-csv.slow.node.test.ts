@@ -27,13 +27,13 @@ describe('export-csv', () => {
     ])
   })
 
-  test('writes 100,000 in a heap that could not hold them', { timeout: 90_000 }, async () => {
-    const description = 'x'.repeat(250)
-    const transactions = sampleTransactions(100_000).map(transaction => ({ ...transaction, description }))
+  test('writes 40,000 in a heap that could not hold them', { timeout: 90_000 }, async () => {
+    const description = 'x'.repeat(900)
+    const transactions = sampleTransactions(40_000).map(transaction => ({ ...transaction, description }))
     const folder = createFolder()
     const { env } = await serveFake({ transactions, maxLimit: 1000 })
     const { code, stderr } = await run('export-csv.js', { env, flags: ['--max-old-space-size=36'], folder })
-    expect(stderr.match(/ of 100,000, [\d,]+ a second, (\d+ s left|in [\d.]+ s)\n/g)).toHaveLength(10)
+    expect(stderr.match(/ of 40,000, [\d,]+ a second, (\d+ s left|in [\d.]+ s)\n/g)).toHaveLength(10)
     expect(code).toBe(0)
     const lines = readFileSync(join(folder, 'transactions.csv'), 'utf8').trimEnd().split('\n')
     expect(lines.slice(1).map(line => line.split(',')[0])).toEqual(transactions.map(({ id }) => id))
