@@ -1,12 +1,11 @@
 import type { ClientOptions, WriteOptions } from 'virtual-accounts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import * as z from 'zod'
 import { failedFetch, passing, stubbed, useFakeTime } from '../http/stub.ts'
 import { createClient, respondWith, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
-// Every message that a failed call can have, once. Those of wrong arguments are in mistakes/*.test.ts, those of lists in
-// list-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
+// Every message that a failed call can have, once. Those of wrong arguments are in mistakes/*.test.ts, those about
+// responses in response-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
 
 startService()
 
@@ -277,47 +276,6 @@ describe('the message of a TimeoutError', () => {
       ],
     ])
   })
-})
-
-describe('the message of an InvalidResponseError about a write', () => {
-  const schema = z.object({ status: z.literal('inactive', { error: issue => `not ${issue.input}` }) })
-  const throwing = z.unknown().transform(() => {
-    throw new RangeError('oops')
-  })
-
-  test('says what came instead, and what to do', () =>
-    checkMessages([
-      [
-        'HTML',
-        { steps: [new Response('<!doctype html><p>Welcome')] },
-        `the response is not valid: expected JSON, got an HTML page. ${applied} Is this the service? A proxy or a login page may have responded: check baseUrl.`,
-      ],
-      [
-        'text that is said to be JSON',
-        { steps: [new Response('ok', { headers: { 'Content-Type': 'application/json' } })] },
-        `the response is not valid: expected JSON, got text. ${applied} The Content-Type says JSON, but the body is not. The text is in error.body.`,
-      ],
-      [
-        'JSON that is nested too deeply',
-        { steps: [new Response(`${'['.repeat(200_000)}9007199254740993${']'.repeat(200_000)}`)] },
-        `the response is not valid: expected JSON that is less deeply nested. ${applied} The text is in error.body.`,
-      ],
-      [
-        'too many bytes',
-        { steps: [respond(200, 'too long')], client: { maxResponseBytes: 5 } },
-        `the response is not valid: expected at most 5 bytes. ${applied} Raise \`maxResponseBytes\`.`,
-      ],
-      [
-        "what does not match the caller's schema",
-        { steps: [respond(200, { status: 'active' })], options: { schema } },
-        `the response is not valid: status does not match the schema. ${applied} Details are in error.issues, and the response is in error.body. If the response is right, change the schema.`,
-      ],
-      [
-        'what makes the schema throw',
-        { steps: [respond(200, {})], options: { schema: throwing } },
-        `the response is not valid: the body does not match the schema. ${applied} The schema threw: see error.cause. The response is in error.body.`,
-      ],
-    ]))
 })
 
 test('a message shows only the beginning of a long path, in ASCII', async () => {

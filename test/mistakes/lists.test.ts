@@ -19,18 +19,18 @@ test('listing', () =>
       mistake: 'calls `limit` something else',
       // @ts-expect-error
       wrote: () => client.transactions.list({ pageSize: 50 }),
-      gets: 'pageSize: unknown option. List params are: limit, page, query',
+      gets: /^pageSize: .* limit, page, query$/,
     },
     {
       mistake: 'passes the limit as a string, as the query of a web page has it',
       // @ts-expect-error
       wrote: () => client.transactions.list({ limit: '50' }),
-      gets: 'limit: expected a whole number of at least 1, got a string',
+      gets: /^limit: .* 1, got a string$/,
     },
     {
       mistake: 'counts pages from 0',
       wrote: () => client.transactions.list({ page: 0 }),
-      gets: 'page: expected a whole number of at least 1, got 0',
+      gets: /^page: .* 1, got 0$/,
     },
     {
       mistake: 'passes the number of a page',
@@ -64,7 +64,7 @@ test('listing', () =>
     {
       mistake: 'passes -1 for all items',
       wrote: () => client.transactions.list({}, { maxItems: -1 }),
-      gets: 'maxItems: expected a whole number of at least 0, got -1',
+      gets: /^maxItems: .* 0, got -1$/,
     },
     {
       mistake: 'passes the controller instead of its signal',
@@ -167,7 +167,7 @@ test('listing', () =>
       mistake: 'misspells an option',
       // @ts-expect-error
       wrote: () => client.transactions.list({}, { maxItem: 50 }),
-      gets: 'maxItem: unknown option. List options are: concurrency, dedupeBy, headers, maxItems, maxRetries, onMissedItems, schema, signal, timeout, totalTimeout, verified',
+      gets: /^maxItem: .* concurrency, dedupeBy, headers, maxItems, maxRetries, onMissedItems, schema, signal, timeout, totalTimeout, verified$/,
     },
   ]))
 

@@ -77,7 +77,7 @@ test('testing with a FakeService', () =>
       mistake: 'misspells an option',
       // @ts-expect-error
       wrote: () => new FakeService({ latencyMs: 5 }),
-      gets: 'latencyMs: unknown option. FakeService options are: apiKey, baseUrl, defaultLimit, latency, maxLimit, transactions',
+      gets: /^latencyMs: .* apiKey, baseUrl, defaultLimit, latency, maxLimit, transactions$/,
     },
     {
       mistake: 'passes the number of transactions',
@@ -94,7 +94,7 @@ test('testing with a FakeService', () =>
       mistake: 'lets the service fail with a status',
       // @ts-expect-error
       wrote: () => service.fail({ status: 503 }),
-      gets: 'status: unknown option. Options of a fault are: method, path, times, with',
+      gets: /^status: .* method, path, times, with$/,
     },
     {
       mistake: 'lets the service fail with a number',
@@ -112,7 +112,7 @@ test('testing with a FakeService', () =>
       mistake: 'misspells an option of a fault',
       // @ts-expect-error
       wrote: () => service.fail({ time: 2, with: 'hang' }),
-      gets: 'time: unknown option. Options of a fault are: method, path, times, with',
+      gets: /^time: .* method, path, times, with$/,
     },
     {
       mistake: 'passes only the name of a fault',
@@ -141,6 +141,6 @@ test('testing with a FakeService', () =>
       mistake: 'generates transactions from a text',
       // @ts-expect-error
       wrote: () => sampleTransactions('25'),
-      gets: 'count: expected a whole number of at least 0, got a string',
+      gets: /^count: .* 0, got a string$/,
     },
   ]))

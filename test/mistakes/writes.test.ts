@@ -87,7 +87,7 @@ test('writing', () =>
       mistake: 'writes the idempotency key in snake case',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotency_key: 'job-17' }),
-      gets: 'idempotency_key: unknown option. Options of a write are: body, headers, idempotencyKey, maxRetries, schema, signal, timeout, totalTimeout',
+      gets: /^idempotency_key: .* body, headers, idempotencyKey, maxRetries, schema, signal, timeout, totalTimeout$/,
     },
     {
       mistake: 'passes the idempotency key without a name',
@@ -183,13 +183,13 @@ test('calling other endpoints', () =>
       mistake: 'calls the query `params`, as axios does',
       // @ts-expect-error
       wrote: () => client.request('GET', '/refunds', { params: { page: 2 } }),
-      gets: 'params: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout',
+      gets: /^params: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
     },
     {
       mistake: 'calls the body `json`, as ky does',
       // @ts-expect-error
       wrote: () => client.request('POST', '/refunds', { json: { id: 5 } }),
-      gets: 'json: unknown option. Options of request are: body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout',
+      gets: /^json: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
     },
     {
       mistake: 'passes the query as text',

@@ -6,7 +6,7 @@ import { collect, createStage, type Envelope, envelopeOf, idle, newest, respondT
 import { createClient, startService } from '../service.ts'
 import { checkEach, rejectionOf } from '../support.ts'
 
-// Every message of a list that fails, once: see messages.test.ts.
+// Every message about a response that is not as specified, once: see messages.test.ts.
 
 startService()
 
@@ -158,6 +158,52 @@ describe('a page fails', () => {
       ] as const,
       async ([body, reason]) =>
         expect(await read(respond(body, { status: 403 }))).toContain(`HTTP 403: "${reason}" (1 attempt).`),
+    ))
+})
+
+describe('a request fails', () => {
+  const schema = z.object({ status: z.literal('inactive', { error: issue => `not ${issue.input}` }) })
+  const throwing = z.unknown().transform(() => {
+    throw new RangeError('oops')
+  })
+  const deep = `${'['.repeat(200_000)}9007199254740993${']'.repeat(200_000)}`
+  const json = { headers: { 'Content-Type': 'application/json' } }
+
+  test('with a body that is not what it says, or not what you expect', () =>
+    checkEach<[what: string, response: () => Response, options: object, message: string]>(
+      [
+        [
+          'text that is said to be JSON',
+          respond('ok', json),
+          {},
+          'expected JSON, got text. The Content-Type says JSON, but the body is not. The text is in error.body.',
+        ],
+        [
+          'JSON that is nested too deeply',
+          respond(deep),
+          {},
+          'expected JSON that is less deeply nested. The text is in error.body.',
+        ],
+        ['too many bytes', respond('too long'), {}, 'expected at most 5 bytes. Raise `maxResponseBytes`.'],
+        [
+          "what does not match the caller's schema",
+          respond('{"status":"active"}'),
+          { schema },
+          'status does not match the schema. Details are in error.issues, and the response is in error.body. If the response is right, change the schema.',
+        ],
+        [
+          'what makes the schema throw',
+          respond('{}'),
+          { schema: throwing },
+          'the body does not match the schema. The schema threw: see error.cause. The response is in error.body.',
+        ],
+      ],
+      async ([what, response, options, message]) => {
+        const maxResponseBytes = what === 'too many bytes' ? 5 : 1e7
+        const client = createClient({ fetch: async () => response(), maxResponseBytes })
+        const error = await rejectionOf(client.request('GET', '/a', options))
+        expect((error as Error).message).toBe(`GET /a: the response is not valid: ${message}`)
+      },
     ))
 })
 
