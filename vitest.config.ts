@@ -7,27 +7,22 @@ import './tools/needs-node.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
+const resolve = {
+  alias: [
+    { find: /^virtual-accounts\/testing$/, replacement: source('src/testing/index.ts') },
+    { find: /^virtual-accounts$/, replacement: source('src/index.ts') },
+  ],
+}
+
 /** Programs that are run as users run them, and the like: seconds each. */
-const slow = ['test/**/*.slow.node.test.ts', 'test/guides/{sync-to-database,networks,compile}-node.test.ts']
+export const slow = 'test/**/*.slow.node.test.ts'
 
-const needsNode = [
-  'test/**/*.node.test.ts',
-  'test/guides/**',
-  'test/*-node.test.ts',
-  'test/{docs,readme}.test.ts',
-]
-
-/** Documents and whole programs: too slow to be run for each of thousands of mutations. */
-const notForMutations = [
-  ...slow,
-  'test/*.test.ts',
-  'test/guides/**',
-  'test/simulation/deliberate-bugs.node.test.ts',
-]
+/** These need the packages of test/docs. README and the links of all pages do not. */
+const documentation = 'test/docs/!(readme|pages).node.test.ts'
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
 const projects: TestProjectInlineConfiguration[] = [
-  { extends: true, test: { name: 'fast', exclude: [...slow, documentation], provide: { casesFactor: 0.1 } } },
+  { extends: true, test: { name: 'fast', exclude: [slow, documentation], provide: { casesFactor: 0.1 } } },
   { extends: true, test: { name: 'all', exclude: [documentation], provide: { casesFactor: 1 } } },
   {
     // Not as the others, whose `include` it would have, too.
@@ -40,7 +35,7 @@ const projects: TestProjectInlineConfiguration[] = [
     extends: true,
     test: {
       name: 'browser',
-      exclude: needsNode,
+      exclude: ['test/**/*.node.test.ts'],
       provide: { casesFactor: 1 },
       browser: {
         enabled: true,
@@ -52,33 +47,6 @@ const projects: TestProjectInlineConfiguration[] = [
     },
   },
 ]
-
-/** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
-class FastestFirst extends BaseSequencer {
-  readonly #first = /\/test\/(client|errors)\/(?!.*\.node\.test)/
-  readonly #last = /\/test\/http\/.*\.node\.test/
-
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      Number(this.#last.test(moduleId)) - Number(this.#first.test(moduleId))
-    return files.toSorted((a, b) => rank(a) - rank(b))
-  }
-}
-
-const mutations: TestProjectInlineConfiguration = {
-  extends: true,
-  test: {
-    name: 'mutations',
-    exclude: notForMutations,
-    // Loading what every file imports again and again would double the time.
-    isolate: false,
-    // Stryker notes which test runs which code.
-    maxConcurrency: 1,
-    // A mutation that hangs is found soon.
-    testTimeout: 8_000,
-    provide: { casesFactor: 0.02 },
-  },
-}
 
 export default defineConfig({
   plugins: [msw()],

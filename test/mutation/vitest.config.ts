@@ -3,19 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import everyday, { slow } from '../../vitest.config.ts'
 
 /** Documents and whole programs: too slow to be run for each of thousands of mutations. */
-const tooSlow = [
-  ...slow,
-  'test/simulation/deliberate-bugs-node.test.ts',
-  'test/docs/**',
-  'test/types.test.ts',
-  'test/sockets/{process,response-costs}.test.ts',
-]
+const tooSlow = [slow, 'test/docs/**', 'test/simulation/deliberate-bugs.node.test.ts']
 
 /** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
 class FastestFirst extends BaseSequencer {
-  readonly #first =
-    /\/test\/(requests|responses|events|mistakes|pages-in-flight|simulation\/known-cases)\.test/
-  readonly #last = /\/test\/sockets\//
+  readonly #first = /\/test\/(client|errors)\/(?!.*\.node\.test)/
+  readonly #last = /\/test\/http\/.*\.node\.test/
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) =>
