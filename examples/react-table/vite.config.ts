@@ -6,6 +6,8 @@ const repository = fileURLToPath(new URL('../..', import.meta.url))
 const proxy = { '/api': process.env.PROXY ?? 'http://127.0.0.1:8788' }
 
 export default defineConfig({
+  // The built page works in any folder of a site.
+  base: './',
   plugins: [react()],
   resolve: {
     // The package as it was just built here. In a project of yours it is an ordinary dependency, without these lines.

@@ -3,8 +3,8 @@ import { basename, dirname, join, matchesGlob, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
-const guides = filesBelow('docs', '.md').filter(page => !page.startsWith('api/'))
-const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/react-table/README.md']
+const guides = filesBelow('docs', '.md')
+const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/react-table/README.md', 'site/index.md']
 const pages = [...others, ...guides.map(page => `docs/${page}`)]
 
 describe.each(pages)('%s', page => {

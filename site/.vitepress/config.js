@@ -1,0 +1,93 @@
+import { copyFileSync, readFileSync } from 'node:fs'
+import { defineConfig } from 'vitepress'
+import reference from '../api/typedoc-sidebar.json' with { type: 'json' }
+import { guides, project } from '../guides.js'
+import { writeForModels } from '../llms.js'
+
+const { description, repository } = JSON.parse(read('package.json'))
+const address = repository && new URL(repository.url.replace(/^git\+|\.git$/g, '')).href
+
+/** Pages are outside this folder, where no Vue is found; the program that renders them is inside, and finds it. */
+const vueIsHere = {
+  name: 'vue-is-here',
+  enforce: 'pre',
+  resolveId: (id, _importer, { ssr }) => (ssr && /^vue($|\/)/.test(id) ? { id, external: true } : undefined),
+}
+
+export default defineConfig({
+  title: 'virtual-accounts',
+  description,
+  // Pages have the addresses that they have in the repository, so that their links work in both.
+  srcDir: '..',
+  srcExclude: ['{src,etc,tools,examples}/**', 'README.md'],
+  rewrites: { 'site/:page*': ':page*' },
+  head: [
+    [
+      'link',
+      { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(read('site/public/favicon.svg'))}` },
+    ],
+  ],
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
+    anchor: { slugify },
+  },
+  themeConfig: {
+    logo: '/favicon.svg',
+    nav: [
+      { text: 'Guides', link: '/docs/getting-started', activeMatch: '/docs/' },
+      { text: 'Reference', link: '/api/virtual-accounts/', activeMatch: '/api/' },
+      { text: 'Playground', link: '/playground' },
+    ],
+    sidebar: [
+      ...guides.map(sidebarOf),
+      { text: 'Reference', items: reference },
+      ...project.map(group => ({ ...sidebarOf(group), collapsed: true })),
+    ],
+    outline: [2, 3],
+    search: { provider: 'local', options: { detailedView: true, _render: withTopics } },
+    ...(address && {
+      editLink: { pattern: `${address}/edit/main/:path` },
+      socialLinks: [{ icon: 'github', link: address }],
+    }),
+  },
+  transformPageData({ filePath, frontmatter }) {
+    if (!filePath.startsWith('site/api/')) return
+    frontmatter.editLink = false
+    frontmatter.pageClass = 'reference'
+  },
+  buildEnd(config) {
+    writeForModels(config)
+    copyFileSync(new URL('../../docs/openapi.yaml', import.meta.url), `${config.outDir}/docs/openapi.yaml`)
+  },
+  vite: {
+    publicDir: 'site/public',
+    plugins: [vueIsHere],
+  },
+})
+
+function read(path) {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+}
+
+function sidebarOf({ text, pages }) {
+  return { text, items: pages.map(page => ({ text: titleOf(page), link: `/${page}` })) }
+}
+
+function titleOf(page) {
+  return /^# (.*)$/m.exec(read(`${page}.md`))[1]
+}
+
+/** Anchors as GitHub creates them. */
+function slugify(heading) {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+/** A page is also found by other words that readers may search: `<!-- search: cancel, page size -->`. */
+function withTopics(source, env, md) {
+  const html = md.render(source, env)
+  const topics = /^<!-- search: (.*) -->$/m.exec(source)?.[1]
+  return topics ? html.replace('</h1>', `</h1><p>${topics}</p>`) : html
+}

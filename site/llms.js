@@ -1,0 +1,30 @@
+// What language models read: the guides as plain Markdown, an index of them, and all of them in one file.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { guides } from './guides.js'
+
+const root = join(import.meta.dirname, '..')
+
+/** Writes llms.txt, llms-full.txt and the guides into the built site. */
+export function writeForModels({ outDir, site: { title, description, base } }) {
+  const write = (file, text) => {
+    mkdirSync(dirname(join(outDir, file)), { recursive: true })
+    writeFileSync(join(outDir, file), text)
+  }
+  const all = guides.flatMap(({ pages }) => pages)
+  for (const page of all) write(`${page}.md`, textOf(page))
+  write('llms-full.txt', all.map(textOf).join('\n'))
+  const index = guides.map(({ text, pages }) => `## ${text}\n\n${pages.map(entry).join('\n')}\n`)
+  write('llms.txt', [`# ${title}\n`, `> ${description}\n`, ...index].join('\n'))
+
+  function entry(page) {
+    const [, heading] = /^# (.*)$/m.exec(textOf(page))
+    return `- [${heading}](${base}${page}.md)`
+  }
+}
+
+/** A guide without the comments that only its tests need. */
+function textOf(page) {
+  const text = readFileSync(join(root, `${page}.md`), 'utf8')
+  return text.replace(/^<!-- .* -->\n+/gm, '')
+}
