@@ -1,4 +1,5 @@
 import { copyFileSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import reference from '../api/typedoc-sidebar.json' with { type: 'json' }
 import { guides, project } from '../guides.js'
@@ -37,14 +38,22 @@ export default defineConfig({
       { text: 'Guides', link: '/docs/getting-started', activeMatch: '/docs/' },
       { text: 'Reference', link: '/api/virtual-accounts/', activeMatch: '/api/' },
       { text: 'Playground', link: '/playground' },
+      { text: 'Demo', link: '/demo/', target: '_self' },
     ],
-    sidebar: [
-      ...guides.map(sidebarOf),
-      { text: 'Reference', items: reference },
-      ...project.map(group => ({ ...sidebarOf(group), collapsed: true })),
-    ],
+    sidebar: {
+      '/': [...guides.map(sidebarOf), ...project.map(group => ({ ...sidebarOf(group), collapsed: true }))],
+      '/api/': reference.map(group => ({ ...group, collapsed: undefined })),
+    },
     outline: [2, 3],
-    search: { provider: 'local', options: { detailedView: true, _render: withTopics } },
+    search: {
+      provider: 'local',
+      options: {
+        detailedView: true,
+        _render: withTopics,
+        // Guides first.
+        miniSearch: { searchOptions: { boostDocument: id => (/\/docs\/[^/]*$/.test(id) ? 2 : 1) } },
+      },
+    },
     ...(address && {
       editLink: { pattern: `${address}/edit/main/:path` },
       socialLinks: [{ icon: 'github', link: address }],
@@ -57,16 +66,27 @@ export default defineConfig({
   },
   buildEnd(config) {
     writeForModels(config)
-    copyFileSync(new URL('../../docs/openapi.yaml', import.meta.url), `${config.outDir}/docs/openapi.yaml`)
+    copyFileSync(pathOf('docs/openapi.yaml'), `${config.outDir}/docs/openapi.yaml`)
   },
   vite: {
     publicDir: 'site/public',
     plugins: [vueIsHere],
+    resolve: {
+      // The package as it was just built.
+      alias: [
+        { find: /^virtual-accounts\/testing$/, replacement: pathOf('dist/testing.js') },
+        { find: /^virtual-accounts$/, replacement: pathOf('dist/index.js') },
+      ],
+    },
   },
 })
 
-function read(path) {
-  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+function pathOf(file) {
+  return fileURLToPath(new URL(`../../${file}`, import.meta.url))
+}
+
+function read(file) {
+  return readFileSync(pathOf(file), 'utf8')
 }
 
 function sidebarOf({ text, pages }) {
