@@ -58,6 +58,12 @@ async function problemsInChromium() {
   for (const path of ['/', '/docs/options.html', '/playground.html', '/demo/']) {
     await page.goto(origin + path, { waitUntil: 'networkidle' })
   }
+  await page.goto(`${origin}/playground.html`)
+  await page
+    .getByRole('status')
+    .filter({ hasText: 'Verified: complete' })
+    .waitFor()
+    .catch(() => found.push('playground: no verified loop completes'))
   await page.goto(origin, { waitUntil: 'networkidle' })
   for (const [words, guide] of [
     ['idempotency', 'Writes'],
