@@ -48,7 +48,7 @@ function missingGuides() {
 }
 
 async function problemsInChromium() {
-  const { server } = await serve({ root: import.meta.dirname, port: Number(process.env.PORT ?? 4381) })
+  const { server } = await serve({ root: import.meta.dirname, port: 0 })
   const origin = `http://localhost:${server.address().port}`
   const browser = await chromium.launch(chromiumOptions)
   const page = await browser.newPage()

@@ -7,7 +7,7 @@ import { chromium } from 'playwright'
 import { serve } from 'vitepress'
 import { chromiumOptions } from '../tools/chromium.js'
 
-const { server } = await serve({ root: import.meta.dirname, port: Number(process.env.PORT ?? 4381) })
+const { server } = await serve({ root: import.meta.dirname, port: 0 })
 const browser = await chromium.launch(chromiumOptions)
 const page = await browser.newPage({ viewport: { width: 1000, height: 1400 } })
 await page.goto(`http://localhost:${server.address().port}/playground.html`)

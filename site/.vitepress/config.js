@@ -6,7 +6,7 @@ import { guides, project } from '../guides.js'
 import { writeForModels } from '../llms.js'
 
 const { description, repository } = JSON.parse(read('package.json'))
-const address = repository && new URL(repository.url.replace(/^git\+|\.git$/g, '')).href
+const address = repository?.url.replace(/^git\+|\.git$/g, '')
 
 /** Pages are outside this folder, where no Vue is found; the program that renders them is inside, and finds it. */
 const vueIsHere = {
