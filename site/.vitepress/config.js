@@ -20,7 +20,7 @@ export default defineConfig({
   description,
   // Pages have the addresses that they have in the repository, so that their links work in both.
   srcDir: '..',
-  srcExclude: ['{src,etc,tools,examples}/**', 'README.md'],
+  srcExclude: ['{src,etc,tools,examples,coverage}/**', 'test/!(simulation)/**', 'README.md'],
   rewrites: { 'site/:page*': ':page*' },
   head: [
     [
