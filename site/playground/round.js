@@ -1,6 +1,6 @@
 // What the playground shows: the real client reads a list of the fake service, in the page. Only the network is made up:
 // how long a request takes, and whether it fails.
-import { Client } from 'virtual-accounts'
+import { Client, isApiError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 
 export const itemCount = 400
@@ -142,7 +142,8 @@ class Loop {
       last.state = 'failed'
       last.retryAt = last.end + event.delayMs
     }
-    if (type === 'failure') last.state = this.#controller.signal.aborted ? 'cancelled' : 'failed'
+    // A loop that ends cancels what it does not need any more.
+    if (type === 'failure') last.state = isApiError(event.error) ? 'failed' : 'cancelled'
     if (last.state === 'done' || type === 'failure') this.#lanes.delete(callId)
   }
 
