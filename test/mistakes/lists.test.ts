@@ -79,6 +79,12 @@ test('listing', () =>
       gets: 'dedupeBy: expected a function, got a string',
     },
     {
+      mistake: 'identifies items by a promise',
+      wrote: () => countOf(client.transactions.list({}, { dedupeBy: async ({ id }) => id })),
+      gets: 'dedupeBy: expected it to return a string or a number, got a Promise (is an await missing?)',
+      sends: true,
+    },
+    {
       mistake: 'guesses a value of onMissedItems',
       // @ts-expect-error
       wrote: () => client.transactions.list({}, { onMissedItems: 'ignore' }),

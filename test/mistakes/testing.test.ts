@@ -132,6 +132,41 @@ test('testing with a FakeService', () =>
       gets: 'items: expected an array, got an object',
     },
     {
+      mistake: 'serves the transactions as another list',
+      wrote: () => service.serveList('/transactions', []),
+      gets: 'path: /transactions is already a list: change `service.transactions` instead',
+    },
+    {
+      mistake: 'lets a function return a status',
+      wrote: () => {
+        // @ts-expect-error
+        service.fail({ with: () => ({ status: 503 }) })
+        return fetch(`${baseUrl}/transactions`)
+      },
+      gets: 'with: expected the function to return a Response, got an object',
+      sends: true,
+    },
+    {
+      mistake: 'lets the service fail with a response that was read',
+      wrote: async () => {
+        const response = new Response('busy', { status: 503 })
+        await response.text()
+        service.fail({ with: response })
+      },
+      gets: 'with: expected a Response with an unread body, got one that was read (pass a function that creates a new one)',
+    },
+    {
+      mistake: 'passes a latency below zero',
+      wrote: () => new FakeService({ latency: -1 }),
+      gets: 'latency: expected milliseconds from 0 to 2147483647, got -1',
+    },
+    {
+      mistake: 'passes half an account',
+      // @ts-expect-error
+      wrote: () => service.isActive({ customerId: 'c1' }),
+      gets: 'account: expected { customerId, virtualAccountId }, both strings, got { customerId: a string, virtualAccountId: undefined }',
+    },
+    {
       mistake: 'asks for an account by one id',
       // @ts-expect-error
       wrote: () => service.isActive('v1'),

@@ -39,6 +39,16 @@ test('writing', () =>
       gets: 'virtualAccountId: expected no white space at either end',
     },
     {
+      mistake: 'cuts an id in the middle of an emoji',
+      wrote: () => client.virtualAccounts.deactivate({ ...account, customerId: '💶'.slice(0, 1) }),
+      gets: 'customerId: expected well-formed Unicode, got a lone surrogate',
+    },
+    {
+      mistake: 'passes the idempotency key with the account',
+      wrote: () => client.virtualAccounts.deactivate({ ...account, ...{ idempotencyKey: 'job-17' } }),
+      gets: 'account.idempotencyKey: pass it in the second argument',
+    },
+    {
       mistake: 'writes the body as JSON, as for fetch',
       wrote: () => client.request('POST', '/customers', { body: JSON.stringify({ name: 'Ada' }) }),
       gets: 'body: expected JSON data, got a string of JSON: pass the value itself, without JSON.stringify',
