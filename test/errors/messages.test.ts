@@ -100,6 +100,17 @@ describe('the message of an HttpError', () => {
       ],
     ]))
 
+  test('says what to check about the API key that was sent last', async () => {
+    const keys = ['test_key', '"test_key"']
+    const given = {
+      steps: [respond(503), respond(401)],
+      client: { apiKey: () => keys.shift() ?? '', maxRetries: 1 },
+    }
+    expect(await write(given)).toBe(
+      `HTTP 401 (2 attempts). ${applied} Check apiKey: it begins with ", which is hardly part of the key.`,
+    )
+  })
+
   test('says what an idempotency key has to do with it, if it is your own', () =>
     checkMessages([
       ['409', { steps: [respond(409)] }, 'HTTP 409 (1 attempt).'],
@@ -231,6 +242,11 @@ describe('the message of a ConnectionError', () => {
         'an error without a code, as in browsers',
         { steps: ['no code'] },
         `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+      ],
+      [
+        'what is no error',
+        { steps: [], client: { fetch: () => Promise.reject(7) } },
+        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
       ],
       [
         'a response that is cut off',

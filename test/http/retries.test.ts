@@ -188,6 +188,12 @@ describe('a 409', () => {
     expect(keys()).toEqual(Array(3).fill(idempotencyKey))
   })
 
+  test('of a read is not retried: it has no key', async () => {
+    const { client, requests } = stubbed([status(409), emptyPage])
+    expect(await apiErrorOf('http', passing(client.transactions.list()))).toMatchObject({ status: 409 })
+    expect(requests).toHaveLength(1)
+  })
+
   test('that persists leaves the outcome of a call with the caller’s key unknown', async () => {
     const { call } = writeWithKey([status(409)])
     const error = await apiErrorOf('http', call)

@@ -102,6 +102,15 @@ describe('the retry budget', () => {
     expect(await requestsOfCalls(36, service, derived)).toEqual([...times(35, 2), 1])
   })
 
+  test('gets back the cost of a retry for which the apiKey function is too slow', async () => {
+    let calls = 0
+    const apiKey = () => (++calls % 2 ? 'a_key_of_the_vault' : new Promise<string>(() => {}))
+    const service = stubbed([status(503)], { maxRetries: 1, apiKey, timeout: 1000 })
+    expect(await requestsOfCalls(40, service)).toEqual(times(40, 1))
+    const derived = service.client.withOptions({ apiKey: 'another_key_of_ours' })
+    expect(await requestsOfCalls(36, service, derived)).toEqual([...times(35, 2), 1])
+  })
+
   test('is not shared by independent clients', async () => {
     const service = stubbed([status(503)], { maxRetries: 1 })
     await requestsOfCalls(36, service)
