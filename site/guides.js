@@ -8,7 +8,14 @@ export const guides = [
     pages: docs('iterating-lists', 'changing-lists', 'exports', 'iterating-further', 'sync-to-database'),
   },
   { text: 'Calls', pages: docs('writes', 'batches', 'errors', 'typing', 'testing') },
-  { text: 'Platforms', pages: docs('runtimes', 'browser', 'react-query', 'react-table', 'networks') },
+  {
+    text: 'Platforms',
+    pages: [
+      ...docs('runtimes', 'browser', 'react-query'),
+      'examples/react-table/README',
+      ...docs('networks'),
+    ],
+  },
   { text: 'In production', pages: docs('observing', 'rate-limits', 'scaling', 'performance') },
   { text: 'The service', pages: docs('interface', 'unspecified') },
 ]
