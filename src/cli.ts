@@ -86,6 +86,9 @@ function checkFlags(command: string, known: Flags): void {
     const { name, rawName, value } = token
     const flag = Object.hasOwn(known, name) ? known[name] : undefined
     if (flag === undefined) {
+      if (/key|token/i.test(name)) {
+        throw new UsageError(`${rawName}: arguments stay in the shell's history. ${howToPassKey}`)
+      }
       const flags = Object.keys(known).map(name => `--${name}`)
       throw unknown(`Unknown option ${rawName} of ${command}`, rawName, flags)
     }
@@ -134,17 +137,20 @@ async function runProbe(): Promise<number> {
 }
 
 async function runSchema(): Promise<number> {
+  if (path.includes('?'))
+    throw new UsageError('path: expected no query, as all items of the list are described')
   const onProgress = createProgress('read-only')
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))
   return 0
 }
 
+const howToPassKey = 'In bash or zsh run: read -rs API_KEY && export API_KEY'
 const allowInsecureHttp = values['allow-insecure-http'] === true
 
 function readApiKey(): string {
   const apiKey = process.env.API_KEY
   if (apiKey) return apiKey
-  throw new UsageError('API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY')
+  throw new UsageError(`API_KEY is not set. ${howToPassKey}`)
 }
 
 function readAccount(): ProbeOptions['account'] {

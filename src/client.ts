@@ -10,11 +10,11 @@ import {
 import { RetryBudget } from './http/retry.js'
 import { ApiKeyProvider } from './internal/api-key.js'
 import { wrongArgument } from './internal/describe.js'
-import { normalizeHeaders } from './internal/headers.js'
+import { IdempotencyKeys } from './internal/idempotency-key.js'
 import { defineHidden } from './internal/object.js'
 import { assertPath } from './internal/url.js'
 import { readOptions } from './internal/validate.js'
-import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
+import { type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -49,20 +49,25 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   constructor(options: ClientOptions) {
-    this.#options = copyOptions(readClientOptions(options))
+    if (typeof options !== 'object' || options === null) {
+      throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
+    }
+    const given = readOptions('options', options, clientOptions) as ClientOptions
+    const config = resolveClientOptions(given)
+    // Changes that the caller makes to its options later have no effect.
+    this.#options = { ...given, baseUrl: config.baseUrl, headers: config.settings.headers }
     this.#transport = {
       retryBudget: new RetryBudget(),
+      idempotencyKeys: new IdempotencyKeys(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       ...(options as Options)[shared],
-      ...resolveClientOptions(this.#options),
+      ...config,
     }
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
-    const { list, request, withOptions } = this
-    defineHidden(this, 'list', list.bind(this))
-    defineHidden(this, 'request', request.bind(this))
-    defineHidden(this, 'withOptions', withOptions.bind(this))
+    for (const name of ['list', 'request', 'withOptions'] as const)
+      defineHidden(this, name, (this[name] as (...args: never[]) => unknown).bind(this))
   }
 
   /**
@@ -104,7 +109,6 @@ export class Client {
     const upperMethod = toMethod(method)
     assertPath('path', path)
     const { route, ...checked } = readOptions('options', options, knownRequestOptions)
-    if (route !== undefined) assertPath('route', route)
     const spec = { method: upperMethod, path, ...(route === undefined ? {} : { route }) }
     return request<S>(this.#transport, spec, checked) as Promise<Result<SchemaOutput<S, unknown>, never>>
   }
@@ -116,27 +120,17 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   withOptions(options: Partial<ClientOptions>): Client {
-    if (typeof options !== 'object' || options === null) {
-      throw wrongArgument('options', 'an object', options)
-    }
-    const replaced = readClientOptions(options)
-    const { retryBudget, apiKeys } = this.#transport
+    const replaced = readOptions('options', options, clientOptions)
+    const { retryBudget, idempotencyKeys, apiKeys } = this.#transport
     const merged: Options = {
       ...this.#options,
       ...replaced,
       // With the same `apiKey` function, its pending calls are shared.
-      [shared]: replaced.apiKey === undefined ? { retryBudget, apiKeys } : { retryBudget },
+      [shared]:
+        replaced.apiKey === undefined
+          ? { retryBudget, idempotencyKeys, apiKeys }
+          : { retryBudget, idempotencyKeys },
     }
     return new (this.constructor as typeof Client)(merged)
   }
-}
-
-/** Changes that the caller makes to its options later have no effect. */
-function copyOptions(options: ClientOptions): ClientOptions {
-  const { baseUrl, headers } = options
-  const copy = { ...options }
-  if (headers !== undefined) copy.headers = normalizeHeaders(headers)
-  // Not by instanceof: under Jest a URL is of another realm.
-  if (typeof baseUrl === 'object' && typeof baseUrl?.href === 'string') copy.baseUrl = baseUrl.href
-  return copy
 }

@@ -1,5 +1,5 @@
 import { type CallSite, framesOf } from './internal/call-site.js'
-import { escapeNonAscii, formatPath } from './internal/describe.js'
+import { formatPath, toLine } from './internal/describe.js'
 
 /** What every failure says about its call. */
 export interface CallInfo
@@ -39,8 +39,6 @@ export interface Issue {
 
 // In the global registry, so that the ESM and the CJS copy of this package recognise each other's errors.
 const brand = Symbol.for('virtual-accounts.ApiError')
-
-const maxPathLength = 300
 
 /**
  * Base class of the five failures of a call. `kind` says which one it is.
@@ -118,36 +116,28 @@ export abstract class ApiError extends Error {
 
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
   toJSON(): object {
-    const { cause } = this
+    const { name, message } = this
+    const cause = this.cause as (Error & { code?: unknown }) | undefined
+    // `message`, `cause` and the body of an InvalidResponseError are not enumerable.
     return {
-      name: this.name,
-      kind: this.kind,
-      message: this.message,
-      method: this.method,
-      path: this.path,
-      attempts: this.attempts,
-      idempotencyKey: this.idempotencyKey,
-      outcomeUnknown: this.outcomeUnknown,
-      page: this.page,
-      requestId: this.requestId,
-      cause: cause instanceof Error ? causeToJson(cause) : undefined,
+      name,
+      message,
+      ...(this as object),
+      headers: undefined,
+      cause:
+        cause instanceof Error ? { name: cause.name, message: cause.message, code: cause.code } : undefined,
     }
   }
-}
-
-function causeToJson({ name, message, code }: Error & { code?: unknown }): object {
-  return { name, message, code }
 }
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {
   const { info, problem, note, hint, isNeverRetried, isRetried, resumeAt } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
-  const shownPath = escapeNonAscii(path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path)
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts =
     isNeverRetried && attempts === 1 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
-  const happened = `${method} ${shownPath}${shownPage}: ${problem}${shownAttempts}.`
+  const happened = `${method} ${toLine(path, 300)}${shownPage}: ${problem}${shownAttempts}.`
   if (isRetried) return happened
   const resume =
     resumeAt &&
@@ -180,11 +170,6 @@ export class HttpError extends ApiError {
     this.body = facts.body
     this.retryAfterMs = facts.retryAfterMs
   }
-
-  override toJSON(): object {
-    const { status, retryAfterMs, body } = this
-    return { ...super.toJSON(), status, retryAfterMs, body }
-  }
 }
 
 /** No connection could be made, or it was lost before the response was complete. */
@@ -208,15 +193,10 @@ export class TimeoutError extends ApiError {
     super('TimeoutError', facts)
     this.timeoutMs = facts.timeoutMs
   }
-
-  override toJSON(): object {
-    return { ...super.toJSON(), timeoutMs: this.timeoutMs }
-  }
 }
 
 /** Maximum number of issues that an error lists. */
 export const maxIssues = 20
-const maxIssuesLength = 2_000
 
 /** A 2xx response that does not have the documented shape, or does not match your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
@@ -240,19 +220,13 @@ export class InvalidResponseError extends ApiError {
 
   /** @internal */
   constructor(facts: InvalidResponseFacts) {
-    const issues = facts?.issues.slice(0, maxIssues)
-    super(
-      'InvalidResponseError',
-      facts && { ...facts, problem: describeIssues(issues, facts.isCustomSchema), isNeverRetried: true },
-    )
+    const issues = facts?.issues?.slice(0, maxIssues) ?? []
+    const problem = describeIssues(issues, facts?.isCustomSchema)
+    super('InvalidResponseError', { ...facts, problem, isNeverRetried: true })
     this.status = facts.status
     this.headers = facts.headers
     this.issues = issues
     this.#body = facts.body
-  }
-
-  override toJSON(): object {
-    return { ...super.toJSON(), status: this.status, issues: this.issues }
   }
 }
 
@@ -265,7 +239,7 @@ interface InvalidResponseFacts
 
 function describeIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
   const text = isCustomSchema ? formatCustomIssues(issues) : formatIssues(issues)
-  return `the response is not valid: ${text.length > maxIssuesLength ? `${text.slice(0, maxIssuesLength)}...` : text}`
+  return `the response is not valid: ${toLine(text, 2_000)}`
 }
 
 function formatIssues(issues: readonly Issue[]): string {
@@ -290,7 +264,7 @@ export class PaginationError extends ApiError {
 
   /** @internal */
   constructor(facts: ErrorFacts) {
-    super('PaginationError', facts && { ...facts, isNeverRetried: true })
+    super('PaginationError', { ...facts, isNeverRetried: true })
   }
 }
 

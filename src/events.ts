@@ -1,15 +1,11 @@
-import type { AnyApiError } from './errors.js'
+import type { AnyApiError, ApiError, HttpError } from './errors.js'
 
 /** What all events of a call have in common. */
-export interface EventBase {
+export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
   /** Identifies the call: the same on all of its events, so that concurrent calls can be told apart. */
   readonly callId: string
-  /** The HTTP method, in capitals. */
-  readonly method: string
   /** The full URL, query included. It does not contain the API key. */
   readonly url: string
-  /** The path after `baseUrl`, without the query. */
-  readonly path: string
   /**
    * The path with names instead of ids, such as `/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate`. For
    * `client.list`, and for `client.request` without a `route`, it is the path as you passed it.
@@ -20,37 +16,28 @@ export interface EventBase {
 }
 
 /** A request is about to be sent. */
-export interface RequestEvent extends EventBase {
+export interface RequestEvent extends EventBase, Pick<ApiError, 'idempotencyKey'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'request'
-  /** Which attempt of the call it is, from 1. */
+  /** Which attempt of the call it is, from 1; 0 if the call failed before the first. */
   readonly attempt: number
-  /** The idempotency key; `undefined` for GET. */
-  readonly idempotencyKey: string | undefined
 }
 
 /** A response has arrived, headers and body, whatever its status. */
-export interface ResponseEvent extends EventBase {
+export interface ResponseEvent
+  extends EventBase,
+    Pick<RequestEvent, 'attempt'>,
+    Pick<HttpError, 'status' | 'headers' | 'requestId'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'response'
-  /** Which attempt of the call it is, from 1. */
-  readonly attempt: number
-  /** The HTTP status. */
-  readonly status: number
-  /** The response headers. */
-  readonly headers: Headers
-  /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
-  readonly requestId: string | undefined
   /** Duration of this attempt, in milliseconds. */
   readonly durationMs: number
 }
 
 /** An attempt failed and is retried after a delay. */
-export interface RetryEvent extends EventBase {
+export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'retry'
-  /** The attempt that failed, from 1. */
-  readonly attempt: number
   /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number
   /** Why the attempt failed. */
@@ -61,11 +48,9 @@ export interface RetryEvent extends EventBase {
  * A call has failed: the last event of every call that was begun and rejects. There is none for a wrong argument, and none when
  * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `dedupeBy` throws.
  */
-export interface FailureEvent extends EventBase {
+export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
-  /** The last attempt of the call, from 1; 0 if there was none. */
-  readonly attempt: number
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
   /** What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. */

@@ -1,14 +1,16 @@
 import type { ClientEvent } from './events.js'
-import { wrongArgument } from './internal/describe.js'
 import { normalizeHeaders } from './internal/headers.js'
 import { parseBaseUrl } from './internal/url.js'
 import {
-  assertBoolean,
-  assertDuration,
-  assertFunction,
-  assertInteger,
+  abortSignal,
+  type Check,
+  callback,
+  checkedLater,
+  duration,
+  type KnownOptions,
   maxTimerMs,
-  readOptions,
+  trueOrFalse,
+  wholeNumber,
 } from './internal/validate.js'
 
 /**
@@ -129,7 +131,6 @@ export interface CallSettings {
   readonly sendsNoApiKey: boolean
 }
 
-/** The options of a client, checked and with defaults applied, except for `apiKey`. */
 export interface ClientConfig {
   readonly baseUrl: string
   readonly maxResponseBytes: number
@@ -139,58 +140,51 @@ export interface ClientConfig {
   readonly settings: CallSettings
 }
 
-const commonNames = ['timeout', 'totalTimeout', 'maxRetries', 'headers']
-const clientOnlyNames = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'maxResponseBytes', 'fetch', 'onEvent']
-const callOnlyNames = [
-  'signal',
-  'schema',
-  'idempotencyKey',
-  'body',
-  'query',
-  'route',
-  'page',
-  'limit',
-  'maxItems',
-  'dedupeBy',
-  'onMissedItems',
-  'verified',
-]
+const commonChecks = {
+  timeout: duration,
+  totalTimeout: duration,
+  maxRetries: /* @__PURE__ */ wholeNumber(0),
+  ...checkedLater('headers'),
+}
 
-/** Names of the options of every call. */
-export const callOptionNames: readonly string[] = [...commonNames, 'signal', 'schema']
+/** The options of every call. */
+export const callChecks: Readonly<Record<string, Check>> = {
+  ...commonChecks,
+  signal: abortSignal,
+  ...checkedLater('schema'),
+}
 
-const clientOptions = {
+const clientOnlyChecks = {
+  ...checkedLater('baseUrl', 'apiKey'),
+  allowInsecureHttp: trueOrFalse,
+  maxResponseBytes: /* @__PURE__ */ wholeNumber(1),
+  fetch: callback,
+  onEvent: callback,
+}
+
+const ofCalls =
+  /^(?:signal|schema|idempotencyKey|body|query|route|page|limit|maxItems|dedupeBy|onMissedItems|verified)$/
+
+/** The options of a client. */
+export const clientOptions: KnownOptions = {
   title: 'Client options',
-  names: [...clientOnlyNames, ...commonNames, 'concurrency'],
-  elsewhere: (name: string) =>
-    callOnlyNames.includes(name) ? 'pass it to each call, not to the client' : undefined,
+  checks: { ...clientOnlyChecks, ...commonChecks, concurrency: /* @__PURE__ */ wholeNumber(1) },
+  elsewhere: name => (ofCalls.test(name) ? 'pass it to each call, not to the client' : undefined),
 }
 
 /** Where to set an option that a call does not accept. */
 export function clientOptionHint(name: string): string | undefined {
-  return clientOnlyNames.includes(name)
+  return Object.hasOwn(clientOnlyChecks, name)
     ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
     : undefined
-}
-
-/** A copy of the options of a client. Throws for a name that is not known. */
-export function readClientOptions<T extends Partial<ClientOptions>>(options: T): T {
-  if (typeof options !== 'object' || options === null) {
-    throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
-  }
-  return readOptions('options', options, clientOptions) as T
 }
 
 const tenMebibytes = 10 * 1024 * 1024
 const minTotalTimeout = 180_000
 
-/** Checks all options of a client except `apiKey`, and applies the defaults. */
+/** The options of a client with defaults applied. `baseUrl` and `headers` are checked here. */
 export function resolveClientOptions(options: ClientOptions): ClientConfig {
   const { allowInsecureHttp = false, maxResponseBytes = tenMebibytes, fetch, onEvent } = options
-  assertBoolean('allowInsecureHttp', allowInsecureHttp)
-  assertInteger('maxResponseBytes', maxResponseBytes, 1)
-  if (fetch !== undefined) assertFunction('fetch', fetch)
-  if (onEvent !== undefined) assertFunction('onEvent', onEvent)
   const defaults: CallSettings = {
     timeout: 60_000,
     totalTimeout: minTotalTimeout,
@@ -219,10 +213,6 @@ export function mergeSettings(settings: CallSettings, given: CommonOptions): Cal
     maxRetries = settings.maxRetries,
     concurrency = settings.concurrency,
   } = given
-  assertDuration('timeout', timeout)
-  if (givenTotalTimeout !== undefined) assertDuration('totalTimeout', givenTotalTimeout)
-  assertInteger('maxRetries', maxRetries, 0)
-  assertInteger('concurrency', concurrency, 1)
   const headers = given.headers === undefined ? settings.headers : mergeHeaders(settings, given.headers)
   const totalTimeout = givenTotalTimeout ?? Math.min(maxTimerMs, Math.max(minTotalTimeout, 3 * timeout))
   return { ...settings, timeout, totalTimeout, givenTotalTimeout, maxRetries, concurrency, headers }

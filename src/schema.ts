@@ -8,7 +8,9 @@ export type Schema = StandardSchemaV1
 /** The output type of a schema, or `Default` where no schema is given. */
 export type SchemaOutput<S, Default> = S extends Schema ? StandardSchemaV1.InferOutput<S> : Default
 
-/** A schema that values are validated with. */
+/** An issue as it was found, with what the schema threw. */
+export type FoundIssue = Issue & { readonly cause?: unknown }
+
 export interface Validator {
   readonly schema: Schema
   /** Passed by the caller: its output replaces the value, and its messages may quote values. */
@@ -31,7 +33,12 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
  *
  * @param index The value is this item of `data`; without it, it is the whole body.
  */
-export function validate(value: unknown, validator: Validator, issues: Issue[], index?: number): unknown {
+export function validate(
+  value: unknown,
+  validator: Validator,
+  issues: FoundIssue[],
+  index?: number,
+): unknown {
   try {
     const result = validator.schema['~standard'].validate(value)
     if (!isThenable(result)) return toOutput(value, result, validator, issues, index)
@@ -47,7 +54,7 @@ function toOutput(
   value: unknown,
   result: StandardSchemaV1.Result<unknown>,
   { isCustom }: Validator,
-  issues: Issue[],
+  issues: FoundIssue[],
   index: number | undefined,
 ): unknown {
   if (!result.issues) return isCustom ? result.value : value
@@ -61,10 +68,9 @@ function toOutput(
 }
 
 /** A schema that throws has not accepted the value. */
-function addThrown(error: unknown, issues: Issue[], index: number | undefined): undefined {
+function addThrown(error: unknown, issues: FoundIssue[], index: number | undefined): undefined {
   const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-  // Not enumerable: what it says may quote values.
-  issues.push(Object.defineProperty({ path: pathTo(index), message }, 'cause', { value: error }))
+  issues.push({ path: pathTo(index), message, cause: error })
 }
 
 function pathTo(index: number | undefined): PropertyKey[] {

@@ -10,7 +10,6 @@ const sendOnce: KyInstance = /* @__PURE__ */ ky.create({ retry: 0, timeout: fals
 
 const maxErrorBodyBytes = 1024 * 1024
 
-/** What an attempt sends. */
 export interface AttemptOptions {
   readonly url: string
   readonly init: Omit<FetchInit, 'signal' | 'redirect'>
@@ -21,7 +20,6 @@ export interface AttemptOptions {
   readonly onSend: (apiKey: string | null) => void
 }
 
-/** A response as it arrived. */
 export interface ReceivedResponse {
   readonly response: Response
   readonly status: number
@@ -40,10 +38,6 @@ export class Attempt {
 
   constructor(options: AttemptOptions) {
     this.#options = options
-  }
-
-  get isSent(): boolean {
-    return this.phase !== 'key'
   }
 
   cancel(): void {
@@ -114,7 +108,6 @@ export class Attempt {
   }
 }
 
-/** Whether a status is 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }

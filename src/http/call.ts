@@ -11,16 +11,18 @@ import {
 import { type EventDetails, emit } from '../events.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSite } from '../internal/call-site.js'
+import { toLine } from '../internal/describe.js'
 import { findErrorDetails } from '../internal/error-details.js'
 import { requestIdOf } from '../internal/headers.js'
+import type { IdempotencyKeys } from '../internal/idempotency-key.js'
 import { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { Attempt, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
-import { describeHttpError, toLine } from './http-error.js'
-import { classifyNetworkError } from './network-error.js'
-import { InvalidBody, parseErrorBody } from './response-body.js'
+import { describeHttpError, maxReasonLength } from './http-error.js'
+import { classifyNetworkError, InvalidFetchError } from './network-error.js'
+import { InvalidBody, invalid, parseErrorBody } from './response-body.js'
 import {
   backoffMs,
   type CallHistory,
@@ -31,12 +33,14 @@ import {
   mayHaveBeenApplied,
   parseRetryAfter,
   type RetryBudget,
+  successBonus,
 } from './retry.js'
 
-/** What all calls of a client share. Clients derived from it share the budget, and the API key if it is the same. */
+/** What all calls of a client share. Clients derived from it share all but the options; the API key, if it is the same. */
 export interface Transport extends ClientConfig {
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
+  readonly idempotencyKeys: IdempotencyKeys
 }
 
 /** One call, checked and ready to be sent. */
@@ -140,7 +144,7 @@ class CallRun {
       for (;;) {
         const result = await this.#runAttempt()
         if (result.success) {
-          retryBudget.refund(this.#retryCost)
+          retryBudget.refund(this.#retryCost ?? successBonus)
           return await this.#parse(result.success, parse)
         }
         this.#throwIfAborted()
@@ -160,26 +164,20 @@ class CallRun {
 
   /**
    * Settles with the work, rejects when the call is aborted, and resolves to `timedOut` when the time is over: at once, even if
-   * the work ignores both.
+   * the work ignores both. Not by `finally`, which would settle a microtask later than the abort.
    */
   #within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, ms, timedOut)
-      this.#interrupt = () => {
-        clearTimeout(timer)
-        reject(this.#aborted?.reason)
-      }
+      const end =
+        <V>(settle: (value: V) => void) =>
+        (value: V) => {
+          clearTimeout(timer)
+          settle(value)
+        }
+      this.#interrupt = () => end(reject)(this.#aborted?.reason)
       if (this.#aborted) this.#interrupt()
-      work.then(
-        value => {
-          clearTimeout(timer)
-          resolve(value)
-        },
-        error => {
-          clearTimeout(timer)
-          reject(error)
-        },
-      )
+      work.then(end(resolve), end(reject))
     })
   }
 
@@ -272,6 +270,7 @@ class CallRun {
         hasCallerKey: this.#call.hasCallerKey === true,
         mayHaveBeenApplied: this.#isOutcomeUnknown,
         apiKey: [...this.#sentKeys].at(-1) ?? this.#keys[0],
+        isEmpty: this.#call.idempotencyKey !== undefined && this.#call.body === undefined,
       })
       return new HttpError({ ...facts, ...failed, problem: redactor.text(problem), hint })
     })
@@ -281,13 +280,15 @@ class CallRun {
     const network = classifyNetworkError(error, phase, this.#url)
     return this.#fail(network, facts => {
       const cause = this.#redactor.cause(error)
-      const reason = phase === 'sending' ? reasonOf(cause) : ''
+      const isShown = phase === 'sending' || error instanceof InvalidFetchError
+      const reason = isShown ? reasonOf(cause) : ''
       const problem = this.#redactor.text(network.problem) + reason
       return new ConnectionError({ ...facts, cause, problem, hint: network.hint })
     })
   }
 
-  #failOnTimeout({ isSent }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
+  #failOnTimeout({ phase }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
+    const isSent = phase !== 'key'
     if (!isSent) this.#transport.apiKeys.forgetPending()
     const timeoutMs = this.#call.settings[limit]
     return this.#fail({ isSent, isRetryable: true }, facts => {
@@ -309,6 +310,7 @@ class CallRun {
   #fail(failed: FailedAttempt, createError: CreateError): AttemptResult {
     this.#refundUnsentRetry()
     const { hasCallerKey = false } = this.#call
+    // As it was before this attempt: a 409 is judged by the earlier ones.
     const history: CallHistory = { hasCallerKey, mayHaveBeenApplied: this.#mayHaveBeenApplied }
     let delayMs = isRetryable(failed, history) ? this.#delayOf(failed) : undefined
     let note: string | undefined
@@ -374,35 +376,29 @@ class CallRun {
 
   #tooLarge(): InvalidBody {
     const smaller = this.#call.page === undefined ? 'Raise' : 'Request smaller pages with `limit`, or raise'
-    return new InvalidBody(
+    return invalid(
       `expected at most ${this.#transport.maxResponseBytes} bytes`,
       `${smaller} \`maxResponseBytes\`.`,
     )
   }
 
-  #toInvalidResponseError(status: number, headers: Headers, invalid: InvalidBody): InvalidResponseError {
+  #toInvalidResponseError(status: number, headers: Headers, { facts }: InvalidBody): InvalidResponseError {
     this.#mayHaveBeenApplied = true
     const redactor = this.#redactor
-    const { hint, isCustomSchema, issues, body } = invalid
+    const { issues, hint, body, isCustomSchema = false } = facts
     return new InvalidResponseError({
       info: this.#callInfo,
       status,
       headers: redactor.headers(headers),
       issues: issues.map(({ path, message }) => ({
-        path: path.map(toRedacted),
+        path: path.map(key => (typeof key === 'number' ? key : redactor.text(String(key)))),
         message: redactor.text(message),
       })),
-      cause: redactor.cause(invalid.cause),
+      cause: redactor.cause(issues.find(issue => issue.cause !== undefined)?.cause),
       body: redactor.json(body),
       hint,
       isCustomSchema,
     })
-
-    function toRedacted(key: PropertyKey): PropertyKey {
-      const text = String(key)
-      const shown = redactor.text(text)
-      return shown === text ? key : shown
-    }
   }
 
   /** Read from the signals: in Node, the target of the event is null for every listener after the first. */
@@ -471,5 +467,5 @@ function reasonOf(cause: Error | undefined): string {
   const isKnown = findErrorDetails(cause).code !== undefined
   return isKnown || !inner?.message || inner.message.startsWith('[object')
     ? ''
-    : `: "${toLine(inner.message)}"`
+    : `: "${toLine(inner.message, maxReasonLength)}"`
 }

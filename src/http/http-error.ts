@@ -1,12 +1,10 @@
 import type { HttpError } from '../errors.js'
 import { oddityOf } from '../internal/api-key.js'
-import { escapeNonAscii } from '../internal/describe.js'
+import { toLine } from '../internal/describe.js'
 import { isRateLimited } from './retry.js'
 
-/** What the text of an `HttpError` depends on. */
 export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'> {
   readonly url: string
-  /** For a list: the page. */
   readonly page: number | undefined
   /** The caller passed the idempotency key: another call may have used it. */
   readonly hasCallerKey: boolean
@@ -14,9 +12,10 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
   readonly mayHaveBeenApplied: boolean
   /** The key that was sent, if any. */
   readonly apiKey: string | undefined
+  /** A write without a body. */
+  readonly isEmpty: boolean
 }
 
-/** What happened, and what to do about it. */
 export function describeHttpError(failed: FailedResponse): { problem: string; hint: string | undefined } {
   const reason = reasonOf(failed.body)
   const shown = reason === undefined ? '' : `: "${reason}"`
@@ -30,12 +29,12 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
   if (!isRedirect(status)) return `HTTP ${status}`
   const location = headers.get('location')
   const where = location && URL.canParse(location, url) ? new URL(location, url) : undefined
-  const target = where ? ` to ${escapeNonAscii(where.origin + where.pathname).slice(0, maxReasonLength)}` : ''
+  const target = where ? ` to ${toLine(where.origin + where.pathname, maxReasonLength)}` : ''
   return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${target}, which is not followed`
 }
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
-  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied } = failed
+  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied, isEmpty } = failed
   if (status === 0)
     return "Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads."
   if (isRedirect(status)) return 'Check baseUrl and the path: use an address that does not redirect.'
@@ -53,6 +52,7 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
   if (status >= 500) return `The service failed: ${retryLater(retryAfterMs).toLowerCase()}.`
   if (retryAfterMs) return `${retryLater(retryAfterMs)}.`
   if (hasReason) return undefined
+  if (isEmpty && [400, 411, 415].includes(status)) return 'If the service needs a body, pass `body: {}`.'
   if (status === 409 && (hasCallerKey || mayHaveBeenApplied))
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 422 && hasCallerKey && !mayHaveBeenApplied)
@@ -61,10 +61,11 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
 }
 
 function keyHint({ status, apiKey }: FailedResponse): string {
-  if (apiKey === undefined) return 'No key was sent (apiKey is null): check the proxy that should add it.'
+  if (apiKey === undefined) return 'No key was sent (apiKey is null): pass one, unless a proxy adds it.'
   const oddity = oddityOf(apiKey)
   if (oddity) return `Check apiKey: ${oddity}, which is hardly part of the key.`
-  return `Check that apiKey belongs to this baseUrl${status === 401 ? '' : ', and is allowed to do this'}.`
+  const may = status === 401 ? '' : ', and is allowed to do this'
+  return `Check that apiKey belongs to this baseUrl${may}.`
 }
 
 function retryLater(retryAfterMs: number | undefined): string {
@@ -76,46 +77,25 @@ export function isRedirect(status: number): boolean {
   return [0, 301, 302, 303, 307, 308].includes(status)
 }
 
-const maxReasonLength = 200
+/** At most so much of what others wrote is in a message. */
+export const maxReasonLength = 200
 
 /** The service's own reason, as one line: where services customarily put it. */
 function reasonOf(body: unknown): string | undefined {
-  const { message, error, detail, title, errors } = Object(body) as Record<string, unknown>
-  const first = firstOf(errors)
-  const candidates = [
-    message,
-    firstOf(message),
-    messageOf(error),
+  const { message, error, detail, title, errors } = Object(body)
+  const [first] = Array.isArray(errors) ? errors : []
+  const { message: ofFirst, detail: detailOfFirst } = Object(first)
+  const [firstMessage] = Array.isArray(message) ? message : [message]
+  const candidates: unknown[] = [
+    firstMessage,
+    Object(error).message,
     error,
     detail,
     title,
     first,
-    messageOf(first),
-    (Object(first) as { detail?: unknown }).detail,
+    ofFirst,
+    detailOfFirst,
   ]
-  const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
-  if (reason === undefined) return undefined
-  return toLine(reason as string)
-}
-
-/** A text of others as a part of a message. */
-export function toLine(text: string): string {
-  const line = escapeControl(text.trim())
-  return line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}...` : line
-}
-
-function firstOf(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined
-}
-
-function messageOf(value: unknown): unknown {
-  return (Object(value) as { message?: unknown }).message
-}
-
-/** Control and bidirectional characters could rewrite the line of a log; other languages stay readable. */
-function escapeControl(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const reason = candidates.find((text): text is string => typeof text === 'string' && text.trim() !== '')
+  return reason && toLine(reason, maxReasonLength)
 }

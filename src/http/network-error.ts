@@ -1,18 +1,13 @@
-import { type ErrorDetails, findErrorDetails, maxCauseDepth } from '../internal/error-details.js'
+import { findErrorDetails } from '../internal/error-details.js'
+import type { FailedAttempt } from './retry.js'
 
 /** A custom fetch has not resolved with a Response that can be read. */
 export class InvalidFetchError extends TypeError {}
 
-/** Why a request got no response. */
-export interface NetworkFailure {
-  /** The request may have reached the service. */
-  readonly isSent: boolean
-  /** Another attempt may succeed. */
-  readonly isRetryable: boolean
-  /** What happened. */
+/** Why a request got no response, and what to do. */
+export interface NetworkFailure extends FailedAttempt {
   readonly problem: string
-  /** What to do. */
-  readonly hint: string | undefined
+  readonly hint: string
 }
 
 // Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
@@ -49,26 +44,28 @@ export function classifyNetworkError(
       hint: 'Check the option `fetch`: see error.cause.',
     }
   }
-  const details = findErrorDetails(error)
-  const { code, syscall } = details
+  const { code, message, syscall, address, port: triedPort } = findErrorDetails(error)
+  const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
   if (phase === 'reading') return lost(`connection lost before the response was complete${shown}`)
   if (code === undefined) {
     // Browsers give no reason, and an error of a custom fetch may have any.
     const reason =
       'The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).'
-    const problem = `could not connect to ${hostOf(url)}, or connection lost before a response arrived`
+    const problem = `could not connect to ${host}, or connection lost before a response arrived`
     return lost(problem, `${checkNetwork} ${reason}`)
   }
   const mayBeSent = refusedPerhapsLater.test(code)
   if (mayBeSent || refused.test(code)) {
-    const problem = `the request could not be sent to ${hostOf(url)}${shown}`
-    return { isSent: mayBeSent, isRetryable: false, problem, hint: refusedHint(code, error) }
+    const problem = `the request could not be sent to ${host}${shown}`
+    return { isSent: mayBeSent, isRetryable: false, problem, hint: refusedHint(code, message) }
   }
   // A request that failed in one of these system calls was not sent, whatever the code.
   const isConnected = syscall === 'read' || syscall === 'write'
   if (syscall === 'connect' || syscall === 'getaddrinfo' || (notConnected.test(code) && !isConnected)) {
-    const problem = `could not connect to ${hostOf(url)} (${code}${otherAddress(details, url)})`
+    // Not the host of the URL but a proxy.
+    const isElsewhere = typeof address === 'string' && triedPort !== undefined && String(triedPort) !== port
+    const problem = `could not connect to ${host} (${code}${isElsewhere ? ` at ${address}:${triedPort}` : ''})`
     // The host of a FakeService, whose name nobody can register.
     const isFake = new URL(url).hostname.endsWith('.test')
     const hint = isFake
@@ -77,12 +74,10 @@ export function classifyNetworkError(
     return { isSent: false, isRetryable: true, problem, hint }
   }
   if (certificateRejected.test(code)) {
-    return {
-      isSent: false,
-      isRetryable: false,
-      problem: `the TLS certificate of ${hostOf(url)} was rejected${shown}`,
-      hint: 'Check that it is valid for this host and has not expired, and that this runtime trusts its authority.',
-    }
+    const problem = `the TLS certificate of ${host} was rejected${shown}`
+    const hint =
+      'Check that it is valid for this host and has not expired, and that this runtime trusts its authority.'
+    return { isSent: false, isRetryable: false, problem, hint }
   }
   return lost(`connection lost before a response arrived${shown}`, checkNetwork)
 }
@@ -91,39 +86,20 @@ function lost(problem: string, hint = 'Check the network.'): NetworkFailure {
   return { isSent: true, isRetryable: true, problem, hint }
 }
 
-function hostOf(url: string): string {
-  const { hostname } = new URL(url)
-  return `${hostname}:${portOf(url)}`
+/** The host and port of a URL; the port is always given. */
+function addressOf(url: string): { host: string; port: string } {
+  const { hostname, port: given, protocol } = new URL(url)
+  const port = given || (protocol === 'https:' ? '443' : '80')
+  return { host: `${hostname}:${port}`, port }
 }
 
-function portOf(url: string): string {
-  const { port, protocol } = new URL(url)
-  return port || (protocol === 'https:' ? '443' : '80')
-}
-
-/** Where the connection was tried, if that is not the host of the URL but a proxy. */
-function otherAddress({ address, port }: ErrorDetails, url: string): string {
-  if (typeof address !== 'string' || port === undefined || String(port) === portOf(url)) return ''
-  return ` at ${address}:${port}`
-}
-
-function refusedHint(code: string, error: unknown): string {
+function refusedHint(code: string, message: unknown): string {
   if (code === 'ERR_PROXY_TUNNEL' || code === 'UND_ERR_ABORTED') {
-    const status = proxyStatusOf(error)
-    return status === undefined ? 'Check the proxy.' : `Check the proxy: it responded with HTTP ${status}.`
+    // undici has the status only in a text.
+    const [status] = /(?<=Proxy response \()\d{3}(?=\))/.exec(String(message)) ?? []
+    return `Check the proxy${status === undefined ? ': see error.cause' : `: it responded with HTTP ${status}`}.`
   }
   return code.startsWith('ERR_SSL_')
     ? 'Check the scheme and port of baseUrl, and the TLS versions of both sides.'
     : 'Check baseUrl and the headers.'
-}
-
-/** undici has the status only in a text. */
-function proxyStatusOf(error: unknown): string | undefined {
-  let current = error as { message?: unknown; cause?: unknown } | undefined
-  for (let depth = 0; depth < maxCauseDepth && current; depth++) {
-    const [, status] = /^Proxy response \((\d{3})\)/.exec(String(current.message)) ?? []
-    if (status !== undefined) return status
-    current = current.cause as typeof current
-  }
-  return undefined
 }

@@ -1,18 +1,18 @@
-import type { Issue } from '../errors.js'
 import { captureCallSite } from '../internal/call-site.js'
 import { describe } from '../internal/describe.js'
 import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
 import { toJson } from '../internal/json-body.js'
-import { type Query, toQueryString } from '../internal/url.js'
-import { assertObject, assertSignal, type KnownNames } from '../internal/validate.js'
+import { assertPath, type Query, toQueryString } from '../internal/url.js'
+import { assertObject, checkedLater, type KnownOptions } from '../internal/validate.js'
 import {
   assertJsonContentType,
   type CommonOptions,
-  callOptionNames,
+  callChecks,
   clientOptionHint,
   mergeSettings,
 } from '../options.js'
 import {
+  type FoundIssue,
   isThenable,
   resolveSchema,
   type Schema,
@@ -21,7 +21,7 @@ import {
   validate,
 } from '../schema.js'
 import { send, type Transport } from './call.js'
-import { InvalidBody, parseUnspecifiedBody } from './response-body.js'
+import { mismatch, parseUnspecifiedBody } from './response-body.js'
 
 /** Options of every call. */
 export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'concurrency'> {
@@ -73,21 +73,13 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-const writeOptionNames = [...callOptionNames, 'idempotencyKey', 'body']
+const writeChecks = { ...callChecks, idempotencyKey: assertIdempotencyKey, ...checkedLater('body') }
 
-/**
- * The options of a resource's method.
- *
- * @param argumentNames The names that belong in its first argument.
- * @param ownNames The options that the method sets itself, such as `body`.
- */
-export function knownWriteOptions(
-  argumentNames: readonly string[],
-  ownNames: readonly string[] = [],
-): KnownNames {
+/** The options of a resource's method whose first argument has these names. */
+export function knownWriteOptions(argumentNames: readonly string[]): KnownOptions {
   return {
     title: 'Options of a write',
-    names: writeOptionNames.filter(name => !ownNames.includes(name)),
+    checks: writeChecks,
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   }
@@ -105,17 +97,14 @@ export interface CustomRequestOptions<S = undefined> extends WriteOptions<S> {
   route?: string | undefined
 }
 
-/** The options of `client.request`. */
-export const knownRequestOptions: KnownNames = {
+export const knownRequestOptions: KnownOptions = {
   title: 'Options of request',
-  names: [...writeOptionNames, 'query', 'route'],
+  checks: { ...writeChecks, route: assertPath, ...checkedLater('query') },
   elsewhere: clientOptionHint,
 }
 
-/** A request as a resource describes it. */
 export interface RequestSpec {
   readonly method: HttpMethod
-  /** Checked and encoded. */
   readonly path: string
   /** The path with names instead of ids; the path itself when not given. */
   readonly route?: string
@@ -135,13 +124,13 @@ export async function request<S extends Schema | undefined, T = unknown>(
   const site = captureCallSite(request, 1)
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
-  if (signal !== undefined) assertSignal(signal)
   const settings = mergeSettings(transport.settings, options)
   const validator = resolveSchema(options.schema, ownValidator)
   if (isWrite) assertJsonContentType(settings)
   else assertNoWriteOptions(options)
   const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
-  if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey)
+  if (options.idempotencyKey !== undefined)
+    transport.idempotencyKeys.use(options.idempotencyKey, `${method} ${path}`)
   const call = {
     method,
     path,
@@ -156,9 +145,9 @@ export async function request<S extends Schema | undefined, T = unknown>(
   }
   return send(transport, call, (bytes, { status, headers, attempts, requestId }) => {
     const body = parseUnspecifiedBody(bytes, headers)
-    const issues: Issue[] = []
+    const issues: FoundIssue[] = []
     const toResult = (data: unknown) => {
-      if (validator && issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
+      if (validator && issues.length > 0) throw mismatch(issues, body, validator)
       return { data, status, headers, attempts, idempotencyKey, requestId } as Result<
         SchemaOutput<S, T>,
         string
@@ -169,7 +158,6 @@ export async function request<S extends Schema | undefined, T = unknown>(
   })
 }
 
-/** The method in capitals. Throws for one that is not known. */
 export function toMethod(method: unknown): HttpMethod {
   const upper = typeof method === 'string' ? method.toUpperCase() : ''
   if (methods.includes(upper)) return upper as HttpMethod

@@ -1,11 +1,9 @@
-import type { Issue } from '../errors.js'
 import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
-import type { Validator } from '../schema.js'
+import type { FoundIssue, Validator } from '../schema.js'
 
 // A body that arrives in tiny chunks is read in one run of microtasks: without a pause no timer would ever fire.
 const chunksBetweenPauses = 1024
 
-/** Reads a response body. */
 export class BodyReader {
   #reader: ReadableStreamDefaultReader<unknown> | undefined
 
@@ -74,43 +72,40 @@ export function isTruncated({ status, headers, type }: Response, bytes: Uint8Arr
   return /^\d+$/.test(length) && bytes.length < Number(length)
 }
 
-/** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */
-export class InvalidBody {
-  readonly issues: readonly Issue[]
-  /** What to do about it. */
+/** What is wrong with a response body, before it is known which call it belongs to. */
+interface InvalidBodyFacts {
+  readonly issues: readonly FoundIssue[]
   readonly hint: string
-  /** The response body, as far as it could be read. */
-  readonly body: unknown
+  readonly body?: unknown
   /** The messages come from the caller's schema, and may quote values. */
-  readonly isCustomSchema: boolean
-  /** What the caller's schema threw. */
-  readonly cause: unknown
+  readonly isCustomSchema?: boolean
+}
 
-  constructor(issues: readonly Issue[] | string, hint: string, body?: unknown, isCustomSchema = false) {
-    this.issues = typeof issues === 'string' ? [{ path: [], message: issues }] : issues
-    this.hint = hint
-    this.body = body
-    this.isCustomSchema = isCustomSchema
-    this.cause = this.issues
-      .map(issue => (issue as { cause?: unknown }).cause)
-      .find(cause => cause !== undefined)
-  }
+/** A response body that breaks the API specification or a schema. */
+export class InvalidBody {
+  readonly facts: InvalidBodyFacts
 
-  /** Creates one from the issues that a schema found. */
-  static forSchemaIssues(issues: readonly Issue[], body: unknown, { isCustom }: Validator): InvalidBody {
-    if (!isCustom) {
-      const hint =
-        'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
-      return new InvalidBody(issues, hint, body)
-    }
-    const isThrown = issues.some(issue => 'cause' in issue)
-    const isOfList = issues.some(({ path: [first, index] }) => first === 'data' && typeof index === 'number')
-    const ofList = isOfList ? ': it describes one item of `data`, not the page' : ''
-    const hint = isThrown
-      ? 'The schema threw: see error.cause. The response is in error.body.'
-      : `Details are in error.issues, and the response is in error.body. If the response is right, change the schema${ofList}.`
-    return new InvalidBody(issues, hint, body, true)
+  constructor(facts: InvalidBodyFacts) {
+    this.facts = facts
   }
+}
+
+/** A body that is not what it should be as a whole. */
+export function invalid(message: string, hint: string, body?: unknown): InvalidBody {
+  return new InvalidBody({ issues: [{ path: [], message }], hint, body })
+}
+
+/** A body that a schema has not accepted. */
+export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCustom }: Validator): InvalidBody {
+  const isThrown = issues.some(issue => 'cause' in issue)
+  const isOfList = issues.some(({ path: [first, index] }) => first === 'data' && typeof index === 'number')
+  const ofList = isOfList ? ': it describes one item of `data`, not the page' : ''
+  const custom = isThrown
+    ? 'The schema threw: see error.cause. The response is in error.body.'
+    : `Details are in error.issues, and the response is in error.body. If the response is right, change the schema${ofList}.`
+  const own =
+    'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+  return new InvalidBody({ issues, hint: isCustom ? custom : own, body, isCustomSchema: isCustom === true })
 }
 
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
@@ -122,7 +117,7 @@ const seeText = 'The text is in error.body.'
 /** The body of a list: it must be JSON. */
 export function parseListBody(bytes: Uint8Array): unknown {
   const text = decode(bytes)
-  if (text === '') throw new InvalidBody('expected JSON, got an empty body', notAList)
+  if (text === '') throw invalid('expected JSON, got an empty body', notAList)
   const json = parseJson(text)
   if (json === undefined) throw notJson(text, notAList)
   return json
@@ -163,14 +158,14 @@ function parseJson(text: string): unknown {
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     if (error instanceof LostDigitsError) {
-      throw new InvalidBody(
+      throw invalid(
         'expected numbers that this engine can hold, got one with more digits',
         `Newer JavaScript engines keep every digit (docs/runtimes.md). ${seeText}`,
         text,
       )
     }
     // The engine has used up its stack.
-    throw new InvalidBody('expected JSON that is less deeply nested', seeText, text)
+    throw invalid('expected JSON that is less deeply nested', seeText, text)
   }
 }
 
@@ -179,11 +174,11 @@ function isHtml(text: string): boolean {
 }
 
 function notJson(text: string, hint: string, isPage = isHtml(text)): InvalidBody {
-  if (isPage) return new InvalidBody('expected JSON, got an HTML page', notTheService, text)
+  if (isPage) return invalid('expected JSON, got an HTML page', notTheService, text)
   const isCut = /^\s*(?:\{.*[^}\s]|\[.*[^\]\s]|[{[])\s*$/s.test(text)
   return isCut
-    ? new InvalidBody('expected JSON, got JSON that ends too early', truncated, text)
-    : new InvalidBody('expected JSON, got text', hint, text)
+    ? invalid('expected JSON, got JSON that ends too early', truncated, text)
+    : invalid('expected JSON, got text', hint, text)
 }
 
 let utf8: TextDecoder | undefined
@@ -194,6 +189,6 @@ function decode(bytes: Uint8Array): string {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    throw new InvalidBody('expected UTF-8, got other bytes', notTheService)
+    throw invalid('expected UTF-8, got other bytes', notTheService)
   }
 }

@@ -1,24 +1,17 @@
-/** A failed attempt, as far as the retry policy depends on it. */
 export interface FailedAttempt {
-  /** The status of the response; `undefined` when there was none. */
   readonly status?: number
   /** The request may have reached the service. */
   readonly isSent: boolean
-  /** Another attempt may succeed. Where there was a response, its status says so. */
   readonly isRetryable: boolean
-  /** The delay that the service asked for. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** What the retry policy knows about the call. */
 export interface CallHistory {
-  /** An earlier attempt may have been applied. */
   readonly mayHaveBeenApplied: boolean
   /** The caller passed the idempotency key, so another call may use the same one. */
   readonly hasCallerKey: boolean
 }
 
-/** Whether another attempt may succeed. */
 export function isRetryable({ status, isRetryable }: FailedAttempt, call: CallHistory): boolean {
   if (status === undefined) return isRetryable
   // "Conflict" then usually means that a request with the same key is still being processed.
@@ -82,6 +75,9 @@ function parseHttpDate(value: string): number | undefined {
 const oneRetry = 30
 const fullBudget = 35 * oneRetry
 
+/** What a call that succeeds at once adds to the budget. */
+export const successBonus: number = oneRetry / 10
+
 /** The retries that are left, so that an outage is not amplified. Shared by a client and those derived from it. */
 export class RetryBudget {
   #left = fullBudget
@@ -94,8 +90,7 @@ export class RetryBudget {
     return cost
   }
 
-  /** Gives back what a retry has cost. A call that succeeded without one gives a tenth of a retry. */
-  refund(cost: number = oneRetry / 10): void {
+  refund(cost: number): void {
     this.#left = Math.min(fullBudget, this.#left + cost)
   }
 }

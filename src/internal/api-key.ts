@@ -9,7 +9,6 @@ const maxKeyLength = 4096
 // A service may still name an earlier key: "key … was replaced".
 const maxRecentKeys = 6
 
-/** A key, a function that returns one, or null: no key is sent. */
 export type ApiKeyOption = string | null | (() => string | Promise<string>)
 
 /** Gives the API key for each attempt. Inspecting a provider shows no key. */
@@ -26,7 +25,6 @@ export class ApiKeyProvider {
     }
   }
 
-  /** The keys that were given last, the newest first. */
   recent(): readonly string[] {
     return this.#recent
   }
@@ -59,7 +57,7 @@ export class ApiKeyProvider {
 
 /** What is odd about a key that the service refused; undefined if it looks like a key. */
 export function oddityOf(key: string): string | undefined {
-  const [start] = /^(?:["'<]|Bearer |\$\{?|\{\{)/i.exec(key) ?? []
+  const [start] = /^(?:["'</]|Bearer |Api-Key:|[a-z]+:\/\/|YOUR_|\$\{?|\{\{)/i.exec(key) ?? []
   return start && `it begins with ${start.trim()}`
 }
 

@@ -1,4 +1,3 @@
-/** Where a caller made a call. */
 export interface CallSite {
   /** Formatted only when it is read. */
   readonly stack?: unknown

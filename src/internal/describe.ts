@@ -15,7 +15,6 @@ export function describe(value: unknown): string {
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
-/** The error about a wrong argument. */
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
   return new TypeError(`${name}: expected ${expected}, got ${describe(value)}${hint}`)
 }
@@ -33,12 +32,19 @@ export function formatPath(path: readonly PropertyKey[]): string {
     const name = String(key).slice(0, maxKeyLength)
     if (typeof key === 'number') text += `[${key}]`
     else if (/^[\w$-]+$/.test(name)) text += text === '' ? name : `.${name}`
-    else text += `[${escapeNonAscii(JSON.stringify(name))}]`
+    else text += `[${JSON.stringify(name)}]`
   }
   return text || 'the body'
 }
 
-/** One line of ASCII, as what a service or a caller wrote may hold line breaks and terminal codes. */
-export function escapeNonAscii(text: string): string {
-  return text.replace(/[^ -~]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** A text of others as a part of one line. */
+export function toLine(text: string, maxLength: number): string {
+  const line = escapeControl(text.trim())
+  return line.length > maxLength ? `${line.slice(0, maxLength)}...` : line
+}
+
+/** Control and bidirectional characters could rewrite a log; other languages stay readable. */
+export function escapeControl(text: string): string {
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, found => found.split('').map(escapeUnit).join(''))
 }

@@ -4,9 +4,8 @@ export const maxCauseDepth = 4
 /** What a runtime says about a failed request, on the error or along its causes. */
 export interface ErrorDetails {
   readonly code?: string
-  /** The system call that failed. */
+  readonly message?: unknown
   readonly syscall?: unknown
-  /** Where a connection could not be made to. */
   readonly address?: unknown
   readonly port?: unknown
 }
@@ -16,13 +15,13 @@ export function findErrorDetails(error: unknown): ErrorDetails {
   try {
     let current = error
     for (let depth = 0; depth < maxCauseDepth && current; depth++) {
-      const { code, cause, errors, ...own } = Object(current) as Record<string, unknown>
+      const { code, message, cause, errors, ...own } = Object(current) as Record<string, unknown>
       const first: unknown = Array.isArray(errors) ? errors[0] : undefined
       // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
       if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {
         // Where Node tried several addresses, only the code of the first attempt is on the error of all.
         const { syscall, address, port } = { ...Object(first), ...own } as ErrorDetails
-        return { code, syscall, address, port }
+        return { code, message, syscall, address, port }
       }
       current = cause ?? first
     }

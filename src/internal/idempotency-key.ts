@@ -16,17 +16,32 @@ export function createIdempotencyKey(): string {
   return key
 }
 
+const maxRemembered = 1_000
+
+/** The keys that callers passed last. A service may answer a key that it knows without applying the write. */
+export class IdempotencyKeys {
+  readonly #writes = new Map<string, string>()
+
+  /** Throws for a key that was passed for another write. */
+  use(key: string, write: string): void {
+    const earlier = this.#writes.get(key) ?? write
+    if (earlier !== write) {
+      throw new TypeError(`idempotencyKey: expected a key of its own for each write, got that of ${earlier}`)
+    }
+    this.#writes.set(key, write)
+    if (this.#writes.size > maxRemembered) this.#writes.delete(this.#writes.keys().next().value as string)
+  }
+}
+
 /** Throws unless the value is a key that arrives as it was given: fetch would trim white space at the ends. */
-export function assertIdempotencyKey(value: unknown): asserts value is string {
-  const [bug] =
-    /\b(?:undefined|null|NaN)\b|\[object \w+\]/.exec(String(typeof value === 'string' ? value : '')) ?? []
+export function assertIdempotencyKey(name: string, value: unknown): void {
+  const text = typeof value === 'string' ? value : ''
+  const [bug] = /\b(?:undefined|null|NaN)\b|\[object \w+\]/.exec(text) ?? []
   if (bug)
-    throw new TypeError(
-      `idempotencyKey: expected a key of its own for each write, got one with "${bug}" in it`,
-    )
-  if (typeof value === 'string' && /^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value)) return
-  const got = typeof value === 'string' && value !== '' ? 'a string that breaks this rule' : describe(value)
+    throw new TypeError(`${name}: expected a key of its own for each write, got one with "${bug}" in it`)
+  if (/^(?=[^ ])[ -~]{1,255}(?<! )$/.test(text)) return
+  const got = text ? 'a string that breaks this rule' : describe(value)
   throw new TypeError(
-    `idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got ${got} (leave it out for a fresh UUID)`,
+    `${name}: expected 1 to 255 printable ASCII characters without a space at either end, got ${got} (leave it out for a fresh UUID)`,
   )
 }

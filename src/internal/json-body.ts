@@ -1,4 +1,4 @@
-import { typeName } from './describe.js'
+import { describe } from './describe.js'
 
 const expected = 'body: expected JSON data'
 
@@ -33,9 +33,8 @@ function assertJsonValue(this: Record<string, unknown>, key: string, value: unkn
 
 /** @param key Name of the property, or index in its array; empty for the body itself. */
 function notJson(value: unknown, key = '', hint = ''): TypeError {
-  const got = typeof value === 'number' ? value : typeName(value)
   const where = key === '' ? '' : ` at ${JSON.stringify(key)}`
-  return new TypeError(`${expected}, got ${got}${where}${hint}`)
+  return new TypeError(`${expected}, got ${describe(value)}${where}${hint}`)
 }
 
 /** By its tag: FormData, streams, Blobs and Maps would all be written as {}. */

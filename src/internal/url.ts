@@ -28,9 +28,9 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (!/^\/(?!\/)/.test(path)) {
     throw new TypeError(`${name}: expected ${expected}, got ${JSON.stringify(path.slice(0, 60))}`)
   }
+  const [, bug] = /\/(undefined|null|NaN|\[object \w+\]|)(?:\/|$)/.exec(path.replace(/\/+$/, '')) ?? []
+  if (bug !== undefined) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
   assertArrivesAsWritten(name, path)
-  const [, bug] = /\/(undefined|null|NaN)(?:\/|$)/.exec(path) ?? []
-  if (bug) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
 }
 
 /** Throws for what the URL parser would silently repair: requests would go elsewhere than written. */
@@ -50,20 +50,18 @@ export function toQueryString(query: Query): string {
   for (const [name, value] of Object.entries(query)) {
     for (const single of Array.isArray(value) ? value : [value]) {
       if (single === undefined) continue
-      pairs.push(`${encode(name, name)}=${encode(name, toQueryText(name, single))}`)
+      assertQueryValue(name, single)
+      if (!`${name}${single}`.isWellFormed())
+        throw new TypeError(`query.${name}: expected well-formed Unicode`)
+      pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(single)}`)
     }
   }
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-function toQueryText(name: string, value: unknown): string {
-  if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return String(value)
+function assertQueryValue(name: string, value: unknown): asserts value is QueryValue {
+  if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return
   throw wrongArgument(`query.${name}`, 'a string, a finite number, a boolean, or an array of these', value)
-}
-
-function encode(name: string, text: string): string {
-  if (!text.isWellFormed()) throw new TypeError(`query.${name}: expected well-formed Unicode`)
-  return encodeURIComponent(text)
 }
 
 const absoluteUrlOrPath = 'an absolute https URL ("https://api.example.com/v1") or a path ("/api")'
@@ -85,11 +83,18 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     const scheme = /^(?:localhost|127\.)/.test(hostAndPort) ? 'http' : 'https'
     throw new TypeError(`baseUrl: expected a scheme before the host: "${scheme}://${hostAndPort}"`)
   }
+  if (/^https?:\/\/(?:https?:|[^/]*[${}<>])/i.test(text)) {
+    throw new TypeError(
+      'baseUrl: expected the host of the service (a placeholder in it, or "https://" twice?)',
+    )
+  }
   if (!URL.canParse(text)) {
     const got =
       text === ''
         ? 'an empty string (is the environment variable set?)'
-        : `a string that is neither (${oddityOf(text) ?? 'is "https://" missing?'})`
+        : /^https?:/i.test(text)
+          ? 'a URL whose host or port is not valid'
+          : `a string that is neither (${oddityOf(text) ?? 'is "https://" missing?'})`
     throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got ${got}`)
   }
   const url = new URL(text)
@@ -120,7 +125,6 @@ function isLoopback(host: string): boolean {
   )
 }
 
-/** The absolute base URL for one call. A path is resolved against the page's location. */
 export function resolveBaseUrl(baseUrl: string): string {
   if (/^https?:/.test(baseUrl)) return baseUrl
   const location: string = globalThis.location?.href ?? ''

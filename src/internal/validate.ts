@@ -1,42 +1,42 @@
 import { wrongArgument } from './describe.js'
 
-/** Throws unless the value is a whole number of at least `minimum`. */
-export function assertInteger(name: string, value: unknown, minimum: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-    throw wrongArgument(name, `a whole number of at least ${minimum}`, value)
+/** Throws for a value that an option must not have. */
+export type Check = (name: string, value: unknown) => void
+
+function check(isValid: (value: unknown) => boolean, expected: string): Check {
+  return (name, value) => {
+    if (!isValid(value)) throw wrongArgument(name, expected, value)
   }
 }
 
 /** setTimeout fires immediately if the delay is longer. */
 export const maxTimerMs: number = 2 ** 31 - 1
 
-/** Throws unless the value is a duration that a timer can hold. */
-export function assertDuration(name: string, value: unknown): void {
-  if (typeof value !== 'number' || !(value > 0 && value <= maxTimerMs)) {
-    throw wrongArgument(name, `milliseconds, more than 0 and at most ${maxTimerMs}`, value)
-  }
+const isDuration = (value: unknown) => typeof value === 'number' && value > 0 && value <= maxTimerMs
+
+export const duration: Check = /* @__PURE__ */ check(
+  isDuration,
+  `milliseconds, more than 0 and at most ${maxTimerMs}`,
+)
+export const trueOrFalse: Check = /* @__PURE__ */ check(value => typeof value === 'boolean', 'true or false')
+export const callback: Check = /* @__PURE__ */ check(value => typeof value === 'function', 'a function')
+
+export function wholeNumber(minimum: number): Check {
+  const isValid = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= minimum
+  return check(isValid, `a whole number of at least ${minimum}`)
 }
 
-/** Throws unless the value is true or false. */
-export function assertBoolean(name: string, value: unknown): void {
-  if (typeof value !== 'boolean') throw wrongArgument(name, 'true or false', value)
+/** Options that are checked where they are used. */
+export function checkedLater(...names: readonly string[]): Readonly<Record<string, Check>> {
+  return Object.fromEntries(names.map(name => [name, () => {}]))
 }
 
-/** Throws unless the value is a function. */
-export function assertFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw wrongArgument(name, 'a function', value)
-}
-
-/** Throws unless the value is an AbortSignal whose listeners can be removed. */
-export function assertSignal(value: unknown): void {
+/** An AbortSignal whose listeners can be removed. */
+export function abortSignal(name: string, value: unknown): void {
   const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>
-  const isSignal =
-    typeof aborted === 'boolean' &&
-    typeof addEventListener === 'function' &&
-    typeof removeEventListener === 'function'
-  if (isSignal) return
+  if (typeof aborted === 'boolean' && addEventListener && removeEventListener) return
   const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
-  throw wrongArgument('signal', 'an AbortSignal', value, hint)
+  throw wrongArgument(name, 'an AbortSignal', value, hint)
 }
 
 /** Throws unless the value is a plain object; `undefined` counts as an empty one. */
@@ -45,48 +45,46 @@ export function assertObject<T extends object>(
   value: T | undefined,
 ): T | Record<string, never> {
   if (value === undefined) return {}
-  // An iterable has its names elsewhere: a URLSearchParams would pass for an empty object.
-  if (typeof value !== 'object' || value === null || Symbol.iterator in value) {
+  // Others have their names elsewhere: a URLSearchParams would pass for an empty object.
+  if (!/^\[object (?:Object|Module)\]$/.test(Object.prototype.toString.call(value))) {
     throw wrongArgument(name, 'a plain object', value)
   }
   return value
 }
 
-/** The names that one argument knows, and where other names belong. */
-export interface KnownNames {
-  /** What the names are, as in `Client options`. */
+/** The options that one argument knows, each with its check. */
+export interface KnownOptions {
+  /** What they are, as in `Client options`. */
   readonly title: string
-  readonly names: readonly string[]
-  /** How to pass a name that belongs elsewhere; `undefined` where the name is unknown there, too. */
+  readonly checks: Readonly<Record<string, Check>>
+  /** How to pass an option that belongs elsewhere; `undefined` where it is unknown there, too. */
   readonly elsewhere?: (name: string) => string | undefined
 }
 
 /**
- * A copy of an object of options, each of which is read once. Throws for a name that is not known: a misspelt option would
- * be ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
+ * A checked copy of an object of options, each of which is read once. Throws for a name that is not known: a misspelt option
+ * would be ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
  */
 export function readOptions<T extends object>(
   argument: string,
   value: T | undefined,
-  known: KnownNames,
+  { title, checks, elsewhere }: KnownOptions,
 ): Partial<T> {
   const given = assertObject(argument, value) as Record<string, unknown>
-  const options: Record<string, unknown> = Object.create(null)
-  for (const name of known.names) {
-    const option = given[name]
-    if (option !== undefined) options[name] = option
-  }
   for (const name in given) {
-    if (!known.names.includes(name) && given[name] !== undefined) throw unknownName(argument, name, known)
+    if (Object.hasOwn(checks, name) || given[name] === undefined) continue
+    const hint = elsewhere?.(name)
+    const problem = hint
+      ? `${argument}.${name}: ${hint}`
+      : `${name}: unknown option. ${title} are: ${Object.keys(checks).sort().join(', ')}`
+    throw new TypeError(problem)
+  }
+  const options: Record<string, unknown> = Object.create(null)
+  for (const [name, check] of Object.entries(checks)) {
+    const option = given[name]
+    if (option === undefined) continue
+    check(name, option)
+    options[name] = option
   }
   return options as Partial<T>
-}
-
-function unknownName(argument: string, name: string, { title, names, elsewhere }: KnownNames): TypeError {
-  const hint = elsewhere?.(name)
-  return new TypeError(
-    hint === undefined
-      ? `${name}: unknown option. ${title} are: ${[...names].sort().join(', ')}`
-      : `${argument}.${name}: ${hint}`,
-  )
 }

@@ -6,7 +6,7 @@ import {
   $ZodString,
   type $ZodType,
 } from 'zod/v4/core'
-import { typeName } from './describe.js'
+import { describe, typeName } from './describe.js'
 import { isExact } from './lossless-json.js'
 
 /** zod's core has no messages of its own. These name types, never values. */
@@ -14,28 +14,24 @@ function expected(what: string, toName = typeName): { error: (issue: { input?: u
   return { error: ({ input }) => `expected ${what}, got ${toName(input)}` }
 }
 
-/** A schema for a string. */
 export function string(): $ZodString {
   return new $ZodString({ type: 'string', ...expected('a string') })
 }
 
-/** A schema for a number that a double holds exactly. */
 export function number(): $ZodNumber {
   const toName = (input: unknown) => (isUnsafeNumber(input) ? tooManyDigits : typeName(input))
   return new $ZodNumber({ type: 'number', checks: [], ...expected('a number', toName) })
 }
 
-/** A schema for a whole number. */
 export function integer(minimum: number): $ZodType<number> {
   return custom(
     value => Number.isSafeInteger(value) && (value as number) >= minimum,
     expected(`a whole number of at least ${minimum}`, input =>
-      typeof input === 'number' ? 'another number' : typeName(input),
+      typeof input === 'number' && input !== 0 ? 'another number' : describe(input),
     ),
   )
 }
 
-/** A schema for an array whose items are validated elsewhere. */
 export function array(): $ZodType<unknown[]> {
   return custom(Array.isArray, expected('an array'))
 }

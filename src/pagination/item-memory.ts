@@ -10,7 +10,6 @@ export class ItemMemory<V> {
   #recentPages = 0
   /** How many items were new. Items that are read again must not push out others. */
   #recentItems = 0
-  /** Whether items of earlier pages are no longer remembered. */
   hasForgotten = false
 
   find(key: unknown): V | undefined {

@@ -1,18 +1,18 @@
 import type { Transport } from '../http/call.js'
 import type { RequestOptions } from '../http/request.js'
-import { type CallSite, captureCallSite } from '../internal/call-site.js'
+import { captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { type Query, toQueryString } from '../internal/url.js'
 import {
-  assertBoolean,
-  assertFunction,
-  assertInteger,
   assertObject,
-  assertSignal,
-  type KnownNames,
+  callback,
+  checkedLater,
+  type KnownOptions,
   readOptions,
+  trueOrFalse,
+  wholeNumber,
 } from '../internal/validate.js'
-import { callOptionNames, clientOptionHint, mergeSettings } from '../options.js'
+import { callChecks, clientOptionHint, mergeSettings } from '../options.js'
 import { resolveSchema } from '../schema.js'
 import { iterate } from './iterate.js'
 import {
@@ -25,7 +25,7 @@ import {
 } from './page.js'
 import { Paginator } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
-import type { Walk, WalkOptions } from './walk.js'
+import type { Batch, WalkOptions } from './walk.js'
 
 /** Selects a part of a list: the first page, the page size and filters. */
 export interface ListParams {
@@ -109,22 +109,34 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   pages(): AsyncGenerator<Page<T>, void>
 }
 
-const paramNames = ['page', 'limit', 'query']
-const optionNames = [...callOptionNames, 'concurrency', 'maxItems', 'dedupeBy', 'onMissedItems', 'verified']
+const positive = /* @__PURE__ */ wholeNumber(1)
+const paramChecks = { page: positive, limit: positive, ...checkedLater('query') }
+const optionChecks = {
+  ...callChecks,
+  concurrency: positive,
+  maxItems: (name: string, value: unknown) => {
+    if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
+  },
+  dedupeBy: callback,
+  onMissedItems: (name: string, value: unknown) => {
+    if (value !== 'throw' && value !== 'continue') throw wrongArgument(name, "'throw' or 'continue'", value)
+  },
+  verified: trueOrFalse,
+}
 
 /** @param before What stands before the options in a call of this list. */
-const knownParams = (before: string): KnownNames => ({
+const knownParams = (before: string): KnownOptions => ({
   title: 'List params',
-  names: paramNames,
+  checks: paramChecks,
   elsewhere: name =>
-    optionNames.includes(name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
+    Object.hasOwn(optionChecks, name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
 })
 
-const knownOptions = {
+const knownOptions: KnownOptions = {
   title: 'List options',
-  names: optionNames,
-  elsewhere: (name: string) =>
-    paramNames.includes(name) ? `pass it among the params, list({ ${name} })` : clientOptionHint(name),
+  checks: optionChecks,
+  elsewhere: name =>
+    Object.hasOwn(paramChecks, name) ? `pass it among the params, list({ ${name} })` : clientOptionHint(name),
 }
 
 /** Creates a lazy list after checking its arguments. Nothing is sent. */
@@ -142,71 +154,54 @@ export function createList<T>(
   const { page = 1, limit, query } = params
   const { signal, dedupeBy, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw' } = options
   const { verified = false } = options
-  assertInteger('page', page, 1)
-  if (limit !== undefined) assertInteger('limit', limit, 1)
-  if (maxItems !== Number.POSITIVE_INFINITY) assertInteger('maxItems', maxItems, 0)
-  if (onMissedItems !== 'throw' && onMissedItems !== 'continue') {
-    throw wrongArgument('onMissedItems', "'throw' or 'continue'", onMissedItems)
-  }
   const validator = resolveSchema(options.schema, endpoint.validator)
   if (validator === undefined) {
     throw new TypeError(
       'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
     )
   }
-  if (dedupeBy !== undefined) assertFunction('dedupeBy', dedupeBy)
-  if (signal !== undefined) assertSignal(signal)
-  assertBoolean('verified', verified)
   if (verified && dedupeBy === undefined && endpoint.itemKey === undefined) {
     throw new TypeError(
       'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
     )
   }
   const settings = mergeSettings(transport.settings, options)
-  const loader = new PageLoader<T>(transport, {
-    endpoint,
-    validator,
-    limit,
-    query: toExtraQuery(query),
-    settings,
-    signal,
-    dedupeBy,
-  })
-  const startWalk = (site: CallSite, first?: LoadedPage<T>): Walk<T> => {
-    let loaded = first
-    const walk: WalkOptions<T> = {
-      load: request => {
-        // What a walk requests first is its first page.
-        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
-        loaded = undefined
-        return result
+  const spec = { endpoint, validator, limit, query: toExtraQuery(query), settings, signal, dedupeBy }
+  const loader = new PageLoader<T>(transport, spec)
+  const iterateFrom = <V>(valuesOf: (batch: Batch<T>) => readonly V[], first?: LoadedPage<T>) =>
+    iterate(
+      site => {
+        let loaded = first
+        const walk: WalkOptions<T> = {
+          load: request => {
+            // What a walk requests first is its first page.
+            const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
+            loaded = undefined
+            return result
+          },
+          firstPage: first?.page ?? page,
+          concurrency: settings.concurrency,
+          maxItems,
+          onMissedItems,
+          site,
+        }
+        return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
       },
-      firstPage: first?.page ?? page,
-      concurrency: settings.concurrency,
-      maxItems,
-      onMissedItems,
-      site,
-    }
-    return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
-  }
+      signal,
+      valuesOf,
+    )
   const source: PageSource<T> = {
     load: (request, site) => loader.load(request, site),
-    iterateFrom: first =>
-      iterate(
-        site => startWalk(site, first),
-        signal,
-        ({ items }) => items,
-      ),
+    iterateFrom: first => iterateFrom(({ items }) => items, first),
   }
   return new LazyList<T>({
     load: async () => createPage(await loader.load({ page }, createdAt), source),
-    iterate: () => iterate(startWalk, signal, ({ items }) => items),
+    iterate: () => iterateFrom(({ items }) => items),
     iteratePages: () => {
-      if (verified)
-        throw new TypeError(
-          'pages: not available with `verified: true`, as its pages overlap: iterate the items',
-        )
-      return iterate(startWalk, signal, batch => [createPage(batch.page, source)])
+      if (!verified) return iterateFrom(batch => [createPage(batch.page, source)])
+      throw new TypeError(
+        'pages: not available with `verified: true`, as its pages overlap: iterate the items',
+      )
     },
   })
 }
@@ -263,7 +258,7 @@ class LazyList<T> implements List<T> {
     return this.then().finally(onFinally)
   }
 
-  // At run time only, as the types already rule these out: an empty array or `{}` would pass for an empty list.
+  // At run time only, as the types already rule these out: `undefined`, an empty array or `{}` would pass for an empty list.
 
   [Symbol.iterator](): never {
     throw new TypeError(`list: items arrive asynchronously: ${instead}`)
@@ -275,3 +270,10 @@ class LazyList<T> implements List<T> {
 }
 
 const instead = 'use `for await`, or `(await list).data`'
+
+for (const name of ['data', 'totalItems', 'length', 'map', 'filter', 'forEach']) {
+  const get = () => {
+    throw new TypeError(`list.${name}: nothing is fetched yet: ${instead}`)
+  }
+  Object.defineProperty(LazyList.prototype, name, { get })
+}

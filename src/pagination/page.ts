@@ -1,19 +1,20 @@
-import { type Issue, maxIssues, PaginationError } from '../errors.js'
+import { maxIssues, PaginationError } from '../errors.js'
 import { type SuccessResponse, send, type Transport } from '../http/call.js'
-import { InvalidBody, parseListBody } from '../http/response-body.js'
+import type { Result } from '../http/request.js'
+import { InvalidBody, mismatch, parseListBody } from '../http/response-body.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
-import { isThenable, type Validator, validate } from '../schema.js'
+import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
  *
  * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the others do not.
  */
-export interface Page<T> extends AsyncIterable<T> {
+export interface Page<T> extends AsyncIterable<T>, Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
   /** The items, in the service's order. */
   readonly data: T[]
   /** The number of this page, from 1. */
@@ -26,12 +27,6 @@ export interface Page<T> extends AsyncIterable<T> {
   readonly pageCount: number
   /** Whether the list continues after this page, according to `totalItems`. */
   readonly hasNextPage: boolean
-  /** The HTTP status, from 200 to 299. */
-  readonly status: number
-  /** The response headers. */
-  readonly headers: Headers
-  /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
-  readonly requestId: string | undefined
   /**
    * Fetches the page after this one, with the same options and signal; `undefined` after the last.
    * @throws PaginationError if its limit is not that of this page.
@@ -57,7 +52,6 @@ export interface ListEndpoint {
   readonly itemKey?: (item: unknown) => unknown
 }
 
-/** A page as it was loaded: what a walk reads, and what a {@link Page} is created from. */
 export interface LoadedPage<T> extends Envelope<T> {
   /** What identifies each item; `undefined` where nothing does. */
   readonly keys: () => readonly unknown[] | undefined
@@ -66,7 +60,6 @@ export interface LoadedPage<T> extends Envelope<T> {
 
 type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
-/** Which page to load. */
 export interface PageRequest {
   readonly page: number
   /** Replaces the caller's `limit`. */
@@ -80,11 +73,10 @@ export interface PageRequest {
   readonly onThrottled?: () => void
 }
 
-/** How the pages of one list are loaded. */
-export interface PageLoaderOptions<T> {
+/** What all pages of one list have in common. */
+export interface ListSpec<T> {
   readonly endpoint: ListEndpoint
   readonly validator: Validator
-  /** The caller's `limit`. */
   readonly limit: number | undefined
   /** Further query parameters, beginning with `&`, or empty. */
   readonly query: string
@@ -104,60 +96,53 @@ const envelopeValidator: Validator = {
   }),
 }
 
-/** Loads the pages of one list: request, envelope, items, and what a page says about itself. */
+/** Loads pages of one list: request, envelope, items, and what a page says about itself. */
 export class PageLoader<T> {
   readonly #transport: Transport
-  readonly #options: PageLoaderOptions<T>
+  readonly #list: ListSpec<T>
 
-  constructor(transport: Transport, options: PageLoaderOptions<T>) {
+  constructor(transport: Transport, list: ListSpec<T>) {
     this.#transport = transport
-    this.#options = options
+    this.#list = list
   }
 
   load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>> {
-    const { endpoint, query, settings, signal } = this.#options
-    const { page, limit = this.#options.limit } = request
+    const { endpoint, validator, query, settings, signal } = this.#list
+    const { limit = this.#list.limit, onThrottled } = request
     const call = {
       method: 'GET',
       path: endpoint.path,
-      query: `?page=${page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
+      query: `?page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
       settings,
       signals: [signal, request.signal],
-      page,
-      onThrottled: request.onThrottled,
+      page: request.page,
+      onThrottled,
       site,
     }
-    return send(this.#transport, call, (bytes, response) => this.#parse(bytes, response, request))
-  }
-
-  /** A promise if the schema is asynchronous. */
-  #parse(
-    bytes: Uint8Array,
-    response: SuccessResponse,
-    request: PageRequest,
-  ): LoadedPage<T> | Promise<LoadedPage<T>> {
-    const body = parseListBody(bytes)
-    const issues: Issue[] = []
-    const envelope = validate(body, envelopeValidator, issues) as Envelope
-    if (issues.length > 0) throw new InvalidBody(issues, notAnEnvelopeHint, body)
-    assertConsistent(envelope, request, response)
-    const { validator } = this.#options
-    const items: unknown[] = []
-    for (let index = 0; index < envelope.data.length && issues.length < maxIssues; index++) {
-      items.push(validate(envelope.data[index], validator, issues, index))
-    }
-    const toLoadedPage = (data: unknown[]): LoadedPage<T> => {
-      if (issues.length > 0) throw InvalidBody.forSchemaIssues(issues, body, validator)
-      const { page, totalItems, limit } = envelope
-      const keys = this.#keysOf(envelope.data, data as T[])
-      return { data: data as T[], page, totalItems, limit, keys, response }
-    }
-    return items.some(isThenable) ? Promise.all(items).then(toLoadedPage) : toLoadedPage(items)
+    return send(this.#transport, call, (bytes, response) => {
+      const body = parseListBody(bytes)
+      const issues: FoundIssue[] = []
+      const envelope = validate(body, envelopeValidator, issues) as Envelope
+      if (issues.length > 0) throw new InvalidBody({ issues, hint: notAnEnvelopeHint, body })
+      assertConsistent(envelope, request, response)
+      const { data: raw, page, totalItems, limit } = envelope
+      const items: unknown[] = []
+      for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
+        items.push(validate(raw[index], validator, issues, index))
+      }
+      const toLoadedPage = (output: unknown[]): LoadedPage<T> => {
+        if (issues.length > 0) throw mismatch(issues, body, validator)
+        const data = output as T[]
+        return { data, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
+      }
+      // The caller's schema may be asynchronous.
+      return items.some(isThenable) ? Promise.all(items).then(toLoadedPage) : toLoadedPage(items)
+    })
   }
 
   /** A caller's function is called at most once for each item, and only if the keys are needed. */
   #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
-    const { endpoint, dedupeBy } = this.#options
+    const { endpoint, dedupeBy } = this.#list
     let keys: readonly unknown[] | undefined
     return () => {
       // Of the item as it came: a caller's schema may drop or rename what identifies it.
@@ -216,23 +201,18 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
   return result as unknown as Page<T>
 }
 
-/** What to do about a page that contradicts itself or the request. */
 const contradictionHint = "The service contradicts itself: report it to the service's owner."
 
-/** What is wrong with two pages of different limits. */
 export function describeLimitChange(before: number | undefined, after: number): string {
   return `the limit in effect changed from ${before} to ${after} between two pages`
 }
 
-/** What to do about two pages of different limits. */
 export const limitChangeHint = 'Start over with a limit that the service allows.'
 
-/** What is wrong with an empty page before the end of its list. */
 export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
   return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
 }
 
-/** Throws a PaginationError when a page contradicts itself or the request. */
 function assertConsistent(received: Envelope, request: PageRequest, response: SuccessResponse): void {
   const { data, page, totalItems, limit } = received
   const { expectedLimit } = request

@@ -1,8 +1,9 @@
 import { ApiError, PaginationError } from '../errors.js'
+import type { DriftEvent } from '../events.js'
 import { ItemMemory } from './item-memory.js'
 import { describeEmptyPage, describeLimitChange, type LoadedPage, limitChangeHint } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
-import { type Batch, emitDrift, type Walk, type WalkOptions } from './walk.js'
+import type { Batch, Walk, WalkOptions } from './walk.js'
 
 /** A page on which an item was seen. */
 interface Sighting {
@@ -23,7 +24,6 @@ export class Paginator<T> implements Walk<T> {
   readonly #prefetcher: PagePrefetcher<T>
   readonly #memory = new ItemMemory<Sighting>()
   #nextPage: number
-  /** The last page read. */
   #previous: FetchedPage<T> | undefined
   /** Pages requested before this point may show an older state of the list, and are fetched again. */
   #trustedSince = 0
@@ -71,16 +71,24 @@ export class Paginator<T> implements Walk<T> {
   async #fetch(number: number): Promise<InspectedPage<T>> {
     const fetched = await this.#request(() => this.#prefetcher.get(number))
     const inspected = this.#inspect(fetched)
+    const { keys = [], sightings, hasMoved } = inspected
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
-      fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
+      hasMoved || fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
+    this.#trustNothingBefore(inspected)
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return inspected
-    const { keys = [], sightings } = inspected
     for (const [index, key] of keys.entries()) {
       if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
     }
-    return this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)), keys)
+    const again = this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)), keys)
+    this.#trustNothingBefore(again)
+    return again
+  }
+
+  /** Where an item has moved, responses to earlier requests may show the list as it was before. */
+  #trustNothingBefore({ fetched, hasMoved }: InspectedPage<T>): void {
+    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
   }
 
   async #request(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
@@ -95,8 +103,8 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * Looks up where the items of a page were seen before. An item that moved further than the list grew shows that something
-   * before it was added and something else removed: pages requested before this one arrived are not trusted. Where a discarded
-   * response had it at the same place, it has not moved: then its identity is not unique.
+   * before it was added and something else removed. Where a discarded response had it at the same place, it has not moved: then
+   * its identity is not unique.
    */
   #inspect(fetched: FetchedPage<T>, discardedKeys?: readonly unknown[]): InspectedPage<T> {
     const keys = fetched.keys()
@@ -106,8 +114,7 @@ export class Paginator<T> implements Walk<T> {
       const key = keys?.[index]
       return key !== discardedKeys?.[index] && movedBeyondGrowth(fetched, index, key, earlier)
     })
-    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
-    return { fetched, keys, sightings }
+    return { fetched, keys, sightings, hasMoved }
   }
 
   /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
@@ -145,7 +152,7 @@ export class Paginator<T> implements Walk<T> {
       throw this.#error(fetched, describeLimitChange(previous.limit, limit), limitChangeHint, 1)
     }
     if (this.#mustThrowShrink(fetched)) {
-      emitDrift(fetched, 'total', largestTotalBefore, totalItems)
+      this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
       const smallest = Math.min(totalItems, this.#prefetcher.smallestTotal)
       const problem = `the list shrank from ${largestTotalBefore} to ${smallest} items while it was read`
       // Where the list has ended, nothing tells where they were.
@@ -156,7 +163,7 @@ export class Paginator<T> implements Walk<T> {
         fetched.data.length === 0 ? 1 : undefined,
       )
     }
-    if (totalItems !== previous.totalItems) emitDrift(fetched, 'total', previous.totalItems, totalItems)
+    if (totalItems !== previous.totalItems) this.#emitDrift(fetched, 'total', previous.totalItems, totalItems)
   }
 
   /** An empty page before the position reaches the total: the list ended early, or its total is out of date. */
@@ -191,7 +198,6 @@ export class Paginator<T> implements Walk<T> {
     )
   }
 
-  /** The items that no recent page has shown. */
   #newItemsOf({ fetched, sightings }: InspectedPage<T>, keys: readonly unknown[]): readonly T[] {
     const { data, page, totalItems } = fetched
     const current: Sighting = { page, totalItems, keys }
@@ -202,7 +208,7 @@ export class Paginator<T> implements Walk<T> {
       const earlier = sightings[index]
       if (this.#awaited.size > 0) this.#awaited.delete(key)
       if (this.#memory.add(key, current, earlier)) items.push(data[index] as T)
-      else emitDrift(fetched, 'duplicate', (earlier ?? current).page, page)
+      else this.#emitDrift(fetched, 'duplicate', (earlier ?? current).page, page)
     }
     return items
   }
@@ -221,7 +227,7 @@ export class Paginator<T> implements Walk<T> {
     const lacking = totalItems - this.#position
     const missed = Math.max(lacking, this.#awaited.size)
     if (this.#remaining <= 0 || missed <= 0) return
-    emitDrift(loaded, 'missing', totalItems, totalItems - missed)
+    this.#emitDrift(loaded, 'missing', totalItems, totalItems - missed)
     const problem =
       lacking > 0
         ? `the list ended after ${this.#position} of ${totalItems} items`
@@ -241,6 +247,10 @@ export class Paginator<T> implements Walk<T> {
     throw this.#error(loaded, `${problem}, so up to ${missed} may have been missed`, hint, page ?? safePage)
   }
 
+  #emitDrift(loaded: LoadedPage<T>, change: DriftEvent['change'], before: number, after: number): void {
+    loaded.response.emit({ type: 'drift', change, before, after })
+  }
+
   #error({ response, limit }: LoadedPage<T>, problem: string, hint: string, page?: number): PaginationError {
     const resumeAt = page === undefined ? undefined : { page, limit }
     return new PaginationError({ info: response.info(), problem, hint, resumeAt })
@@ -254,11 +264,11 @@ export class Paginator<T> implements Walk<T> {
   }
 }
 
-/** A page, and where each of its items was seen before. */
 interface InspectedPage<T> {
   readonly fetched: FetchedPage<T>
   readonly keys: readonly unknown[] | undefined
   readonly sightings: readonly (Sighting | undefined)[]
+  readonly hasMoved: boolean
 }
 
 /** Whether an item has moved back by more places than the list grew since it was read. */

@@ -14,8 +14,8 @@ export interface FetchedPage<T> extends LoadedPage<T> {
 interface PendingPage<T> {
   readonly promise: Promise<FetchedPage<T>>
   readonly controller: AbortController
-  /** Its total, once it has arrived. */
-  totalItems?: number
+  /** Infinite until it has arrived. */
+  totalItems: number
 }
 
 // Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
@@ -30,7 +30,6 @@ export class PagePrefetcher<T> {
   /** In flight or buffered, by number, and the page that is read. */
   readonly #pages = new Map<number, PendingPage<T>>()
   #inFlight = 0
-  /** How many pages may be in flight. */
   #maxInFlight: number
   /** How many pages may be in flight or buffered: fewer during the slow start. */
   #maxHeld = 1
@@ -57,7 +56,7 @@ export class PagePrefetcher<T> {
 
   /** The smallest total of the pages that have arrived and are not read yet; infinite if there are none. */
   get smallestTotal(): number {
-    return Math.min(...Array.from(this.#pages.values(), page => page.totalItems ?? Number.POSITIVE_INFINITY))
+    return Math.min(...Array.from(this.#pages.values(), page => page.totalItems))
   }
 
   /** The reader has finished the page before this one, and needs this one. */
@@ -82,7 +81,6 @@ export class PagePrefetcher<T> {
     })
   }
 
-  /** Drops the pages after this one. */
   dropAfter(page: number): void {
     for (const [number, { controller }] of this.#pages) {
       if (number <= page) continue
@@ -92,7 +90,6 @@ export class PagePrefetcher<T> {
     this.#nextPage = page + 1
   }
 
-  /** Cancels all requests in flight. */
   cancel(): void {
     this.#isClosed = true
     this.#wanted?.cancel()
@@ -121,14 +118,12 @@ export class PagePrefetcher<T> {
     this.#inFlight++
     const controller = new AbortController()
     const promise = this.#fetch(page, controller.signal)
-    const pending: PendingPage<T> = { promise, controller }
+    const pending: PendingPage<T> = { promise, controller, totalItems: Number.POSITIVE_INFINITY }
+    const onArrival = ({ totalItems }: LoadedPage<T>) => {
+      pending.totalItems = totalItems
+    }
     // A failure is thrown when the reader comes to the page, or never.
-    promise.then(
-      ({ totalItems }) => {
-        pending.totalItems = totalItems
-      },
-      () => {},
-    )
+    promise.then(onArrival, () => {})
     this.#pages.set(page, pending)
     return promise
   }

@@ -232,7 +232,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     )
   }
 
-  /** Plans the windows that follow, and drops those planned before unless the list went on as expected. */
+  /** Windows planned before stay only if the list went on as expected. */
   #planAhead(loaded: LoadedPage<T>, isAsExpected: boolean): void {
     const next = this.#step + 1
     if (!isAsExpected) {

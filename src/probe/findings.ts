@@ -1,4 +1,4 @@
-import { escapeNonAscii } from '../internal/describe.js'
+import { escapeControl } from '../internal/describe.js'
 
 /** One line of a {@link ProbeReport}. It names fields and types, never a value of a record. */
 export interface ProbeFinding {
@@ -101,7 +101,7 @@ export class Findings {
 
   #set(id: FindingId, status: ProbeFinding['status'], observed: string, consequence?: string): void {
     // Names and headers are the service's: of any length, and they may hold terminal codes or the key.
-    const shown = (text: string) => escapeNonAscii(this.#redact(text)).slice(0, maxTextLength)
+    const shown = (text: string) => escapeControl(this.#redact(text)).slice(0, maxTextLength)
     const finding = { id, title: titles[id], status, observed: shown(observed) }
     this.#byId.set(id, consequence ? { ...finding, consequence: shown(consequence) } : finding)
   }

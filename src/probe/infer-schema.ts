@@ -1,4 +1,4 @@
-import { escapeNonAscii } from '../internal/describe.js'
+import { escapeControl } from '../internal/describe.js'
 import { countOf } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { maxRepeats, Session } from './session.js'
@@ -40,7 +40,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   return [
     "import * as z from 'zod'",
     '',
-    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeNonAscii(path)}.`,
+    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeControl(path)}.`,
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     `export const schema = ${toZod(sample.item)}`,
     '',

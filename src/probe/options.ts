@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { assertFunction, readOptions } from '../internal/validate.js'
+import { callback, checkedLater, readOptions } from '../internal/validate.js'
 import type { ClientOptions, Fetch } from '../options.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 
@@ -75,9 +75,10 @@ export function readInferSchemaOptions(given: InferSchemaOptions): InferSchemaOp
 }
 
 function read<T extends ProbeOptions | InferSchemaOptions>(given: T, title: string, names: string[]): T {
-  const options = readOptions('options', given, { title, names }) as T
-  if (options.onProgress !== undefined) assertFunction('onProgress', options.onProgress)
-  return options
+  return readOptions('options', given, {
+    title,
+    checks: { ...checkedLater(...names), onProgress: callback },
+  }) as T
 }
 
 function isOrigin(origin: unknown): boolean {

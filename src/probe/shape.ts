@@ -1,4 +1,4 @@
-import { escapeNonAscii } from '../internal/describe.js'
+import { escapeControl } from '../internal/describe.js'
 
 // A service may send anything: what is remembered and printed has limits, whatever arrives.
 const maxDepth = 8
@@ -136,7 +136,7 @@ function toZodType(type: string, shape: Shape, indent: string): string {
 
 /** The name of a property. Any other than an identifier is a string literal of ASCII, which cannot end early. */
 function toKey(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : escapeNonAscii(JSON.stringify(name))
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : escapeControl(JSON.stringify(name))
 }
 
 const maxListed = 20

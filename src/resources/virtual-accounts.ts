@@ -15,6 +15,10 @@ export interface VirtualAccountRef {
 
 /** The methods of `client.virtualAccounts`. */
 export interface VirtualAccounts {
+  // First, as TypeScript then suggests it, and not the opposite, for `activate`.
+  /** Reactivates a virtual account, in the same way as {@link VirtualAccounts.deactivate}. */
+  reactivate: VirtualAccounts['deactivate']
+
   /**
    * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
@@ -30,30 +34,21 @@ export interface VirtualAccounts {
     account: VirtualAccountRef,
     options?: WriteOptions<S>,
   ): Promise<Result<SchemaOutput<S, unknown>, string>>
-
-  /**
-   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
-   *
-   * The response body is not specified: `data` is `unknown` unless `schema` types it.
-   *
-   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
-   * @example
-   * ```ts
-   * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
-   * ```
-   */
-  reactivate<S extends Schema | undefined = undefined>(
-    account: VirtualAccountRef,
-    options?: WriteOptions<S>,
-  ): Promise<Result<SchemaOutput<S, unknown>, string>>
 }
 
 const known = /* @__PURE__ */ knownWriteOptions(['customerId', 'virtualAccountId'])
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   const createMethod = (operation: 'deactivate' | 'reactivate') => {
-    return async <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) => {
+    return async <S extends Schema | undefined>(
+      account: VirtualAccountRef,
+      options?: WriteOptions<S>,
+      ...others: unknown[]
+    ) => {
       assertAccount(operation, account)
+      // Stripe's SDK has its options in the third: an ignored key would make a repeated write a new one.
+      if (others.length > 0)
+        throw new TypeError(`${operation}: expected (account, options), got more arguments`)
       const checked = readOptions('options', options, known)
       if (checked.idempotencyKey === undefined) assertNoKey(account)
       const customer = encodeId(operation, account, 'customerId')

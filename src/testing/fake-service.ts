@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { assertInteger, maxTimerMs, readOptions } from '../internal/validate.js'
+import { checkedLater, maxTimerMs, readOptions, wholeNumber } from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
@@ -42,7 +42,11 @@ export interface FakeServiceOptions {
 
 const knownOptions = {
   title: 'FakeService options',
-  names: ['baseUrl', 'apiKey', 'transactions', 'defaultLimit', 'maxLimit', 'latency'],
+  checks: {
+    defaultLimit: wholeNumber(1),
+    maxLimit: wholeNumber(1),
+    ...checkedLater('baseUrl', 'apiKey', 'transactions', 'latency'),
+  },
 }
 
 /**
@@ -82,15 +86,12 @@ export class FakeService {
   readonly baseUrl: string
   /** The only API key that is accepted. */
   readonly apiKey: string
-  /** The items of `GET /transactions`. Live: change the array, even while a client iterates the list. */
-  readonly transactions: Transaction[]
-  /** Requests received under `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
-  readonly requests: readonly ReceivedRequest[]
 
   readonly #origin: string
   readonly #basePath: string
   readonly #latency: number
   readonly #initial: Transaction[]
+  readonly #transactions: Transaction[]
   readonly #requests: ReceivedRequest[] = []
   readonly #faults = new FaultQueue()
   readonly #rules: Rules
@@ -113,8 +114,6 @@ export class FakeService {
       )
     }
     assertArray('transactions', transactions)
-    assertInteger('defaultLimit', defaultLimit, 1)
-    assertInteger('maxLimit', maxLimit, 1)
     if (typeof latency !== 'number' || !(latency >= 0 && latency <= maxTimerMs)) {
       throw new TypeError(`latency: expected milliseconds from 0 to ${maxTimerMs}, got ${describe(latency)}`)
     }
@@ -125,10 +124,19 @@ export class FakeService {
     this.apiKey = apiKey
     this.#latency = latency
     this.#initial = structuredClone(transactions)
-    this.transactions = structuredClone(transactions)
-    this.requests = this.#requests
+    this.#transactions = structuredClone(transactions)
     this.#rules = new Rules(apiKey, { defaultLimit, maxLimit })
     this.#rules.serveList(transactionsPath, this.transactions)
+  }
+
+  /** The items of `GET /transactions`. Live: change the array, even while a client iterates the list. */
+  get transactions(): Transaction[] {
+    return this.#transactions
+  }
+
+  /** Requests received under `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
+  get requests(): readonly ReceivedRequest[] {
+    return this.#requests
   }
 
   /**
@@ -156,6 +164,11 @@ export class FakeService {
    * `baseUrl` gets a 404.
    */
   async handle(request: Request): Promise<Response> {
+    if (typeof request?.url !== 'string') {
+      throw new TypeError(
+        `handle: expected a Request, got ${describe(request)} (with MSW: ({ request }) => service.handle(request); for a client: fetch: service.fetch)`,
+      )
+    }
     try {
       return await this.#receive(request)
     } catch (error) {

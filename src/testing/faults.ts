@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { readOptions } from '../internal/validate.js'
+import { checkedLater, readOptions } from '../internal/validate.js'
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
@@ -41,7 +41,10 @@ export interface Fault {
   with: Response | (() => Response) | 'network-error' | 'hang' | 'truncate'
 }
 
-const knownNames = { title: 'Options of a fault', names: ['times', 'method', 'path', 'with'] }
+const knownNames = {
+  title: 'Options of a fault',
+  checks: checkedLater('times', 'method', 'path', 'with'),
+}
 
 type Matcher = (request: ReceivedRequest) => boolean
 
@@ -121,5 +124,10 @@ function createPathMatcher(path: Fault['path']): (path: string) => boolean {
     }
   }
   const urlPath = toUrlPath(path)
+  if (/[*{}]|\/:|.\/$/.test(path)) {
+    throw new TypeError(
+      `path: expected the whole path of a request, or a RegExp such as /\\/deactivate$/, got ${JSON.stringify(path)}`,
+    )
+  }
   return candidate => candidate === urlPath
 }

@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { assertInteger } from '../internal/validate.js'
+import { wholeNumber } from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 
 /**
@@ -13,7 +13,7 @@ import type { Transaction } from '../resources/transactions.js'
  * @throws TypeError for a wrong count or seed.
  */
 export function sampleTransactions(count: number, seed = 1): Transaction[] {
-  assertInteger('count', count, 0)
+  wholeNumber(0)('count', count)
   if (!Number.isSafeInteger(seed)) {
     throw new TypeError(`seed: expected a whole number, got ${describe(seed)}`)
   }

@@ -245,7 +245,8 @@ describe('the client and the fake service keep docs/openapi.yaml', () => {
       .transactions.list()
       .catch(() => {})
     await client.virtualAccounts.deactivate(account, { idempotencyKey: 'k1' })
-    await client.virtualAccounts.reactivate(account, { idempotencyKey: 'k1' }).catch(() => {})
+    const changed = { idempotencyKey: 'k1', body: { reason: 'audit' } }
+    await client.virtualAccounts.deactivate(account, changed).catch(() => {})
     expect(problems).toEqual([])
     expect(checked.map(({ status }) => status)).toEqual([401, 200, 422])
   })

@@ -48,11 +48,15 @@ const host = 'virtual-accounts.test:443'
 describe('the message of an HttpError', () => {
   test('has the status, and where to look', () =>
     checkMessages([
-      ['400', { steps: [respond(400)] }, 'HTTP 400 (1 attempt).'],
+      [
+        '400',
+        { steps: [respond(400)] },
+        'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`.',
+      ],
       [
         '400 and a body without a reason',
         { steps: [respond(400, { code: 7 })] },
-        'HTTP 400 (1 attempt). See error.body.',
+        'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`. See error.body.',
       ],
       [
         '404',
@@ -96,7 +100,7 @@ describe('the message of an HttpError', () => {
       [
         'no key',
         { steps: [respond(401)], client: { apiKey: null } },
-        'HTTP 401 (1 attempt). No key was sent (apiKey is null): check the proxy that should add it.',
+        'HTTP 401 (1 attempt). No key was sent (apiKey is null): pass one, unless a proxy adds it.',
       ],
     ]))
 
@@ -226,7 +230,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a refused proxy tunnel',
         { steps: ['ERR_PROXY_TUNNEL'] },
-        `the request could not be sent to ${host} (ERR_PROXY_TUNNEL) (1 attempt). Check the proxy.`,
+        `the request could not be sent to ${host} (ERR_PROXY_TUNNEL) (1 attempt). Check the proxy: see error.cause.`,
       ],
       [
         'a refused header',
@@ -294,11 +298,11 @@ describe('the message of a TimeoutError', () => {
   })
 })
 
-test('a message shows only the beginning of a long path, in ASCII', async () => {
+test('a message shows only the beginning of a long path, without control characters', async () => {
   const shown = [
     [`/${'a'.repeat(299)}`, `/${'a'.repeat(299)}`],
     [`/${'a'.repeat(300)}`, `/${'a'.repeat(299)}...`],
-    ['/é', '/\\u00e9'],
+    ['/café‮', '/café\\u202e'],
   ] as const
   await checkEach(shown, async ([path, shown]) => {
     respondWith(null, { status: 404 })

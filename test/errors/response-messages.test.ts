@@ -77,7 +77,7 @@ describe('a page fails', () => {
         ],
         [
           '{"data":[],"page":0,"totalItems":-1,"limit":"1"}',
-          'page: expected a whole number of at least 1, got another number; totalItems: expected a whole number of at least 0, got another number; limit: expected a whole number of at least 1, got a string',
+          'page: expected a whole number of at least 1, got 0; totalItems: expected a whole number of at least 0, got another number; limit: expected a whole number of at least 1, got a string',
           notAnEnvelope,
         ],
       ],

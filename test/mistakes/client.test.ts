@@ -215,10 +215,10 @@ test('creating a client', () =>
 test('changing its options', () =>
   checkMistakes([
     {
-      mistake: 'passes nothing',
+      mistake: 'passes the key instead of options',
       // @ts-expect-error
-      wrote: () => client.withOptions(),
-      gets: 'options: expected an object, got undefined',
+      wrote: () => client.withOptions('sk_1'),
+      gets: 'options: expected a plain object, got a string',
     },
     {
       mistake: 'changes the options of a client after it was created: that has no effect',

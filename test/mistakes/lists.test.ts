@@ -175,6 +175,22 @@ test('listing', () =>
       wrote: () => client.transactions.list({}, { maxItem: 50 }),
       gets: /^maxItem: .* concurrency, dedupeBy, headers, maxItems, maxRetries, onMissedItems, schema, signal, timeout, totalTimeout, verified$/,
     },
+    {
+      mistake: 'passes a signal instead of options',
+      // @ts-expect-error
+      wrote: () => client.transactions.list({}, new AbortController().signal),
+      gets: 'options: expected a plain object, got an AbortSignal',
+    },
+    {
+      mistake: 'puts an object into a path',
+      wrote: () => client.list(`/customers/${{}}/notes`, {}, { schema }),
+      gets: 'path: expected an id, got "[object Object]" in it',
+    },
+    {
+      mistake: 'puts an empty id into a path',
+      wrote: () => client.list(`/customers/${''}/notes`, {}, { schema }),
+      gets: 'path: expected an id, got "" in it',
+    },
   ]))
 
 test('taking a list for an array', () =>
@@ -214,5 +230,26 @@ test('taking a list for an array', () =>
         ),
       getsFromCall:
         'GET /transactions (page 1): the response is not valid: data[0].data, data[0].totalItems, data[1].data and 7 more do not match the schema. Details are in error.issues, and the response is in error.body. If the response is right, change the schema: it describes one item of `data`, not the page.',
+    },
+    {
+      mistake: 'destructures it without awaiting it',
+      wrote: () => {
+        // @ts-expect-error
+        const { data } = client.transactions.list()
+        return data
+      },
+      gets: 'list.data: nothing is fetched yet: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'asks for its length',
+      // @ts-expect-error
+      wrote: () => client.transactions.list().length,
+      gets: 'list.length: nothing is fetched yet: use `for await`, or `(await list).data`',
+    },
+    {
+      mistake: 'calls `map` on it',
+      // @ts-expect-error
+      wrote: () => client.transactions.list().map(String),
+      gets: 'list.map: nothing is fetched yet: use `for await`, or `(await list).data`',
     },
   ]))

@@ -49,7 +49,7 @@ test('reading errors', () =>
         return client.withOptions({ fetch: logging, maxRetries: 2 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read (1 attempt). Check the option `fetch`: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected an unread body: read that of response.clone()" (1 attempt). Check the option `fetch`: see error.cause.',
     },
     {
       mistake: 'has an apiKey function that returns nothing',
@@ -177,5 +177,21 @@ test('testing with a FakeService', () =>
       // @ts-expect-error
       wrote: () => sampleTransactions('25'),
       gets: /^count: .* 0, got a string$/,
+    },
+    {
+      mistake: 'replaces its transactions',
+      wrote: () => Object.assign(service, { transactions: [] }),
+      gets: 'Cannot set property transactions of #<FakeService> which has only a getter',
+    },
+    {
+      mistake: 'passes what MSW gives to a handler',
+      // @ts-expect-error
+      wrote: () => service.handle({ request: new Request(service.baseUrl) }),
+      gets: 'handle: expected a Request, got an object (with MSW: ({ request }) => service.handle(request); for a client: fetch: service.fetch)',
+    },
+    {
+      mistake: 'passes a pattern as the path of a fault',
+      wrote: () => service.fail({ path: '/customers/*', with: 'hang' }),
+      gets: 'path: expected the whole path of a request, or a RegExp such as /\\/deactivate$/, got "/customers/*"',
     },
   ]))

@@ -143,6 +143,25 @@ test('writing', () =>
       wrote: () => client.virtualAccounts.deactivate(account, { body: new FormData() }),
       gets: 'body: expected JSON data, got a FormData',
     },
+    {
+      mistake: 'passes options third, as with stripe',
+      // @ts-expect-error
+      wrote: () => client.virtualAccounts.deactivate(account, {}, { idempotencyKey: 'job-17' }),
+      gets: 'deactivate: expected (account, options), got more arguments',
+    },
+    {
+      mistake: 'uses one idempotency key for two accounts',
+      wrote: async () => {
+        const options = { idempotencyKey: 'job-18' }
+        await client.virtualAccounts.deactivate(account, options)
+        await client.virtualAccounts.deactivate(account, options)
+        service.reset()
+        await client
+          .withOptions({ timeout: 5 })
+          .virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
+      },
+      gets: 'idempotencyKey: expected a key of its own for each write, got that of POST /customers/c1/virtual_accounts/v1/deactivate',
+    },
   ]))
 
 test('calling other endpoints', () =>

@@ -56,9 +56,9 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Wrong Api-Key        HTTP 401
     ok           Page envelope        data, page, totalItems and limit
     ok           Further fields       settledAt null, with spaces object, sequence
-                                      number, caf\\u00e9\\u009b string, tags? array,
-                                      and more; in the envelope: hasMore boolean,
-                                      and more
+                                      number, café\\u009b string, tags? array, and
+                                      more; in the envelope: hasMore boolean, and
+                                      more
                                       -> Passed through; a \`schema\` types them.
     ok           Digits of numbers    more digits than a number can hold: sequence
                                       -> Such a number arrives as a string of its
@@ -100,7 +100,7 @@ test('a report has what is broken first, one line for what was not checked for t
         deep: z.array(z.union([z.number(), z.string()])),
       }),
       sequence: z.union([z.number(), z.string()]),
-      "caf\\u00e9\\u009b": z.string(),
+      "café\\u009b": z.string(),
       tags: z.array(z.unknown()).optional(),
     })
 
@@ -160,7 +160,7 @@ test('the report shows no value of a record, no key where the service echoes it,
   const text = String(report) + JSON.stringify(report)
   const values = service.transactions.flatMap(({ id, description }) => [id, description])
   expect([service.apiKey, ...values].filter(value => text.includes(value))).toEqual([])
-  expect(text).toMatch(/^[\n -~]*$/)
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
 })
 
 test('findings, options and the number of requests survive JSON and structuredClone', async () => {
