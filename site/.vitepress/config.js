@@ -20,7 +20,12 @@ export default defineConfig({
   description,
   // Pages have the addresses that they have in the repository, so that their links work in both.
   srcDir: '..',
-  srcExclude: ['{src,etc,tools,examples,coverage}/**', 'test/!(simulation)/**', 'README.md'],
+  srcExclude: [
+    '{src,etc,tools,coverage}/**',
+    'examples/!(react-table)/**',
+    'test/!(simulation)/**',
+    'README.md',
+  ],
   rewrites: { 'site/:page*': ':page*' },
   head: [
     [
@@ -49,7 +54,6 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: true,
-        _render: withTopics,
         // Guides first.
         miniSearch: { searchOptions: { boostDocument: id => (/\/docs\/[^/]*$/.test(id) ? 2 : 1) } },
       },
@@ -103,11 +107,4 @@ function slugify(heading) {
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
-}
-
-/** A page is also found by other words that readers may search: `<!-- search: cancel, page size -->`. */
-function withTopics(source, env, md) {
-  const html = md.render(source, env)
-  const topics = /^<!-- search: (.*) -->$/m.exec(source)?.[1]
-  return topics ? html.replace('</h1>', `</h1><p>${topics}</p>`) : html
 }

@@ -4,10 +4,12 @@ import { snippet } from './snippets.ts'
 
 // Nothing here needs the packages of this folder, so `npm test` runs it, too.
 
-test('the first block prints every transaction', async () => {
+test('the first block prints every transaction, here and on the first page of the site', async () => {
   await run(snippet('README.md', 'virtual-accounts', 2))
   expect(printed()).toHaveLength(250)
   expect(printed()[0]).toBe('10246215274470382904834 4841890 JPY')
+  await run(snippet('site/index.md', 'Read every page in one loop', 2))
+  expect(printed().slice(250)).toEqual(printed().slice(0, 250))
 })
 
 test('lists: a page, and the one after it', async () => {

@@ -5,7 +5,7 @@ import { expect, vi } from 'vitest'
 
 /** A code block of README.md or of a guide. */
 export interface Snippet {
-  /** `README.md`, or the path in docs, such as `writes.md`. */
+  /** `README.md`, the first page of the site, or the path in docs, such as `writes.md`. */
   readonly page: string
   readonly heading: string
   /** Counts the blocks below the heading, from 1. */
@@ -19,14 +19,16 @@ export const root: string = join(import.meta.dirname, '../..')
 /** The pages whose blocks are snippets. */
 export const pages: readonly string[] = [
   'README.md',
+  'site/index.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .map(file => file.replaceAll('\\', '/'))
-    .filter(file => file.endsWith('.md') && !file.startsWith('api/'))
+    .filter(file => file.endsWith('.md'))
     .toSorted(),
 ]
 
 export function readPage(page: string): string {
-  return readFileSync(join(root, page === 'README.md' ? '' : 'docs', page), 'utf8')
+  const isElsewhere = page === 'README.md' || page.startsWith('site/')
+  return readFileSync(join(root, isElsewhere ? '' : 'docs', page), 'utf8')
 }
 
 /** The blocks of a page, in order. */
