@@ -24,11 +24,11 @@ import {
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
+import { account } from '../support.ts'
 
 // The types are checked by `npm run types`, the values by running the tests: a type must not promise what is not there.
 const { baseUrl, apiKey, fetch } = new FakeService({ transactions: sampleTransactions(3) })
 const client = new Client({ baseUrl, apiKey, fetch })
-const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
 test('a header may be undefined', () => {
   const traceOf = (): string | undefined => undefined

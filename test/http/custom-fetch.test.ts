@@ -152,3 +152,29 @@ describe('a custom fetch', () => {
     expect(error).toMatchObject({ status: 422, body: undefined, attempts: 1 })
   })
 })
+
+test('a chunk that is not a Uint8Array is an error rather than data', () =>
+  checkEach<[what: string, chunk: unknown]>(
+    [
+      ['a string', '{}'],
+      ['null', null],
+      ['an array', [0x7b, 0x7d]],
+      ['an ArrayBuffer', new ArrayBuffer(2)],
+      ['a Uint16Array', Uint16Array.of(0x7b, 0x7d)],
+    ],
+    async ([, chunk]) => {
+      const body = () =>
+        new Response(
+          new ReadableStream({
+            start(controller) {
+              controller.enqueue(Uint8Array.of(0x20))
+              controller.enqueue(chunk)
+              controller.close()
+            },
+          }),
+        )
+      const { client } = stubbed([body], { maxRetries: 0 })
+      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      expect(error.outcomeUnknown).toBe(true)
+    },
+  ))

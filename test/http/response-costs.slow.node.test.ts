@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { account, apiErrorOf } from '../support.ts'
+import { account } from '../support.ts'
 import { runProgram } from './child-process.ts'
 import { stubbed } from './stub.ts'
 
@@ -55,39 +55,6 @@ describe('a body in tiny chunks', () => {
       process.stdout.write(JSON.stringify(error === signal.reason))`,
     )
     expect(stdout).toBe('true')
-  })
-})
-
-describe('a chunk that is not a Uint8Array', () => {
-  test.each<[string, unknown]>([
-    ['a string', '{}'],
-    ['a number', 123],
-    ['null', null],
-    ['an array', [0x7b, 0x7d]],
-    ['an object with a length', { length: 2, 0: 0x7b, 1: 0x7d }],
-    ['an ArrayBuffer', new ArrayBuffer(2)],
-    ['a Uint16Array', Uint16Array.of(0x7b, 0x7d)],
-    ['a Float64Array', Float64Array.of(0x7b, 0x7d)],
-    ['a DataView', new DataView(new ArrayBuffer(2))],
-  ])('is an error rather than data: %s', async (_what, chunk) => {
-    for (const chunks of [
-      [chunk],
-      [Uint8Array.of(0x20), chunk],
-      [Uint8Array.of(0x20), chunk, Uint8Array.of(0x20)],
-    ]) {
-      const body = () =>
-        new Response(
-          new ReadableStream({
-            start(controller) {
-              for (const one of chunks) controller.enqueue(one)
-              controller.close()
-            },
-          }),
-        )
-      const { client } = stubbed([body], { maxRetries: 0 })
-      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-      expect(error.outcomeUnknown).toBe(true)
-    }
   })
 })
 

@@ -26,8 +26,6 @@ export default defineConfig({
     ...test,
     exclude: [...(test.exclude ?? []), ...tooSlow],
     sequence: { sequencer: FastestFirst },
-    // Loading what every file imports again and again would double the time.
-    isolate: false,
     // Stryker notes which test runs which code.
     maxConcurrency: 1,
     // A mutation that hangs is found soon.
