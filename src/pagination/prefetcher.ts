@@ -42,8 +42,9 @@ export class PagePrefetcher<T> {
   #sequence = 0
   #throttledAt = 0
   #largestTotal = 0
-  /** Cancelled, or a page failed: none after it is needed. */
-  #isClosed = false
+  #isCancelled = false
+  /** A page has failed: none after it is needed, unless it is dropped. */
+  #hasFailed = false
 
   constructor(fetchPage: FetchPage<T>, firstPage: number, concurrency: number) {
     this.#fetchPage = fetchPage
@@ -88,10 +89,11 @@ export class PagePrefetcher<T> {
       controller.abort()
     }
     this.#nextPage = page + 1
+    this.#hasFailed = false
   }
 
   cancel(): void {
-    this.#isClosed = true
+    this.#isCancelled = true
     this.#wanted?.cancel()
     this.#wanted = undefined
     for (const { controller } of this.#pages.values()) controller.abort()
@@ -103,7 +105,8 @@ export class PagePrefetcher<T> {
       this.#wanted = undefined
     }
     while (
-      !this.#isClosed &&
+      !this.#isCancelled &&
+      !this.#hasFailed &&
       this.#nextPage <= this.lastPage &&
       this.#inFlight < this.#maxInFlight &&
       this.#pages.size < this.#maxHeld
@@ -138,7 +141,7 @@ export class PagePrefetcher<T> {
       this.#largestTotal = Math.max(this.#largestTotal, loaded.totalItems)
       return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
-      if (!signal.aborted) this.#isClosed = true
+      if (!signal.aborted) this.#hasFailed = true
       throw error
     } finally {
       this.#inFlight--

@@ -462,4 +462,29 @@ describe('a verified list', () => {
       const rest = await collect(client.transactions.list({ page, limit: 20 }, options))
       expect(new Set(ids([...before, ...rest]))).toEqual(new Set(ids(all)))
     }))
+
+  test('fetches several windows at once again after one that failed was dropped', async () => {
+    const items = sampleTransactions(400)
+    const fake = new FakeService({ transactions: items })
+    let requests = 0
+    let inFlight = 0
+    let most = 0
+    const fetch: typeof fake.fetch = async (url, init) => {
+      const number = ++requests
+      // The window after page 1 shows that so much was removed that the walk must go back; the one after it has failed by then.
+      if (number === 2) fake.transactions.splice(0, 60)
+      if (number === 3) return new Response(null, { status: 500 })
+      inFlight++
+      if (number > 5) most = Math.max(most, inFlight)
+      const response = await fake.fetch(url, init)
+      await idle()
+      inFlight--
+      return response
+    }
+    const { baseUrl, apiKey } = fake
+    const client = createClient({ baseUrl, apiKey, fetch, maxRetries: 0 })
+    const seen = await collect(client.transactions.list({ limit: 20 }, { verified: true }))
+    expect(ids(seen)).toEqual(ids([...items.slice(0, 20), ...items.slice(60)]))
+    expect(most).toBe(4)
+  })
 })
