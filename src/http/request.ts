@@ -129,8 +129,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
   if (isWrite) assertJsonContentType(settings)
   else assertNoWriteOptions(options)
   const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
-  if (options.idempotencyKey !== undefined)
-    transport.idempotencyKeys.use(options.idempotencyKey, `${method} ${path}`)
+  if (idempotencyKey !== undefined) transport.idempotencyKeys.use(idempotencyKey, `${method} ${path}`)
   const call = {
     method,
     path,

@@ -18,11 +18,11 @@ export function createIdempotencyKey(): string {
 
 const maxRemembered = 1_000
 
-/** The keys that callers passed last. A service may answer a key that it knows without applying the write. */
+/** The keys that were used last. A service may answer a key that it knows without applying the write. */
 export class IdempotencyKeys {
   readonly #writes = new Map<string, string>()
 
-  /** Throws for a key that was passed for another write. */
+  /** Throws for a key that was used for another write. */
   use(key: string, write: string): void {
     const earlier = this.#writes.get(key) ?? write
     if (earlier !== write) {

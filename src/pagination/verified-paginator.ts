@@ -276,7 +276,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return this.#createError(
       loaded,
       `a limit of ${this.#limit} is too small for pages to overlap everywhere in a list of ${totalItems} items`,
-      'Use a larger `limit`: 20 is always enough.',
+      'Use a larger `limit`, such as 20. If the service lowers it, iterate without `verified`.',
     )
   }
 

@@ -12,7 +12,7 @@ interface Mistake {
   /** It shows only when a response is read. */
   readonly sends?: boolean
   /** The message of an ApiError. */
-  readonly getsFromCall?: string
+  readonly getsFromCall?: string | RegExp
   /** The result, if it is not a mistake here. */
   readonly works?: unknown
 }
@@ -38,8 +38,9 @@ export const checkMistakes = (mistakes: readonly Mistake[]): Promise<void> =>
       }
       if (!('error' in outcome)) throw new Error('nothing was thrown')
       const { name, message } = outcome.error as Error
-      if (gets instanceof RegExp) expect(message).toMatch(gets)
-      else expect(message).toBe(gets ?? getsFromCall)
+      const expected = gets ?? getsFromCall
+      if (expected instanceof RegExp) expect(message).toMatch(expected)
+      else expect(message).toBe(expected)
       expect(name === 'TypeError').toBe(gets !== undefined)
       if (gets !== undefined && !sends) expect(service.requests).toEqual([])
     },

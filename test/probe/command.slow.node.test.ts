@@ -185,10 +185,9 @@ test('a wrong command line is explained in words', () =>
       [['probe'], 'probe: expected <baseUrl>, got 0'],
       [['probe', url, 'secret'], 'probe: expected <baseUrl>, got 2'],
       [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
-      [
-        ['probe', url, '--api-key=secret'],
-        'Unknown option --api-key of probe. There are: --allow-insecure-http',
-      ],
+      [['probe', url, '--api-key=secret'], "--api-key: arguments stay in the shell's history."],
+      [['probe', url, '--speed=2'], 'Unknown option --speed of probe. There are: --allow-insecure-http'],
+      [['schema', url, '/refunds?page=2'], 'path: expected no query'],
       [['probe', url, '--origin', '--json'], '--origin: expected a value'],
       [['probe', url, '--write=no'], '--write: takes no value'],
       [['probe', url], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
