@@ -55,7 +55,7 @@ export class Client {
     const given = readOptions('options', options, clientOptions) as ClientOptions
     const config = resolveClientOptions(given)
     // Changes that the caller makes to its options later have no effect.
-    this.#options = { ...given, baseUrl: config.baseUrl, headers: config.settings.headers }
+    this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: config.settings.headers }
     this.#transport = {
       retryBudget: new RetryBudget(),
       idempotencyKeys: new IdempotencyKeys(),
@@ -120,16 +120,19 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   withOptions(options: Partial<ClientOptions>): Client {
+    if (options === undefined) throw wrongArgument('options', 'a plain object', options)
     const replaced = readOptions('options', options, clientOptions)
     const { retryBudget, idempotencyKeys, apiKeys } = this.#transport
+    const { apiKey, baseUrl } = replaced
     const merged: Options = {
       ...this.#options,
       ...replaced,
-      // With the same `apiKey` function, its pending calls are shared.
-      [shared]:
-        replaced.apiKey === undefined
-          ? { retryBudget, idempotencyKeys, apiKeys }
-          : { retryBudget, idempotencyKeys },
+      [shared]: {
+        retryBudget,
+        // With the same `apiKey` function, its pending calls are shared.
+        ...(apiKey === undefined && { apiKeys }),
+        ...(apiKey === undefined && baseUrl === undefined && { idempotencyKeys }),
+      },
     }
     return new (this.constructor as typeof Client)(merged)
   }

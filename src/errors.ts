@@ -116,19 +116,30 @@ export abstract class ApiError extends Error {
 
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
   toJSON(): object {
-    const { name, message } = this
-    const cause = this.cause as (Error & { code?: unknown }) | undefined
-    // `message`, `cause` and the body of an InvalidResponseError are not enumerable.
-    return {
-      name,
-      message,
-      ...(this as object),
-      headers: undefined,
-      cause:
-        cause instanceof Error ? { name: cause.name, message: cause.message, code: cause.code } : undefined,
-    }
+    const plain: Record<string, unknown> = { name: this.name, message: this.message }
+    for (const name of loggedNames) if (Object.hasOwn(this, name)) plain[name] = this[name as keyof this]
+    const { cause } = this as { cause?: Error & { code?: unknown } }
+    if (cause) plain.cause = { name: cause.name, message: cause.message, code: cause.code }
+    return plain
   }
 }
+
+/** Nothing else: others attach what is no plain data, or secret. The body of an `InvalidResponseError` is no own property. */
+const loggedNames = [
+  'kind',
+  'method',
+  'path',
+  'attempts',
+  'idempotencyKey',
+  'outcomeUnknown',
+  'page',
+  'requestId',
+  'status',
+  'retryAfterMs',
+  'timeoutMs',
+  'issues',
+  'body',
+]
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {

@@ -36,7 +36,7 @@ import {
   successBonus,
 } from './retry.js'
 
-/** What all calls of a client share. Clients derived from it share all but the options; the API key, if it is the same. */
+/** What all calls of a client share. Clients derived from it share the budget; the API key and what it was used for, unless it or the service is another. */
 export interface Transport extends ClientConfig {
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
@@ -222,7 +222,7 @@ class CallRun {
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
-    const { apiKeys, maxResponseBytes } = this.#transport
+    const { apiKeys, idempotencyKeys, maxResponseBytes } = this.#transport
     return new Attempt({
       apiKeys,
       maxResponseBytes,
@@ -232,6 +232,7 @@ class CallRun {
       onSend: apiKey => {
         if (apiKey !== null) this.#sentKeys.add(apiKey)
         this.#unsentCost = 0
+        if (idempotencyKey !== undefined) idempotencyKeys.remember(idempotencyKey, this.#call)
         this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
         this.#throwIfAborted()
       },
@@ -391,7 +392,9 @@ class CallRun {
       status,
       headers: redactor.headers(headers),
       issues: issues.map(({ path, message }) => ({
-        path: path.map(key => (typeof key === 'number' ? key : redactor.text(String(key)))),
+        path: path.map(key =>
+          redactor.text(String(key)) === String(key) ? key : redactor.text(String(key)),
+        ),
         message: redactor.text(message),
       })),
       cause: redactor.cause(issues.find(issue => issue.cause !== undefined)?.cause),

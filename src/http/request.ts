@@ -129,7 +129,6 @@ export async function request<S extends Schema | undefined, T = unknown>(
   if (isWrite) assertJsonContentType(settings)
   else assertNoWriteOptions(options)
   const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
-  if (idempotencyKey !== undefined) transport.idempotencyKeys.use(idempotencyKey, `${method} ${path}`)
   const call = {
     method,
     path,
@@ -142,6 +141,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
     signals: [signal],
     site,
   }
+  if (idempotencyKey !== undefined) transport.idempotencyKeys.assertOwn(idempotencyKey, call)
   return send(transport, call, (bytes, { status, headers, attempts, requestId }) => {
     const body = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []

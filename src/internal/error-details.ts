@@ -23,7 +23,8 @@ export function findErrorDetails(error: unknown): ErrorDetails {
         const { syscall, address, port } = { ...Object(first), ...own } as ErrorDetails
         return { code, message, syscall, address, port }
       }
-      current = cause ?? first
+      // Each of several errors may be of another request: none alone tells.
+      current = cause
     }
   } catch {
     // Anything can be thrown, even an object whose getters throw.

@@ -18,17 +18,27 @@ export function createIdempotencyKey(): string {
 
 const maxRemembered = 1_000
 
-/** The keys that were used last. A service may answer a key that it knows without applying the write. */
+interface Write {
+  readonly method: string
+  readonly path: string
+}
+
+/** The keys that were sent last. A service may answer a key that it knows without applying the write. */
 export class IdempotencyKeys {
   readonly #writes = new Map<string, string>()
 
-  /** Throws for a key that was used for another write. */
-  use(key: string, write: string): void {
-    const earlier = this.#writes.get(key) ?? write
-    if (earlier !== write) {
-      throw new TypeError(`idempotencyKey: expected a key of its own for each write, got that of ${earlier}`)
-    }
-    this.#writes.set(key, write)
+  /** Throws for a key that was sent with another write. */
+  assertOwn(key: string, { method, path }: Write): void {
+    const write = this.#writes.get(key)
+    if (write === undefined || write === `${method} ${path}`) return
+    throw new TypeError(
+      'idempotencyKey: expected a key of its own for each write, got one that was sent to another path',
+    )
+  }
+
+  remember(key: string, { method, path }: Write): void {
+    this.#writes.delete(key)
+    this.#writes.set(key, `${method} ${path}`)
     if (this.#writes.size > maxRemembered) this.#writes.delete(this.#writes.keys().next().value as string)
   }
 }

@@ -8,7 +8,7 @@ const minKeyLengthInText = 8
 /** Removes API keys from what a call shows to others: services echo what they were sent. */
 export class Redactor {
   readonly #keys: readonly string[]
-  /** Compiled once: a body may hold thousands of texts. */
+  /** Compiled when there is a text that may hold one. */
   readonly #patterns = new Map<string, RegExp>()
 
   constructor(keys: readonly string[]) {
@@ -21,18 +21,16 @@ export class Redactor {
     let result = text
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
-      // Most texts hold neither escapes nor encoded characters.
-      if (!/[%\\+]/.test(result)) {
-        result = result.replaceAll(key, redacted)
-        continue
-      }
-      const pattern = this.#patterns.get(key) ?? patternOf(key)
+      for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
+      if (!result.includes('%') && !(key.includes(' ') && result.includes('+'))) continue
+      const pattern = this.#patterns.get(key) ?? percentEncoded(key)
       this.#patterns.set(key, pattern)
       result = result.replace(pattern, redacted)
     }
     return result
   }
 
+  /** A copy without keys in values. */
   headers(headers: Headers): Headers {
     const copy = new Headers()
     for (const [name, value] of headers) copy.append(name, this.text(value, 1))
@@ -87,18 +85,19 @@ export class Redactor {
   }
 }
 
-/** Matches a key whose characters are written as they are, as JSON escapes them, or as bytes in either case. */
-function patternOf(key: string): RegExp {
+/** As JSON writes it. Some services write "/" as "\/". */
+function toJsonText(key: string): string[] {
+  const json = JSON.stringify(key).slice(1, -1)
+  return [json, json.replaceAll('/', '\\/')]
+}
+
+/** Percent-encoding may write any character as its bytes, in either case, and a form a space as a plus sign. */
+function percentEncoded(key: string): RegExp {
   const characters = Array.from(key, character => {
+    const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
     const encoded = encodeURIComponent(character)
     const bytes = encoded.startsWith('%') ? encoded : `%${character.charCodeAt(0).toString(16)}`
-    const spellings = [
-      character,
-      JSON.stringify(character).slice(1, -1),
-      ...(character === ' ' ? ['+'] : []),
-      ...(character === '/' ? ['\\/'] : []),
-    ]
-    return `(?:${bytes}|${spellings.map(text => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|')})`
+    return `(?:${bytes}|${literal}${character === ' ' ? '|\\+' : ''})`
   })
   return new RegExp(characters.join(''), 'gi')
 }

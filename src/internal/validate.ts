@@ -45,8 +45,10 @@ export function assertObject<T extends object>(
   value: T | undefined,
 ): T | Record<string, never> {
   if (value === undefined) return {}
-  // Others have their names elsewhere: a URLSearchParams would pass for an empty object.
-  if (!/^\[object (?:Object|Module)\]$/.test(Object.prototype.toString.call(value))) {
+  const tag = Object.prototype.toString.call(value).slice(8, -1)
+  // What the platform creates has its names elsewhere: a URLSearchParams would pass for an empty object.
+  const isOfPlatform = tag !== 'Object' && tag in globalThis
+  if (typeof value !== 'object' || value === null || isOfPlatform || Symbol.iterator in value) {
     throw wrongArgument(name, 'a plain object', value)
   }
   return value

@@ -20,6 +20,15 @@ describe('a baseUrl that is a path', () => {
     ])
   })
 
+  test('may be the root of the page, also in a client that is derived', async () => {
+    const fetch = vi.fn(async (_url: string, _init: RequestInit) => new Response(null, { status: 404 }))
+    vi.stubGlobal('location', { href: 'https://shop.example/cart' })
+    const client = createClient({ baseUrl: '/', fetch }).withOptions({ timeout: 5_000 })
+    await rejectionOf(client.transactions.list())
+    vi.unstubAllGlobals()
+    expect(fetch.mock.calls[0]?.[0]).toBe('https://shop.example/transactions?page=1')
+  })
+
   test('makes calls reject with a TypeError where there is no page over http', () =>
     checkEach(
       [

@@ -58,6 +58,13 @@ test('toJSON of an HttpError has everything except the headers', async () => {
   })
 })
 
+test('toJSON has nothing that others attached to an error', async () => {
+  respondWith(null, { status: 404 })
+  const error = await rejectionOf(createClient().transactions.list())
+  Object.assign(error as object, { request: { headers: { authorization: 'secret' } }, itself: error })
+  expect(JSON.stringify(error)).not.toMatch(/secret|itself/)
+})
+
 test('toJSON of a TimeoutError has its limit, too', async () => {
   const { fetch } = service
   service.fail({ with: 'hang' })

@@ -1,4 +1,4 @@
-import type { Client, InvalidResponseError } from 'virtual-accounts'
+import { Client, type InvalidResponseError } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import {
   clientOf,
@@ -190,6 +190,18 @@ describe.concurrent('the key is nowhere in', () => {
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error.body).toEqual({ message: '[api key] was replaced' })
     expectNoKey(error, earlierKey)
+  })
+
+  test('an error that names the beginning of one with escapes in it, at once', async () => {
+    for (const unit of ['%2F', '\\']) {
+      const apiKey = `Basic%20${unit.repeat(40)}tail`
+      const body = JSON.stringify({ message: `Basic%20${unit.repeat(40)} is unknown, ${apiKey} too` })
+      const fetch = async () => new Response(body, { status: 401 })
+      const error = await rejectionOf(
+        new Client({ baseUrl: 'https://a.test', apiKey, fetch }).transactions.list(),
+      )
+      expect(JSON.stringify(error)).not.toContain('tail')
+    }
   })
 
   test('an error that names a long one: all of it is left out', async () => {

@@ -121,14 +121,21 @@ describe('the code of a failed fetch', () => {
     expect((await passing(client.virtualAccounts.deactivate(account))).attempts).toBe(2)
   })
 
-  test('is found on any error of the cause chain, and in an AggregateError', async () => {
+  test('is not that of one of several errors, which may be of another request', async () => {
+    const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' })
+    const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET', syscall: 'read' })
+    const { client } = stubbed([new AggregateError([refused, reset])], { maxRetries: 0 })
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(error.outcomeUnknown).toBe(true)
+  })
+
+  test('is found on any error of the cause chain', async () => {
     const inner = Object.assign(new Error('connect'), { code: 'EHOSTUNREACH', syscall: 'connect' })
     for (const thrown of [
       inner,
       new Error('a', { cause: new Error('b', { cause: inner }) }),
       // As Node's fetch behind a proxy: a numeric code on the way.
       new TypeError('a', { cause: Object.assign(new Error('b', { cause: inner }), { code: 0 }) }),
-      new TypeError('fetch failed', { cause: new AggregateError([inner, inner]) }),
       // As Node's, when it has tried several addresses of a host.
       new TypeError('fetch failed', {
         cause: Object.assign(new AggregateError([inner, inner]), { code: 'EHOSTUNREACH' }),

@@ -68,6 +68,8 @@ async function checkLastPage(findings: Findings, session: Session, last: PageOut
       `${page.totalItems}, but page ${number} has ${page.count} items instead of ${expected}`,
       'Iterating throws PaginationError at the end, as items seem to be missing.',
     )
+  } else if (endOf(page) > page.totalItems) {
+    reportTooLow(findings, `${page.totalItems}, but page ${number} ends at item ${endOf(page)}`)
   }
 }
 
