@@ -256,7 +256,7 @@ class CallRun {
   #failOnStatus({ status, headers, bytes }: ReceivedResponse): AttemptResult {
     if (isThrottled(status)) this.#call.onThrottled?.()
     const retryAfterMs = parseRetryAfter(headers)
-    return this.#fail({ status, retryAfterMs, isSent: true, isRetryable: true }, facts => {
+    return this.#fail({ status, retryAfterMs }, facts => {
       const redactor = this.#redactor
       const failed = {
         status,
@@ -331,7 +331,8 @@ class CallRun {
   }
 
   /** The delay before the next attempt; `undefined` if there must be none. */
-  #delayOf({ retryAfterMs = 0 }: FailedAttempt): number | undefined {
+  #delayOf(failed: FailedAttempt): number | undefined {
+    const { retryAfterMs = 0 } = failed.status === undefined ? {} : failed
     const delayMs = Math.max(backoffMs(this.#attempts), retryAfterMs)
     const isTooLong = retryAfterMs > maxRetryAfterMs || delayMs >= this.#remainingMs()
     return isTooLong || this.#attempts > this.#call.settings.maxRetries ? undefined : delayMs

@@ -1,11 +1,11 @@
 import { findErrorDetails } from '../internal/error-details.js'
-import type { FailedAttempt } from './retry.js'
+import type { UnansweredAttempt } from './retry.js'
 
 /** A custom fetch has not resolved with a Response that can be read. */
 export class InvalidFetchError extends TypeError {}
 
 /** Why a request got no response, and what to do. */
-export interface NetworkFailure extends FailedAttempt {
+export interface NetworkFailure extends UnansweredAttempt {
   readonly problem: string
   readonly hint: string
 }

@@ -1,9 +1,16 @@
-export interface FailedAttempt {
-  readonly status?: number
+export type FailedAttempt = RefusedAttempt | UnansweredAttempt
+
+/** A response came, and its status says what may be done. */
+export interface RefusedAttempt {
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+}
+
+export interface UnansweredAttempt {
+  readonly status?: undefined
   /** The request may have reached the service. */
   readonly isSent: boolean
   readonly isRetryable: boolean
-  readonly retryAfterMs?: number | undefined
 }
 
 export interface CallHistory {
@@ -12,16 +19,18 @@ export interface CallHistory {
   readonly hasCallerKey: boolean
 }
 
-export function isRetryable({ status, isRetryable }: FailedAttempt, call: CallHistory): boolean {
-  if (status === undefined) return isRetryable
+export function isRetryable(failed: FailedAttempt, call: CallHistory): boolean {
+  if (failed.status === undefined) return failed.isRetryable
+  const { status } = failed
   // "Conflict" then usually means that a request with the same key is still being processed.
   if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
   return status === 408 || status === 425 || isThrottled(status) || isServerError(status)
 }
 
 /** Whether a write may have been applied although its attempt failed. */
-export function mayHaveBeenApplied({ status, isSent }: FailedAttempt, call: CallHistory): boolean {
-  if (status === undefined) return isSent
+export function mayHaveBeenApplied(failed: FailedAttempt, call: CallHistory): boolean {
+  if (failed.status === undefined) return failed.isSent
+  const { status } = failed
   if (status === 409) return call.hasCallerKey
   // A service may redirect after it applied a write; 307 and 308 ask to send it again. A status below 200 is no final
   // response; 0 is a redirect in a browser.
