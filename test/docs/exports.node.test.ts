@@ -167,7 +167,12 @@ test('examples/export-csv.js leaves only the export behind', async () => {
 })
 
 test('without resuming, `pipeline` writes every transaction', async () => {
-  await run(snippet('exports.md', 'Without resuming'), filesIn(folder))
-  expect(readFileSync(join(folder, 'transactions.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(250)
+  await run(snippet('exports.md', 'CSV, without resuming'), filesIn(folder))
+  const lines = readFileSync(join(folder, 'transactions.csv'), 'utf8').trimEnd().split('\n')
+  expect(lines).toHaveLength(251)
+  expect(lines.slice(0, 2)).toEqual([
+    'id,amount,currency,description',
+    '10246215274470382904834,4841890,JPY,Refund for order 65155',
+  ])
   expect(printed()).toEqual([])
 })
