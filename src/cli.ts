@@ -43,11 +43,18 @@ const ofProbe = {
 } as const
 type Flags = Readonly<Record<string, { readonly type: string }>>
 
-const commands: Readonly<Record<string, { run: () => Promise<number>; arguments: string[]; flags: Flags }>> =
-  {
-    probe: { run: runProbe, arguments: ['<baseUrl>'], flags: { ...common, ...ofProbe } },
-    schema: { run: runSchema, arguments: ['<baseUrl>', '<path>'], flags: common },
-  }
+interface Command {
+  run: () => Promise<number>
+  /** Each with an example. */
+  arguments: Readonly<Record<string, string>>
+  flags: Flags
+}
+
+const anyBaseUrl = { '<baseUrl>': 'https://api.example.com' }
+const commands: Readonly<Record<string, Command>> = {
+  probe: { run: runProbe, arguments: anyBaseUrl, flags: { ...common, ...ofProbe } },
+  schema: { run: runSchema, arguments: { ...anyBaseUrl, '<path>': '/transactions' }, flags: common },
+}
 
 /** What is wrong with the arguments, in words for the user. */
 class UsageError extends Error {}
@@ -71,11 +78,14 @@ async function main(): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) throw unknown(`Unknown command "${name}"`, name, Object.keys(commands))
   checkFlags(name, command.flags)
-  if (args.length !== command.arguments.length) {
+  const expected = Object.keys(command.arguments)
+  if (args.length !== expected.length) {
+    const missing = expected.slice(args.length)
     // Not shown: one may be an API key.
-    throw new UsageError(
-      `${name}: expected ${command.arguments.join(' and ')}, got ${args.length} (--help explains them)`,
-    )
+    const problem =
+      missing.length > 0 ? `missing ${missing.join(' and ')}` : `expected only ${expected.join(' and ')}`
+    const example = ['npx virtual-accounts', name, ...Object.values(command.arguments)].join(' ')
+    throw new UsageError(`${name}: ${problem}, as in\n  ${example}`)
   }
   return command.run()
 }
@@ -144,6 +154,7 @@ async function runSchema(): Promise<number> {
   return 0
 }
 
+const clearLine = '\r\x1b[K'
 const howToPassKey = 'In bash or zsh run: read -rs API_KEY && export API_KEY'
 const allowInsecureHttp = values['allow-insecure-http'] === true
 
@@ -173,7 +184,7 @@ function interruptSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
-      warn('\nInterrupted. Reactivating the test account, if it was deactivated ...')
+      warn('Interrupted. Reactivating the test account, if it was deactivated ...')
       controller.abort(new UsageError('If it was deactivated, the service has confirmed its reactivation.'))
     })
   }
@@ -188,7 +199,7 @@ function createProgress(mode: string): (step: ProbeStep) => void {
     isFirst = false
     if (!process.stderr.isTTY) return
     const isEnd = done === total
-    process.stderr.write(`\r\x1b[K${isEnd ? '' : `${done + 1}/${total} ${name}`.slice(0, 79)}`)
+    process.stderr.write(`${clearLine}${isEnd ? '' : `${done + 1}/${total} ${name}`.slice(0, 79)}`)
   }
 }
 
@@ -208,8 +219,9 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
+/** On a terminal it replaces the line of the progress. */
 function warn(text: string): void {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${process.stderr.isTTY ? clearLine : ''}${text}\n`)
 }
 
 // The reader of a pipe may have enough: head -1.

@@ -182,8 +182,10 @@ test('a wrong command line is explained in words', () =>
     [
       [[], 'Usage: npx virtual-accounts probe <baseUrl>'],
       [['prob', url], 'Unknown command "prob". Did you mean probe?'],
-      [['probe'], 'probe: expected <baseUrl>, got 0'],
-      [['probe', url, 'secret'], 'probe: expected <baseUrl>, got 2'],
+      [['probe'], 'probe: missing <baseUrl>, as in\n  npx virtual-accounts probe https://'],
+      [['schema'], 'schema: missing <baseUrl> and <path>, as in\n  npx virtual-accounts schema'],
+      [['schema', url], 'schema: missing <path>, as in\n  npx virtual-accounts schema https://'],
+      [['probe', url, 'secret'], 'probe: expected only <baseUrl>, as in\n'],
       [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
       [['probe', url, '--api-key=secret'], "--api-key: arguments stay in the shell's history."],
       [['probe', url, '--speed=2'], 'Unknown option --speed of probe. There are: --allow-insecure-http'],
