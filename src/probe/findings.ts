@@ -107,7 +107,12 @@ export class Findings {
   }
 }
 
-/** `1 response`, `2 responses`. */
+/** `1,234`. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** `1 response`, `2,000 responses`. */
 export function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 }

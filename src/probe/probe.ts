@@ -62,10 +62,13 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   }
   const { sample } = session
   const schema = isUndocumented(sample) ? toZod(sample.item) : undefined
-  return createReport(
-    data,
-    isListed ? { allowInsecureHttp: options.allowInsecureHttp === true, schema } : undefined,
-  )
+  const advice = {
+    baseUrl: session.redact(String(options.baseUrl)),
+    hasKey: options.apiKey !== null,
+    allowInsecureHttp: options.allowInsecureHttp === true,
+    schema,
+  }
+  return createReport(data, isListed ? advice : undefined)
 }
 
 /** The client checks it, and sends nothing, as its signal is aborted. */

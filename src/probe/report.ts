@@ -1,3 +1,4 @@
+import { escapeControl } from '../internal/describe.js'
 import { countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */
@@ -16,6 +17,8 @@ export interface ProbeReport {
 
 /** What the text of a report has beyond its data. */
 interface Advice {
+  readonly baseUrl: string
+  readonly hasKey: boolean
   readonly allowInsecureHttp: boolean
   /** A zod schema of the items as code; `undefined` if they are as documented. */
   readonly schema: string | undefined
@@ -26,6 +29,8 @@ const statusWidth = 13
 const titleWidth = 21
 const indent = ' '.repeat(statusWidth + titleWidth)
 const maxSchemaLines = 40
+// Instead of the names of all findings, when there was no response.
+const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: there was no response`
 
 /** A report from its data. Without advice, as there was no page of transactions, its text is short. */
 export function createReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | undefined): ProbeReport {
@@ -42,7 +47,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | unde
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
   return [
     ...[...broken, ...ok].flatMap(toRows),
-    ...toNotCheckedRows(notChecked),
+    ...(ok.length > 0 ? toNotCheckedRows(notChecked) : [nothingElse]),
     '',
     ...(advice ? toAdvice(data, advice) : ['Fix what is broken, and probe again.']),
     '',
@@ -71,9 +76,7 @@ function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
 /** The options as code, with a schema if the items are others than documented, and what to ask. */
 function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
   const { limit, concurrency, maxRetries } = suggestedOptions
-  const { allowInsecureHttp, schema } = advice
-  const insecure = allowInsecureHttp ? ', allowInsecureHttp: true' : ''
-  const throttled = concurrency === undefined ? '' : `, concurrency: ${concurrency}`
+  const { baseUrl, hasKey, allowInsecureHttp, schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
     'Options that suit this service:',
@@ -81,9 +84,14 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
     "import { Client } from 'virtual-accounts'",
     ...toSchemaLines(schema),
     '',
-    `const client = new Client({ baseUrl, apiKey${insecure}${throttled} })`,
+    'const client = new Client({',
+    `  baseUrl: '${escapeControl(baseUrl.replaceAll(/['\\]/g, '\\$&'))}',`,
+    `  apiKey: ${hasKey ? "process.env.API_KEY ?? ''" : 'null'},`,
+    ...(allowInsecureHttp ? ['  allowInsecureHttp: true,'] : []),
+    ...(concurrency === undefined ? [] : [`  concurrency: ${concurrency},`]),
+    '})',
     `const list = client.transactions.list(${params}${schema ? ', { schema }' : ''})`,
-    ...(maxRetries === 0 ? ['await client.virtualAccounts.deactivate(account, { maxRetries: 0 })'] : []),
+    ...(maxRetries === 0 ? ['// Pass { maxRetries: 0 } to each write: a retry may apply it again.'] : []),
     '',
     'No response shows this. Ask the owner of the service:',
     '- Is `amount` in major or minor units, and does it depend on the currency?',

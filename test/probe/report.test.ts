@@ -1,9 +1,11 @@
+import { sampleTransactions } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import {
   changeHeaders,
   changeItems,
   changePages,
+  type FakeFetch,
   from,
   json,
   probeService,
@@ -70,7 +72,7 @@ test('a report has what is broken first, one line for what was not checked for t
                                       -> The limit in the response takes precedence.
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
-    ok           Order of items       page 1 has the same ids twice
+    ok           Order of items       page 1 has the same ids when it is read again
     ok           Neighbouring pages   no item on both pages 1 and 2, and no gap
     ok           Response time        at most 0.00 s, median 0.00 s
     ok           Request id           none by the customary names, but
@@ -104,7 +106,10 @@ test('a report has what is broken first, one line for what was not checked for t
       tags: z.array(z.unknown()).optional(),
     })
 
-    const client = new Client({ baseUrl, apiKey })
+    const client = new Client({
+      baseUrl: 'https://virtual-accounts.test',
+      apiKey: process.env.API_KEY ?? '',
+    })
     const list = client.transactions.list({ limit: 100 }, { schema })
 
     No response shows this. Ask the owner of the service:
@@ -140,6 +145,23 @@ test('a report without a page of transactions is short', async () => {
 
     1 broken: Page envelope. 5 ok, 18 not checked, 1 request."
   `)
+})
+
+test('a report without a response says so once', async () => {
+  const { report } = await probeService([respond(() => Response.error())], { account: undefined })
+  expect(String(report).split('\n').slice(-5)).toEqual([
+    'not-checked  everything else: there was no response',
+    '',
+    'Fix what is broken, and probe again.',
+    '',
+    '1 broken: Reachable. 0 ok, 23 not checked, 1 request.',
+  ])
+})
+
+test('counts have their digits in groups', async () => {
+  service.transactions.push(...sampleTransactions(1000, 7))
+  const { find } = await probeService()
+  expect(find('total').observed).toBe('1,250, as the last page shows')
 })
 
 test('the last line says that nothing is broken', async () => {
@@ -183,6 +205,14 @@ describe('the code in the report', () => {
     }
     expect(schema.safeParse({ ...item, ...further })).toMatchObject({ success: true })
     expect(schema.safeParse({ ...item, ...further, amount: 2 }).success).toBe(false)
+  })
+
+  test('has the address that was probed, and no key', async () => {
+    const path = `/it's/${service.apiKey}`
+    const fetch: FakeFetch = (input, init) => service.fetch(String(input).replace(path, ''), init)
+    const { report } = await probeService([], { baseUrl: service.baseUrl + path, fetch })
+    const address = `'${service.baseUrl}/it\\'s/[api key]'`
+    expect(String(report)).toContain(`  baseUrl: ${address},\n  apiKey: process.env.API_KEY ?? '',\n`)
   })
 
   test('has no schema for items as they are specified', async () => {

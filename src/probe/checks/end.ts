@@ -1,4 +1,4 @@
-import { countOf, type Findings } from '../findings.js'
+import { countOf, type Findings, grouped } from '../findings.js'
 import type { ListedPage } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 import type { ListedPages } from './pages.js'
@@ -34,14 +34,17 @@ function checkSeenTotals(findings: Findings, pages: readonly ListedPage[]): void
   const drop = totals.findIndex((total, index) => index > 0 && total < (totals[index - 1] as number))
   if (tooLow) {
     const { totalItems, page } = tooLow
-    reportTooLow(findings, `${totalItems}, but page ${page} ends at item ${endOf(tooLow)}`)
+    reportTooLow(
+      findings,
+      `${grouped(totalItems)}, but page ${grouped(page)} ends at item ${grouped(endOf(tooLow))}`,
+    )
   } else if (drop > 0) {
     findings.broken(
       'total',
-      `it fell from ${totals[drop - 1]} to ${totals[drop]} between two requests`,
+      `it fell from ${grouped(totals[drop - 1] as number)} to ${grouped(totals[drop] as number)} between two requests`,
       'Iterating throws PaginationError when the list shrinks. `verified: true` repairs it.',
     )
-  } else findings.ok('total', `${totals.at(-1)}, as the last page shows`)
+  } else findings.ok('total', `${grouped(totals.at(-1) as number)}, as the last page shows`)
 }
 
 function reportTooLow(findings: Findings, observed: string): void {
@@ -55,17 +58,21 @@ async function checkLastPage(findings: Findings, session: Session, last: PageOut
   // A list can change between counting and reading it.
   const outcome = last.page && missingOn(last.page) > 0 ? await session.getPage({ page: number }) : last
   const { page, verdict } = outcome
-  const observed = `page ${number}, the last by totalItems: ${describeOutcome(outcome)}`
+  const observed = `page ${grouped(number)}, the last by totalItems: ${describeOutcome(outcome)}`
   if (verdict === 'none') findings.notChecked('total', observed)
   else if (page === undefined) findings.broken('total', observed, 'Iterating fails there.')
   else if (page.page !== number) {
     const consequence = 'Iterating fails there with PaginationError.'
-    findings.broken('total', `page ${number} was requested, page ${page.page} returned`, consequence)
+    findings.broken(
+      'total',
+      `page ${grouped(number)} was requested, page ${grouped(page.page)} returned`,
+      consequence,
+    )
   } else if (missingOn(page) > 0) {
     const expected = page.count + missingOn(page)
     findings.broken(
       'total',
-      `${page.totalItems}, but page ${number} has ${page.count} items instead of ${expected}`,
+      `${grouped(page.totalItems)}, but page ${grouped(number)} has ${countOf(page.count, 'item')} instead of ${grouped(expected)}`,
       'Iterating throws PaginationError at the end, as items seem to be missing.',
     )
   } else if (endOf(page) > page.totalItems) {
@@ -94,10 +101,10 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
   } else {
     const lastIds = new Set(last.page?.ids)
     const isNew = page.page === number && page.ids?.some(id => !lastIds.has(id))
-    const items = `page ${number} has ${countOf(page.count, 'item')}`
-    if (isNew) reportTooLow(findings, `${page.totalItems}, but ${items}`)
+    const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
+    if (isNew) reportTooLow(findings, `${grouped(page.totalItems)}, but ${items}`)
     if (isNew) findings.notChecked('page-beyond-end', unclear)
-    else broken(`${items}, although page ${number - 1} is the last by totalItems`)
+    else broken(`${items}, although page ${grouped(number - 1)} is the last by totalItems`)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Findings } from '../findings.js'
+import { countOf, type Findings, grouped } from '../findings.js'
 import type { ListedPage } from '../page.js'
 import { describeOutcome, type Session } from '../session.js'
 import type { ListedPages } from './pages.js'
@@ -15,7 +15,7 @@ export function checkLimitEcho(findings: Findings, { first, small, all }: Listed
   const { limit } = small.requested
   const observed = describeOutcome(small)
   if (full) {
-    const observed = `${full.count} items on a page with limit ${full.limit}`
+    const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Lists fail with PaginationError.')
   } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)
   else if (small.page === undefined) {
@@ -23,10 +23,10 @@ export function checkLimitEcho(findings: Findings, { first, small, all }: Listed
   } else if (small.page.limit !== limit) {
     findings.broken(
       'limit-echo',
-      `limit ${limit} was requested, limit ${small.page.limit} returned`,
+      `limit ${limit} was requested, limit ${grouped(small.page.limit)} returned`,
       'The limit in the response takes precedence. `maxItems` loads more than it needs, and `verified` lists fail.',
     )
-  } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${first.page.limit}`)
+  } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${grouped(first.page.limit)}`)
 }
 
 /** The largest of some customary limits. */
@@ -49,11 +49,11 @@ async function findMaxLimit(findings: Findings, session: Session, known: number)
     if (page) {
       if (page.limit < limit) {
         const consequence = 'The limit in the response takes precedence.'
-        findings.ok('max-limit', `${page.limit}: a larger one is lowered`, consequence)
+        findings.ok('max-limit', `${grouped(page.limit)}: a larger one is lowered`, consequence)
       } else if (page.count < Math.min(limit, page.totalItems)) {
         findings.broken(
           'max-limit',
-          `limit ${limit} returned, but ${page.count} of ${page.totalItems} items`,
+          `limit ${grouped(limit)} returned, but ${grouped(page.count)} of ${grouped(page.totalItems)} items`,
           'The number of pages cannot be told from the first one: iterating fetches them one after another.',
         )
         return known
@@ -64,14 +64,14 @@ async function findMaxLimit(findings: Findings, session: Session, known: number)
       findings.notChecked('max-limit', describeOutcome(outcome))
       return known
     }
-    refusal = `; ${limit} gets ${describeOutcome(outcome)}`
+    refusal = `; ${grouped(limit)} gets ${describeOutcome(outcome)}`
     isFailure = verdict === 'failed'
   }
   report(known)
   return known
 
   function report(accepted: number): void {
-    const observed = `at least ${accepted}${refusal}`
+    const observed = `at least ${grouped(accepted)}${refusal}`
     if (!isFailure) findings.ok('max-limit', observed)
     else findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
   }

@@ -61,8 +61,9 @@ export function checkOrder(findings: Findings, { first, again }: ListedPages): v
   if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
   else if (!ids || !idsAgain) findings.notChecked('order', 'no ids to compare')
   else if (ids.length < 2) findings.notChecked('order', 'fewer than two items')
-  else if (ids.join('\n') === idsAgain.join('\n')) findings.ok('order', 'page 1 has the same ids twice')
-  else if (first.page.totalItems !== again.page.totalItems) {
+  else if (ids.join('\n') === idsAgain.join('\n')) {
+    findings.ok('order', 'page 1 has the same ids when it is read again')
+  } else if (first.page.totalItems !== again.page.totalItems) {
     findings.notChecked('order', 'the list changed between two requests')
   } else {
     findings.broken(
