@@ -7,7 +7,7 @@
 //
 // Without BASE_URL: 100,000 transactions of a fake service. FILE is transactions.csv by default.
 //
-// Until it is complete, the export is there.csv.part. Beside it, there.csv.part.json says how much of it is certain.
+// Until it is complete, the export is FILE.part. Beside it, FILE.part.json says how much of it is certain.
 // docs/exports.md says why nothing is missing between two runs.
 //
 // A spreadsheet takes an id of digits alone for a number and rounds it: import that column as text.
