@@ -14,6 +14,8 @@ const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
 runMain(import.meta.filename, async () => {
+  console.log('A fake service fails on purpose: each error, and what to do about it.')
+
   title('http: the service refuses')
   service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
   await attempt(() => client.virtualAccounts.deactivate(account))
