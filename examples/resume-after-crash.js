@@ -15,7 +15,7 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isApiError } from 'virtual-accounts'
 import { connect } from './connect.js'
-import { counted, grouped, runMain } from './terminal.js'
+import { clearLine, counted, grouped, runMain, startProgress } from './terminal.js'
 
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {{ count: number, bytes: number }} Position */
@@ -30,6 +30,7 @@ async function readAll({ positionals }) {
   folder = positionals[0] ?? folder
   const { client, where, close } = await connect(() => ({ latency: 400 }))
   console.log(`Reading the transactions of ${where} into ${folder}`)
+  console.log('Press Ctrl-C, and run it again: it continues.')
   await mkdir(folder, { recursive: true })
   const file = await open(join(folder, 'transactions.jsonl'), 'a+')
   try {
@@ -41,6 +42,7 @@ async function readAll({ positionals }) {
     const page = Math.max(1, Math.ceil(position.count / limit))
     console.log(`${counted(written.size, 'transaction')} already there, continuing at page ${grouped(page)}`)
 
+    const progress = startProgress(Math.max(0, totalItems - written.size))
     let { bytes } = position
     for await (const fresh of chunks(unwritten(client, page, written))) {
       const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
@@ -49,10 +51,12 @@ async function readAll({ positionals }) {
       bytes += Buffer.byteLength(lines)
       for (const { id } of fresh) written.add(id)
       await writePosition({ count: written.size, bytes })
-      console.log(`${grouped(written.size)} of ${grouped(totalItems)} written`)
+      for (const _ of fresh) progress.step()
     }
+    progress.end()
     console.log(`Done: ${counted(written.size, 'transaction')} in ${folder}, each once`)
   } catch (error) {
+    clearLine()
     if (isApiError(error)) console.error('Start it again: it continues where it was.')
     throw error
   } finally {

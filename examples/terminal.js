@@ -40,7 +40,8 @@ export function runMain(file, main, { options = {}, positionals = 0, help } = {}
       process.exitCode = code ?? 0
     },
     error => {
-      console.error(reason(error))
+      clearLine()
+      console.error(reason(error, Object.keys({ ...options, help })))
       process.exitCode = 1
     },
   )
@@ -70,8 +71,11 @@ export function portOf(byDefault) {
   throw new Problem(`PORT: expected a number from 0 to 65535, got ${PORT}.`)
 }
 
-/** @param {unknown} error */
-function reason(error) {
+/**
+ * @param {unknown} error
+ * @param {readonly string[]} options of the program
+ */
+function reason(error, options) {
   if (error instanceof Problem) return error.message
   if (isApiError(error)) {
     const key = error.outcomeUnknown ? ` idempotencyKey: ${error.idempotencyKey}` : ''
@@ -84,7 +88,11 @@ function reason(error) {
   }
   // A file that cannot be written, say: 'syscall' names what the system refused.
   if ('syscall' in error) return error.message
-  if (String(error.code).startsWith('ERR_PARSE_ARGS')) return `${error.message.split('. ')[0]}. See --help.`
+  if (String(error.code).startsWith('ERR_PARSE_ARGS')) {
+    const isUnknown = error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+    const advice = isUnknown ? `Options are: ${options.map(name => `--${name}`).join(', ')}.` : 'See --help.'
+    return wrapped(`${error.message.split('. ')[0]}. ${advice}`)
+  }
   return error
 }
 
@@ -135,6 +143,11 @@ export function aligned(amounts) {
   return texts.map(text => text.padStart(width))
 }
 
+/** What follows on stderr replaces a line that changes, such as that of `startProgress`. */
+export function clearLine() {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+}
+
 /**
  * A line on stderr that says how far a program is: redrawn ten times a second on a terminal, elsewhere a new line for
  * each tenth of the total.
@@ -155,7 +168,8 @@ export function startProgress(total) {
       pace({ done, total, seconds, left: end ? 0 : total - done }),
       end && `in ${elapsed(seconds)}`,
     ]
-    stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}${facts.filter(Boolean).join(', ')}${end ?? ''}`)
+    clearLine()
+    stderr.write(`${facts.filter(Boolean).join(', ')}${end ?? ''}`)
   }
 
   return {
@@ -186,21 +200,18 @@ export function openStatus() {
   const pauseMs = stderr.isTTY ? 200 : 5000
   let shownAt = performance.now() - pauseMs + 1000
 
-  function clear() {
-    if (stderr.isTTY) stderr.write('\r\x1b[K')
-  }
   return {
-    clear,
+    clear: clearLine,
     /** @param {string} text */
     note(text) {
-      clear()
+      clearLine()
       stderr.write(`${wrapped(text)}\n`)
     },
     /** @param {string} text */
     show(text) {
       if (performance.now() - shownAt < pauseMs) return
       shownAt = performance.now()
-      clear()
+      clearLine()
       stderr.write(stderr.isTTY ? text.slice(0, 79) : `${text}\n`)
     },
   }

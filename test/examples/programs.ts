@@ -55,14 +55,15 @@ export async function startUntil(
   example: string,
   env: Record<string, string>,
   folder: string = tmpdir(),
+  stream: 'stdout' | 'stderr' = 'stdout',
 ): Promise<{ child: ChildProcess; match: RegExpExecArray }> {
   const child = spawn(process.execPath, [...fromSource, join(root, 'examples', example)], {
     cwd: folder,
     env: environment(env),
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => kill(child))
-  for await (const text of createInterface({ input: child.stdout })) {
+  for await (const text of createInterface({ input: child[stream] })) {
     const match = line.exec(text)
     if (match) return { child, match }
   }

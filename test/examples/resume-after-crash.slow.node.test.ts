@@ -11,8 +11,8 @@ describe('resume-after-crash', () => {
       .split('\n')
       .map(line => (JSON.parse(line) as { id: string }).id)
 
-  const killInTheMiddle = async (env: Record<string, string>, folder: string, line = / written$/) => {
-    const { child } = await startUntil(line, 'resume-after-crash.js', env, folder)
+  const killInTheMiddle = async (env: Record<string, string>, folder: string, line = /█/) => {
+    const { child } = await startUntil(line, 'resume-after-crash.js', env, folder, 'stderr')
     await kill(child)
   }
 
@@ -46,7 +46,7 @@ describe('resume-after-crash', () => {
     async (_what, gone, come) => {
       const folder = createFolder()
       const { service, env } = await serveFake({ transactions: sampleTransactions(200), latency: 30 })
-      await killInTheMiddle(env, folder, /^100 of 200 written$/)
+      await killInTheMiddle(env, folder, / 100 of 200,/)
       const before = idsWritten(folder)
       service.transactions.splice(0, gone)
       service.transactions.push(
