@@ -31,9 +31,7 @@ export class IdempotencyKeys {
   assertOwn(key: string, { method, path }: Write): void {
     const write = this.#writes.get(key)
     if (write === undefined || write === `${method} ${path}`) return
-    throw new TypeError(
-      'idempotencyKey: expected a key of its own for each write, got one that was sent to another path',
-    )
+    throw new TypeError('idempotencyKey: expected a key of its own for each write, got that of another write')
   }
 
   remember(key: string, { method, path }: Write): void {

@@ -160,7 +160,7 @@ test('writing', () =>
           .withOptions({ timeout: 5 })
           .virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
       },
-      gets: 'idempotencyKey: expected a key of its own for each write, got one that was sent to another path',
+      gets: 'idempotencyKey: expected a key of its own for each write, got that of another write',
     },
   ]))
 
