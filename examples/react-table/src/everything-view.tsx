@@ -127,9 +127,11 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   if (state === 'idle') {
     return (
       <div className="actions">
-        <button type="button" className="primary" onClick={() => void collection.start()}>
-          Load all
-        </button>
+        <Starter>
+          <button type="button" className="primary" onClick={() => void collection.start()}>
+            Load all
+          </button>
+        </Starter>
       </div>
     )
   }
@@ -138,13 +140,15 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
       <div className="actions">
         {(state === 'loading' || count > 0) && <Download progress={progress} />}
         {state === 'done' && (
-          <button
-            type="button"
-            className={count > 0 ? 'quiet' : 'primary'}
-            onClick={() => void collection.start()}
-          >
-            Load again
-          </button>
+          <Starter>
+            <button
+              type="button"
+              className={count > 0 ? 'quiet' : 'primary'}
+              onClick={() => void collection.start()}
+            >
+              Load again
+            </button>
+          </Starter>
         )}
       </div>
     )
@@ -154,16 +158,29 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
   return (
     <div className="actions">
-      <RetryButton
-        id="resume"
-        notBefore={(failure?.at ?? 0) + waitMs}
-        className={isRetryable ? 'primary' : undefined}
-        onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
-      >
-        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
-      </RetryButton>
+      <Starter>
+        <RetryButton
+          id="resume"
+          notBefore={(failure?.at ?? 0) + waitMs}
+          className={isRetryable ? 'primary' : undefined}
+          onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
+        >
+          {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
+        </RetryButton>
+      </Starter>
       {count > 0 && <Download progress={progress} />}
     </div>
+  )
+}
+
+/** Holds a button that starts loading. It is gone while the list loads: the focus moves to "Cancel". */
+function Starter({ children }: { children: ReactNode }) {
+  const holder = useRef<HTMLSpanElement>(null)
+  useKeepFocus(holder, '#cancel')
+  return (
+    <span className="starter" ref={holder}>
+      {children}
+    </span>
   )
 }
 
@@ -175,7 +192,7 @@ function Cancel({ onClick }: { onClick: () => void }) {
   const button = useRef<HTMLButtonElement>(null)
   useKeepFocus(button, '#resume')
   return (
-    <button type="button" ref={button} onClick={onClick}>
+    <button type="button" id="cancel" ref={button} onClick={onClick}>
       Cancel
     </button>
   )

@@ -218,6 +218,25 @@ test('a failure is in view wherever the list is scrolled to', async ({ page }) =
   await expect(page.getByRole('button', { name: 'Resume' })).toBeInViewport({ ratio: 1 })
 })
 
+test('while the list loads the focus is on Cancel', async ({ page }) => {
+  const requests = await holdRequests(page, { after: 0 })
+  await open(page, 'everything')
+  const cancel = page.getByRole('button', { name: 'Cancel' })
+  await page.getByRole('button', { name: 'Load all' }).press('Enter')
+  await expect(cancel).toBeFocused()
+  await page.keyboard.press('Enter')
+  const again = page.getByRole('button', { name: 'Load all' })
+  await expect(again).toBeFocused()
+  await again.press('Enter')
+  await expect(cancel).toBeFocused()
+
+  await requests.pass()
+  await expect(page.getByText('2,000 of 2,000')).toBeVisible()
+  await requests.pass(0)
+  await page.getByRole('button', { name: 'Load again' }).press('Enter')
+  await expect(cancel).toBeFocused()
+})
+
 test('after Cancel the focus is on Resume', async ({ page }) => {
   const requests = await holdRequests(page, { after: 20 })
   await open(page, 'everything', '?count=20000&latency=0')
