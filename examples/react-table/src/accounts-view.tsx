@@ -59,8 +59,13 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
   return (
     <form className="card padded" ref={form} onSubmit={ignoreSubmit}>
       <div className="fields">
-        <IdField label="Customer id" value={customerId} onChange={setCustomerId} />
-        <IdField label="Virtual account id" value={virtualAccountId} onChange={setVirtualAccountId} />
+        <IdField label="Customer id" example="c1" value={customerId} onChange={setCustomerId} />
+        <IdField
+          label="Virtual account id"
+          example="v1"
+          value={virtualAccountId}
+          onChange={setVirtualAccountId}
+        />
       </div>
       <div className="actions">
         <button
@@ -104,11 +109,12 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
 
 interface IdFieldProps {
   readonly label: string
+  readonly example: string
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-function IdField({ label, value, onChange }: IdFieldProps) {
+function IdField({ label, example, value, onChange }: IdFieldProps) {
   return (
     <label className="field">
       <span>{label}</span>
@@ -120,6 +126,7 @@ function IdField({ label, value, onChange }: IdFieldProps) {
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
+        placeholder={example}
         value={value}
         onChange={event => onChange(event.target.value)}
       />

@@ -15,6 +15,9 @@ const names: Record<View, string> = {
   accounts: 'Accounts',
 }
 
+/** The documentation site has this page in a folder of its own. */
+const isDemo = location.pathname.endsWith('/demo/')
+
 export interface AppProps {
   readonly backend: Backend
   readonly collection: Collection
@@ -49,13 +52,22 @@ export function App({ backend, collection, accounts }: AppProps) {
               <a
                 key={name}
                 href={hrefOf({ ...route, view: name })}
+                data-name={names[name]}
                 aria-current={name === view ? 'page' : undefined}
               >
                 {names[name]}
               </a>
             ))}
           </nav>
-          <p className="service">{description}</p>
+          <p className="service">
+            {description}
+            {isDemo && (
+              <>
+                {' · '}
+                <a href="../">Docs</a>
+              </>
+            )}
+          </p>
         </div>
       </header>
       <div className="columns">
