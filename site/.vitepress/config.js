@@ -15,6 +15,20 @@ const vueIsHere = {
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue($|\/)/.test(id) ? { id, external: true } : undefined),
 }
 
+/** First in their groups of the reference. The others follow by name. */
+const mainTypes = [
+  'Client',
+  'ClientOptions',
+  'RequestOptions',
+  'WriteOptions',
+  'ListOptions',
+  'ListParams',
+  'List',
+  'Page',
+  'Result',
+  'Transaction',
+]
+
 export default defineConfig({
   title: 'virtual-accounts',
   description,
@@ -36,6 +50,7 @@ export default defineConfig({
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
     anchor: { slugify },
+    config: wrapCode,
   },
   themeConfig: {
     logo: '/favicon.svg',
@@ -47,15 +62,30 @@ export default defineConfig({
     ],
     sidebar: {
       '/': [...guides.map(sidebarOf), ...project.map(group => ({ ...sidebarOf(group), collapsed: true }))],
-      '/api/': reference.map(group => ({ ...group, collapsed: undefined })),
+      '/api/': reference.map(group => ({ ...sorted(group), collapsed: undefined })),
     },
     outline: [2, 3],
     search: {
       provider: 'local',
       options: {
         detailedView: true,
-        // Guides first.
-        miniSearch: { searchOptions: { boostDocument: id => (/\/docs\/[^/]*$/.test(id) ? 2 : 1) } },
+        // The browser gets the text of these functions: they use nothing from outside.
+        miniSearch: {
+          options: {
+            processTerm: term =>
+              !/^(an?|and|are|as|at|be|by|do|does|for|from|how|i|in|is|it|my|of|on|or|that|the|this|to|what|when|which|with)$/i.test(
+                term,
+              ) && term.toLowerCase(),
+          },
+          searchOptions: {
+            fuzzy: term => (term.length < 5 ? false : 0.2),
+            // Guides first, and what contributors read last.
+            boostDocument: id => {
+              if (/\/(architecture|one-call|decisions|CONTRIBUTING)\b/.test(id)) return 0.5
+              return /\/docs\/[^/]*$/.test(id) ? 2 : 1
+            },
+          },
+        },
       },
     },
     ...(address && {
@@ -97,8 +127,27 @@ function sidebarOf({ text, pages }) {
   return { text, items: pages.map(page => ({ text: titleOf(page), link: `/${page}` })) }
 }
 
+/** Groups of types stay in their order; the types in them are sorted. */
+function sorted({ items, ...given }) {
+  if (!items) return given
+  const rank = ({ text }) => mainTypes.indexOf(text) + 1 || mainTypes.length + 1
+  const inOrder = items.every(({ items }) => !items)
+    ? items.toSorted((one, other) => rank(one) - rank(other) || one.text.localeCompare(other.text))
+    : items.map(sorted)
+  return { ...given, items: inOrder }
+}
+
 function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
+}
+
+/** Where code in a line may wrap: between the segments of a path, and in narrow tables between the words of a name. */
+function wrapCode(md) {
+  const render = md.renderer.rules.code_inline
+  md.renderer.rules.code_inline = (...given) =>
+    render(...given)
+      .replace(/(?<=[\w};])\//g, '<wbr>/')
+      .replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr class="word">')
 }
 
 /** Anchors as GitHub creates them. */
