@@ -69,6 +69,7 @@ async function problemsInChromium() {
     ['idempotency', 'Writes'],
     ['cancel', 'Iterating lists'],
     ['page size', 'Iterating lists'],
+    ['logging', 'Logs, metrics and traces'],
   ]) {
     await page.keyboard.press('Control+k')
     await page.getByRole('searchbox').fill(words)
