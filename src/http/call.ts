@@ -1,28 +1,15 @@
-import {
-  type AnyApiError,
-  type ApiError,
-  type CallInfo,
-  ConnectionError,
-  type ErrorFacts,
-  HttpError,
-  InvalidResponseError,
-  TimeoutError,
-} from '../errors.js'
-import { type EventDetails, emit } from '../events.js'
+import type { AnyApiError, ApiError } from '../errors.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSite } from '../internal/call-site.js'
-import { toLine } from '../internal/describe.js'
-import { findErrorDetails } from '../internal/error-details.js'
 import { requestIdOf } from '../internal/headers.js'
 import type { IdempotencyKeys } from '../internal/idempotency-key.js'
-import { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { Attempt, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
-import { describeHttpError, maxReasonLength } from './http-error.js'
-import { classifyNetworkError, InvalidFetchError } from './network-error.js'
-import { InvalidBody, invalid, parseErrorBody } from './response-body.js'
+import { CallReport, type Sequel } from './call-report.js'
+import { classifyNetworkError } from './network-error.js'
+import { InvalidBody, invalid } from './response-body.js'
 import {
   backoffMs,
   type CallHistory,
@@ -72,12 +59,7 @@ export interface Call {
 export interface SuccessResponse {
   readonly status: number
   readonly headers: Headers
-  readonly requestId: string | undefined
-  readonly attempts: number
-  /** What an error says about the call. */
-  readonly info: () => CallInfo
-  /** Emits an event of this call. */
-  readonly emit: (details: EventDetails) => void
+  readonly call: CallReport
 }
 
 /** Turns the body of a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
@@ -98,29 +80,19 @@ type AttemptResult =
   | { readonly success: ReceivedResponse }
   | { readonly success?: undefined; readonly error: AnyApiError; readonly delayMs: number | undefined }
 
-type CreateError = (facts: Pick<ErrorFacts, 'info' | 'isRetried' | 'note'>) => AnyApiError
-
-let callCount = 0
-const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
-
 /** One call: its attempts, what follows from each, and its result or error. */
 class CallRun {
   readonly #transport: Transport
   readonly #call: Call
   readonly #url: string
   readonly #fetch: Fetch
-  readonly #callId = `${callIdPrefix}-${++callCount}`
+  readonly #report: CallReport
   readonly #startedAt = performance.now()
-  #attempts = 0
-  /** An attempt may have been applied. */
-  #mayHaveBeenApplied = false
-  #requestId: string | undefined
   /** What the latest retry has cost. */
   #retryCost: number | undefined
   /** The part of it that is given back unless the retry is sent. */
   #unsentCost = 0
   #lastError: ApiError | undefined
-  readonly #sentKeys = new Set<string>()
   /** Ends what the call is waiting for. */
   #interrupt: () => void = () => {}
 
@@ -133,6 +105,7 @@ class CallRun {
     if (typeof fetch !== 'function')
       throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
     this.#fetch = fetch
+    this.#report = new CallReport(transport, call, this.#url)
   }
 
   async run<T>(parse: ParseResponse<T>): Promise<T> {
@@ -155,7 +128,7 @@ class CallRun {
     } catch (error) {
       this.#refundUnsentRetry()
       const durationMs = performance.now() - this.#startedAt
-      this.#emit({ type: 'failure', attempt: this.#attempts, durationMs, error })
+      this.#report.emit({ type: 'failure', attempt: this.#report.attempts, durationMs, error })
       throw error
     } finally {
       for (const signal of signals) signal?.removeEventListener('abort', onAbort)
@@ -183,7 +156,7 @@ class CallRun {
 
   /** One request and its whole response, within one time limit. */
   async #runAttempt(): Promise<AttemptResult> {
-    this.#attempts++
+    this.#report.attempts++
     const startedAt = performance.now()
     const remainingMs = this.#remainingMs()
     const { timeout } = this.#call.settings
@@ -202,7 +175,9 @@ class CallRun {
     } finally {
       if (complete === undefined) attempt.cancel()
     }
-    this.#onResponse(complete, performance.now() - startedAt)
+    this.#report.requestId = requestIdOf(complete.headers)
+    this.#report.emitResponse(complete, performance.now() - startedAt)
+    this.#throwIfAborted()
     return isSuccess(complete.status) ? { success: complete } : this.#failOnStatus(complete)
   }
 
@@ -230,89 +205,51 @@ class CallRun {
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
       onSend: apiKey => {
-        if (apiKey !== null) this.#sentKeys.add(apiKey)
+        if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
         if (idempotencyKey !== undefined) idempotencyKeys.remember(idempotencyKey, this.#call)
-        this.#emit({ type: 'request', attempt: this.#attempts, idempotencyKey })
+        this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })
         this.#throwIfAborted()
       },
     })
   }
 
-  #onResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
-    this.#requestId = requestIdOf(headers)
-    if (this.#transport.onEvent === undefined) return
-    this.#emit({
-      type: 'response',
-      attempt: this.#attempts,
-      status,
-      headers: this.#redactor.headers(headers),
-      requestId: this.#redactedRequestId,
-      durationMs,
-    })
-    this.#throwIfAborted()
-  }
-
-  #failOnStatus({ status, headers, bytes }: ReceivedResponse): AttemptResult {
+  #failOnStatus(received: ReceivedResponse): AttemptResult {
+    const { status, headers } = received
     if (isThrottled(status)) this.#call.onThrottled?.()
-    const retryAfterMs = parseRetryAfter(headers)
-    return this.#fail({ status, retryAfterMs }, facts => {
-      const redactor = this.#redactor
-      const failed = {
-        status,
-        headers: redactor.headers(headers),
-        body: bytes && redactor.json(parseErrorBody(bytes)),
-        retryAfterMs,
-      }
-      const { problem, hint } = describeHttpError({
-        ...failed,
-        url: this.#url,
-        page: this.#call.page,
-        hasCallerKey: this.#call.hasCallerKey === true,
-        mayHaveBeenApplied: this.#isOutcomeUnknown,
-        apiKey: [...this.#sentKeys].at(-1) ?? this.#keys[0],
-        isEmpty: this.#call.idempotencyKey !== undefined && this.#call.body === undefined,
-      })
-      return new HttpError({ ...facts, ...failed, problem: redactor.text(problem), hint })
-    })
+    const failed = { status, retryAfterMs: parseRetryAfter(headers) }
+    return this.#fail(failed, sequel => this.#report.httpError(received, failed, sequel))
   }
 
   #failOnNetwork(error: unknown, phase: 'sending' | 'reading'): AttemptResult {
-    const network = classifyNetworkError(error, phase, this.#url)
-    return this.#fail(network, facts => {
-      const cause = this.#redactor.cause(error)
-      const isShown = phase === 'sending' || error instanceof InvalidFetchError
-      const reason = isShown ? reasonOf(cause) : ''
-      const problem = this.#redactor.text(network.problem) + reason
-      return new ConnectionError({ ...facts, cause, problem, hint: network.hint })
-    })
+    const failed = classifyNetworkError(error, phase, this.#url)
+    return this.#fail(failed, sequel => this.#report.connectionError(error, failed, sequel))
   }
 
   #failOnTimeout({ phase }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
     const isSent = phase !== 'key'
     if (!isSent) this.#transport.apiKeys.forgetPending()
-    const timeoutMs = this.#call.settings[limit]
-    return this.#fail({ isSent, isRetryable: true }, facts => {
-      const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
-      const hint = `Raise \`${limit}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`
-      const problem = `${missing} within the ${limit} of ${timeoutMs} ms`
-      return new TimeoutError({ ...facts, problem, hint, timeoutMs })
-    })
+    const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
+    const hint = ` if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+    return this.#fail({ isSent, isRetryable: true }, sequel =>
+      this.#report.timeoutError(limit, problem, hint, sequel),
+    )
   }
 
   /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
   #failOnKey(cause: unknown): AttemptResult {
-    if (!this.#lastError || !this.#isOutcomeUnknown) throw cause
+    if (!this.#lastError || !this.#report.info.outcomeUnknown) throw cause
     const note = 'Not retried: the apiKey function failed, see error.cause.'
     throw this.#lastError.with({ cause, note, isRetried: false })
   }
 
   /** Decides whether a failed attempt is retried, and creates its error accordingly. */
-  #fail(failed: FailedAttempt, createError: CreateError): AttemptResult {
+  #fail(failed: FailedAttempt, createError: (sequel: Sequel) => AnyApiError): AttemptResult {
     this.#refundUnsentRetry()
+    const report = this.#report
     const { hasCallerKey = false } = this.#call
     // As it was before this attempt: a 409 is judged by the earlier ones.
-    const history: CallHistory = { hasCallerKey, mayHaveBeenApplied: this.#mayHaveBeenApplied }
+    const history: CallHistory = { hasCallerKey, mayHaveBeenApplied: report.mayHaveBeenApplied }
     let delayMs = isRetryable(failed, history) ? this.#delayOf(failed) : undefined
     let note: string | undefined
     if (delayMs !== undefined) {
@@ -323,19 +260,19 @@ class CallRun {
         note = 'Not retried: too many calls failed recently (retry budget).'
       }
     }
-    this.#mayHaveBeenApplied ||= mayHaveBeenApplied(failed, history)
-    const error = createError({ info: this.#callInfo, isRetried: delayMs !== undefined, note })
+    report.mayHaveBeenApplied ||= mayHaveBeenApplied(failed, history)
+    const error = createError({ isRetried: delayMs !== undefined, note })
     this.#lastError = error
-    if (delayMs !== undefined) this.#emit({ type: 'retry', attempt: this.#attempts, delayMs, error })
+    if (delayMs !== undefined) report.emit({ type: 'retry', attempt: report.attempts, delayMs, error })
     return { error, delayMs }
   }
 
   /** The delay before the next attempt; `undefined` if there must be none. */
   #delayOf(failed: FailedAttempt): number | undefined {
     const { retryAfterMs = 0 } = failed.status === undefined ? {} : failed
-    const delayMs = Math.max(backoffMs(this.#attempts), retryAfterMs)
+    const delayMs = Math.max(backoffMs(this.#report.attempts), retryAfterMs)
     const isTooLong = retryAfterMs > maxRetryAfterMs || delayMs >= this.#remainingMs()
-    return isTooLong || this.#attempts > this.#call.settings.maxRetries ? undefined : delayMs
+    return isTooLong || this.#report.attempts > this.#call.settings.maxRetries ? undefined : delayMs
   }
 
   #refundUnsentRetry(): void {
@@ -347,33 +284,23 @@ class CallRun {
     return Math.max(0, this.#startedAt + this.#call.settings.totalTimeout - performance.now())
   }
 
-  async #parse<T>({ status, headers, bytes }: ReceivedResponse, parse: ParseResponse<T>): Promise<T> {
+  async #parse<T>(received: ReceivedResponse, parse: ParseResponse<T>): Promise<T> {
+    const { status, headers, bytes } = received
     try {
       if (bytes === undefined) throw this.#tooLarge()
-      const parsed = parse(bytes, {
-        status,
-        headers,
-        requestId: this.#requestId,
-        attempts: this.#attempts,
-        info: () => this.#callInfo,
-        emit: details => this.#emit(details),
-      })
+      const parsed = parse(bytes, { status, headers, call: this.#report })
       // The caller's schema may be asynchronous: it can be aborted, and must finish in time.
       const value = isThenable(parsed) ? await this.#within(this.#remainingMs(), parsed) : parsed
       this.#throwIfAborted()
       if (value !== timedOut) return value
     } catch (error) {
-      if (error instanceof InvalidBody) throw this.#toInvalidResponseError(status, headers, error)
-      throw error
+      if (!(error instanceof InvalidBody)) throw error
+      this.#report.mayHaveBeenApplied = true
+      throw this.#report.invalidResponseError(received, error)
     }
-    this.#mayHaveBeenApplied = true
-    const { totalTimeout } = this.#call.settings
-    throw new TimeoutError({
-      info: this.#callInfo,
-      problem: `the schema did not finish within the totalTimeout of ${totalTimeout} ms`,
-      hint: 'Raise `totalTimeout`, or make the schema faster.',
-      timeoutMs: totalTimeout,
-    })
+    this.#report.mayHaveBeenApplied = true
+    const problem = 'the schema did not finish'
+    throw this.#report.timeoutError('totalTimeout', problem, ', or make the schema faster.')
   }
 
   #tooLarge(): InvalidBody {
@@ -384,27 +311,6 @@ class CallRun {
     )
   }
 
-  #toInvalidResponseError(status: number, headers: Headers, { facts }: InvalidBody): InvalidResponseError {
-    this.#mayHaveBeenApplied = true
-    const redactor = this.#redactor
-    const { issues, hint, body, isCustomSchema = false } = facts
-    return new InvalidResponseError({
-      info: this.#callInfo,
-      status,
-      headers: redactor.headers(headers),
-      issues: issues.map(({ path, message }) => ({
-        path: path.map(key =>
-          redactor.text(String(key)) === String(key) ? key : redactor.text(String(key)),
-        ),
-        message: redactor.text(message),
-      })),
-      cause: redactor.cause(issues.find(issue => issue.cause !== undefined)?.cause),
-      body: redactor.json(body),
-      hint,
-      isCustomSchema,
-    })
-  }
-
   /** Read from the signals: in Node, the target of the event is null for every listener after the first. */
   get #aborted(): AbortSignal | undefined {
     return this.#call.signals.find(signal => signal?.aborted)
@@ -413,63 +319,4 @@ class CallRun {
   #throwIfAborted(): void {
     if (this.#aborted) throw this.#aborted.reason
   }
-
-  get #isOutcomeUnknown(): boolean {
-    return this.#mayHaveBeenApplied && this.#call.idempotencyKey !== undefined
-  }
-
-  get #callInfo(): CallInfo {
-    const { method, path, idempotencyKey, page, site } = this.#call
-    return {
-      method,
-      path: this.#redactor.text(path),
-      attempts: this.#attempts,
-      idempotencyKey,
-      outcomeUnknown: this.#isOutcomeUnknown,
-      page,
-      requestId: this.#redactedRequestId,
-      site,
-    }
-  }
-
-  get #redactedRequestId(): string | undefined {
-    return this.#requestId && this.#redactor.text(this.#requestId, 1)
-  }
-
-  /** The API keys that a service may name: those of this call, and those before. */
-  get #keys(): readonly string[] {
-    const { 'api-key': ownKey } = this.#call.settings.headers
-    if (ownKey !== undefined) return [ownKey]
-    return [...new Set([...this.#sentKeys, ...this.#transport.apiKeys.recent()])]
-  }
-
-  get #redactor(): Redactor {
-    return new Redactor(this.#keys)
-  }
-
-  #emit(details: EventDetails): void {
-    const { onEvent } = this.#transport
-    if (onEvent === undefined) return
-    const { method, path, route = path, page } = this.#call
-    const redactor = this.#redactor
-    const base = {
-      callId: this.#callId,
-      method,
-      url: redactor.text(this.#url),
-      path: redactor.text(path),
-      route: redactor.text(route),
-      page,
-    }
-    emit(onEvent, { ...base, ...details })
-  }
-}
-
-/** Where the runtime gives no code, the text of its innermost error is all there is: "bad port". */
-function reasonOf(cause: Error | undefined): string {
-  let inner = cause
-  while (inner?.cause instanceof Error) inner = inner.cause
-  const isKnown = findErrorDetails(cause).code !== undefined
-  return isKnown || !inner?.message || inner.message.startsWith('[object')
-    ? ''
-    : `: "${toLine(inner.message, maxReasonLength)}"`
 }

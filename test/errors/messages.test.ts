@@ -255,7 +255,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a response that is cut off',
         { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
-        `connection lost before the response was complete (1 attempt). ${applied} Check the network.`,
+        `connection lost before the response was complete: "the body is shorter than its Content-Length" (1 attempt). ${applied} Check the network.`,
       ],
     ]))
 
