@@ -1,6 +1,6 @@
 import type { Transport } from '../http/call.js'
 import type { RequestOptions } from '../http/request.js'
-import { captureCallSite } from '../internal/call-site.js'
+import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { type Query, toQueryString } from '../internal/url.js'
 import {
@@ -21,6 +21,7 @@ import {
   type LoadedPage,
   type Page,
   PageLoader,
+  type PageRequest,
   type PageSource,
 } from './page.js'
 import { Paginator } from './paginator.js'
@@ -168,42 +169,8 @@ export function createList<T>(
   const settings = mergeSettings(transport.settings, options)
   const spec = { endpoint, validator, limit, query: toExtraQuery(query), settings, signal, dedupeBy }
   const loader = new PageLoader<T>(transport, spec)
-  const iterateFrom = <V>(valuesOf: (batch: Batch<T>) => readonly V[], first?: LoadedPage<T>) =>
-    iterate(
-      site => {
-        let loaded = first
-        const walk: WalkOptions<T> = {
-          load: request => {
-            // What a walk requests first is its first page.
-            const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
-            loaded = undefined
-            return result
-          },
-          firstPage: first?.page ?? page,
-          concurrency: settings.concurrency,
-          maxItems,
-          onMissedItems,
-          site,
-        }
-        return verified ? new VerifiedPaginator(walk) : new Paginator(walk)
-      },
-      signal,
-      valuesOf,
-    )
-  const source: PageSource<T> = {
-    load: (request, site) => loader.load(request, site),
-    iterateFrom: first => iterateFrom(({ items }) => items, first),
-  }
-  return new LazyList<T>({
-    load: async () => createPage(await loader.load({ page }, createdAt), source),
-    iterate: () => iterateFrom(({ items }) => items),
-    iteratePages: () => {
-      if (!verified) return iterateFrom(batch => [createPage(batch.page, source)])
-      throw new TypeError(
-        'pages: not available with `verified: true`, as its pages overlap: iterate the items',
-      )
-    },
-  })
+  const walk = { firstPage: page, concurrency: settings.concurrency, maxItems, onMissedItems }
+  return new LazyList({ loader, walk, verified, signal, createdAt })
 }
 
 function toExtraQuery(given: Query | undefined): string {
@@ -216,18 +183,26 @@ function toExtraQuery(given: Query | undefined): string {
   return toQueryString(query).replace('?', '&')
 }
 
-interface LazyListOptions<T> {
-  readonly load: () => Promise<Page<T>>
-  readonly iterate: () => AsyncGenerator<T, void>
-  readonly iteratePages: () => AsyncGenerator<Page<T>, void>
+interface ListSetup<T> {
+  readonly loader: PageLoader<T>
+  readonly walk: Omit<WalkOptions<T>, 'load' | 'site'>
+  readonly verified: boolean
+  readonly signal: AbortSignal | undefined
+  readonly createdAt: CallSite
 }
 
 class LazyList<T> implements List<T> {
-  readonly #options: LazyListOptions<T>
+  readonly #setup: ListSetup<T>
+  /** What its pages go on with. */
+  readonly #source: PageSource<T>
   #page: Promise<Page<T>> | undefined
 
-  constructor(options: LazyListOptions<T>) {
-    this.#options = options
+  constructor(setup: ListSetup<T>) {
+    this.#setup = setup
+    this.#source = {
+      load: (request, site) => setup.loader.load(request, site),
+      iterateFrom: page => this.#iterate(({ items }) => items, page),
+    }
   }
 
   get [Symbol.toStringTag](): string {
@@ -235,18 +210,40 @@ class LazyList<T> implements List<T> {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<T, void> {
-    return this.#options.iterate()
+    return this.#iterate(({ items }) => items)
   }
 
   pages(): AsyncGenerator<Page<T>, void> {
-    return this.#options.iteratePages()
+    if (!this.#setup.verified) return this.#iterate(({ page }) => [createPage(page, this.#source)])
+    throw new TypeError('pages: not available with `verified: true`, as its pages overlap: iterate the items')
+  }
+
+  #iterate<V>(valuesOf: (batch: Batch<T>) => readonly V[], first?: LoadedPage<T>): AsyncGenerator<V, void> {
+    const { loader, walk, verified, signal } = this.#setup
+    const startWalk = (site: CallSite) => {
+      let loaded = first
+      const load = (request: PageRequest) => {
+        // What a walk requests first is its first page.
+        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
+        loaded = undefined
+        return result
+      }
+      const options = { ...walk, firstPage: first?.page ?? walk.firstPage, load, site }
+      return verified ? new VerifiedPaginator(options) : new Paginator(options)
+    }
+    return iterate(startWalk, signal, valuesOf)
+  }
+
+  async #load(): Promise<Page<T>> {
+    const { loader, walk, createdAt } = this.#setup
+    return createPage(await loader.load({ page: walk.firstPage }, createdAt), this.#source)
   }
 
   then<A = Page<T>, B = never>(
     onFulfilled?: ((page: Page<T>) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    this.#page ??= this.#options.load()
+    this.#page ??= this.#load()
     return this.#page.then(onFulfilled, onRejected)
   }
 

@@ -3,6 +3,7 @@ import type { DriftEvent } from '../events.js'
 import { ItemMemory } from './item-memory.js'
 import { describeEmptyPage, describeLimitChange, type LoadedPage, limitChangeHint } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
+import { RepeatedPages } from './repeated-pages.js'
 import type { Batch, Walk, WalkOptions } from './walk.js'
 
 /** A page on which an item was seen. */
@@ -11,9 +12,6 @@ interface Sighting {
   readonly totalItems: number
   readonly keys: readonly unknown[]
 }
-
-// A list that grows by a page while a page is read repeats that page, too: so often, it is a service that ignores `page`.
-const maxSamePages = 8
 
 /**
  * Iterates a list page by page. It yields every item once and in order, or throws when the responses show that items may have
@@ -32,9 +30,7 @@ export class Paginator<T> implements Walk<T> {
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
   #position = 0
   #largestTotal = 0
-  /** Pages in a row that were the same, item by item, and repeats in a row that no growth of the list explains. */
-  #samePages = 1
-  #unexplainedRepeats = 0
+  readonly #repeated = new RepeatedPages()
   #remaining: number
   #isDone: boolean
 
@@ -127,7 +123,7 @@ export class Paginator<T> implements Walk<T> {
     const { data, page, limit, totalItems } = fetched
     this.#checkTotal(fetched)
     this.#assertNotCut(fetched)
-    this.#assertNotRepeated(fetched, keys)
+    this.#assertNotEndless(fetched)
     const newItems = keys ? this.#newItemsOf(inspected, keys) : data
     const items = newItems.length > this.#remaining ? newItems.slice(0, this.#remaining) : newItems
     if (this.#previous === undefined) this.#position = (page - 1) * limit
@@ -174,23 +170,10 @@ export class Paginator<T> implements Walk<T> {
     throw this.#error(loaded, describeEmptyPage(loaded), hint, 1)
   }
 
-  /** One repeated page can be an insert before it and a removal after it; two in a row are a service that ignores `page`. */
-  #assertNotRepeated(loaded: LoadedPage<T>, keys: readonly unknown[] | undefined): void {
-    const previous = this.#previous
-    const { data, page, limit, totalItems } = loaded
-    const isPastEnd = (page - 1) * limit >= this.#largestTotal
-    const isSame =
-      previous !== undefined &&
-      data.length > 0 &&
-      data.length === previous.data.length &&
-      (keys?.every(key => key !== undefined)
-        ? isSameKeys(keys, previous.keys())
-        : // Past every total only an empty page ends a list, and a service that ignores `page` has none.
-          isPastEnd && toComparable(data) === toComparable(previous.data))
-    this.#samePages = isSame ? this.#samePages + 1 : 1
-    const isExplained = !isSame || totalItems - previous.totalItems >= limit
-    this.#unexplainedRepeats = isExplained ? 0 : this.#unexplainedRepeats + 1
-    if (this.#unexplainedRepeats < 2 && this.#samePages < maxSamePages) return
+  #assertNotEndless(loaded: LoadedPage<T>): void {
+    const { page, limit } = loaded
+    this.#repeated.add(loaded, this.#previous, (page - 1) * limit >= this.#largestTotal)
+    if (!this.#repeated.isEndless) return
     throw this.#error(
       loaded,
       `page ${page} repeats page ${page - 1}, and so did the page before it`,
@@ -217,7 +200,7 @@ export class Paginator<T> implements Walk<T> {
   #isEnd({ data, totalItems }: LoadedPage<T>): boolean {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After a repeated page, the next one tells whether the service ignores `page`.
-    if (this.#samePages > 1) return false
+    if (this.#repeated.hasRepeated) return false
     // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#largestTotal
   }
@@ -280,13 +263,4 @@ function movedBeyondGrowth<T>(
 ): boolean {
   const movedBy = (page - earlier.page) * limit + index - earlier.keys.indexOf(key)
   return movedBy > totalItems - earlier.totalItems
-}
-
-function isSameKeys(keys: readonly unknown[], others: readonly unknown[] = []): boolean {
-  return keys.every((key, index) => key === others[index])
-}
-
-/** The output of a caller's schema may hold what JSON cannot. */
-function toComparable(data: readonly unknown[]): string {
-  return JSON.stringify(data, (_key, value) => (typeof value === 'bigint' ? String(value) : value))
 }

@@ -3,12 +3,7 @@ import { ItemMemory } from './item-memory.js'
 import type { LoadedPage } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 import type { Batch, Walk, WalkOptions } from './walk.js'
-
-/** A part of the list: page `page` of pages of `limit` items. */
-interface Window {
-  readonly page: number
-  readonly limit: number
-}
+import { canOverlap, farthestWindow, type Window } from './windows.js'
 
 const maxFruitless = 8
 
@@ -93,7 +88,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#limit = limit
     this.#end = (page - 1) * limit
     // One more than the list has: only a window that reaches beyond the last item shows that it is the last.
-    this.#assertLimitSuffices(loaded, Math.min(totalItems + 1, this.#end + this.#remaining))
+    const needed = Math.min(totalItems + 1, this.#end + this.#remaining)
+    if (!canOverlap(this.#end, needed, limit)) throw this.#createOverlapError(loaded)
     return this.#accept(loaded, data, this.#keysOf(loaded))
   }
 
@@ -260,17 +256,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#prefetcher.lastPage = step - 1
   }
 
-  /** Where the position is a multiple of every limit up to this one, no window spans it. */
-  #assertLimitSuffices(loaded: LoadedPage<T>, needed: number): void {
-    let multiple = 1
-    for (let limit = 2; limit <= this.#limit && multiple < needed; limit++) {
-      multiple = leastCommonMultiple(multiple, limit)
-    }
-    if (Math.floor((needed - 1) / multiple) * multiple > this.#end) {
-      throw this.#createOverlapError(loaded)
-    }
-  }
-
   #createOverlapError(loaded: LoadedPage<T>): Error {
     const { totalItems } = loaded
     return this.#createError(
@@ -292,24 +277,4 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
-}
-
-/** The window that contains the item before `end` and reaches farthest; undefined where none reaches beyond it. */
-function farthestWindow(end: number, maxLimit: number): Window | undefined {
-  let best: Window | undefined
-  let reach = end
-  // No smaller limit reaches farther than `end - 1 + limit`. Without this a service's limit of a billion would take seconds.
-  for (let limit = maxLimit; limit > 1 && end - 1 + limit > reach; limit--) {
-    const page = Math.floor((end - 1) / limit) + 1
-    if (page * limit <= reach) continue
-    best = { page, limit }
-    reach = page * limit
-  }
-  return best
-}
-
-function leastCommonMultiple(a: number, b: number): number {
-  let [larger, smaller] = [a, b]
-  while (smaller > 0) [larger, smaller] = [smaller, larger % smaller]
-  return (a / larger) * b
 }
