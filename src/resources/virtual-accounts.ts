@@ -2,7 +2,7 @@ import type { Transport } from '../http/call.js'
 import { knownWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
 import { wrongArgument } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
-import { readOptions } from '../internal/validate.js'
+import { type KnownOptions, readOptions } from '../internal/validate.js'
 import { isThenable, type Schema, type SchemaOutput } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. */
@@ -45,26 +45,31 @@ export function createVirtualAccounts(transport: Transport): VirtualAccounts {
       options?: WriteOptions<S>,
       ...others: unknown[]
     ) => {
-      assertAccount(operation, account)
-      // Stripe's SDK has its options in the third: an ignored key would make a repeated write a new one.
-      if (others.length > 0)
-        throw new TypeError(`${operation}: expected (account, options), got more arguments`)
-      const checked = readOptions('options', options, known)
-      if (checked.idempotencyKey === undefined) assertNoKey(account)
-      const customer = encodeId(operation, account, 'customerId')
-      const virtualAccount = encodeId(operation, account, 'virtualAccountId')
-      return request<S>(
-        transport,
-        {
-          method: 'POST',
-          path: `/customers/${customer}/virtual_accounts/${virtualAccount}/${operation}`,
-          route: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${operation}`,
-        },
-        checked,
-      )
+      const { path, route, checked } = readArguments(operation, known, account, options, others)
+      const spec = { method: 'POST', path: `${path}/${operation}`, route: `${route}/${operation}` } as const
+      return request<S>(transport, spec, checked)
     }
   }
   return { deactivate: createMethod('deactivate'), reactivate: createMethod('reactivate') }
+}
+
+/** Checks the arguments of a method of an account: the account's path, and the options. */
+function readArguments<S>(
+  operation: string,
+  known: KnownOptions,
+  account: VirtualAccountRef,
+  options: WriteOptions<S> | undefined,
+  others: readonly unknown[],
+) {
+  assertAccount(operation, account)
+  // Stripe's SDK has its options in the third: an ignored key would make a repeated write a new one.
+  if (others.length > 0) throw new TypeError(`${operation}: expected (account, options), got more arguments`)
+  const checked = readOptions('options', options, known)
+  if (checked.idempotencyKey === undefined) assertNoKey(account)
+  const customer = encodeId(operation, account, 'customerId')
+  const virtualAccount = encodeId(operation, account, 'virtualAccountId')
+  const path = `/customers/${customer}/virtual_accounts/${virtualAccount}`
+  return { path, route: '/customers/{customerId}/virtual_accounts/{virtualAccountId}', checked }
 }
 
 function assertAccount(operation: string, account: VirtualAccountRef): void {
