@@ -29,6 +29,8 @@ type Options = ClientOptions & { readonly [shared]?: Partial<Transport> }
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
  *
+ * In tests, pass it the `fetch` of a `FakeService` from `virtual-accounts/testing`, rather than an object of your own.
+ *
  * @example
  * ```ts
  * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY ?? '' })
@@ -71,7 +73,7 @@ export class Client {
   }
 
   /**
-   * Lists the items of an endpoint that has no method of its own. All lists of the service are paginated in the same way.
+   * Lists the items of an endpoint that has no method of its own; `schema` describes one item, as nothing else is known of it.
    *
    * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
    * @throws TypeError immediately, for an invalid path, params or options.

@@ -156,7 +156,8 @@ function formatMessage(facts: ErrorFacts): string {
   return [happened, outcomeUnknown && mayHaveBeenApplied, note, hint, resume].filter(Boolean).join(' ')
 }
 
-const mayHaveBeenApplied = 'The request may have been applied: retry with the same idempotencyKey.'
+const mayHaveBeenApplied =
+  'The request may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {

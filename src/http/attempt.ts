@@ -66,7 +66,9 @@ export class Attempt {
     if (!isSuccess(status)) return { ...received, bytes: undefined }
     // A fetch that logs the body has read it. Retried, the request would be sent again to the same end.
     if (response.bodyUsed || response.body?.locked) {
-      throw new InvalidFetchError('expected an unread body: read that of response.clone()')
+      throw new InvalidFetchError(
+        'expected an unread body: return a new Response each time, and read only its clone()',
+      )
     }
     const bytes = await this.#reader.read(response, maxResponseBytes)
     if (bytes && isTruncated(response, bytes)) {
@@ -94,7 +96,7 @@ export class Attempt {
       const response = (await fetch(url, init)) as Response | undefined
       // Not by instanceof: the caller's fetch may have a Response of its own.
       if (typeof response?.status !== 'number') {
-        throw new InvalidFetchError('expected fetch to resolve with a Response')
+        throw new InvalidFetchError('expected a Response, such as Response.json(data)')
       }
       if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
       return response

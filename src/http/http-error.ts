@@ -44,9 +44,11 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     return `${retryLater(retryAfterMs)}.${recurs}`
   }
   if (status === 404) {
-    if (page === undefined) return 'Check the path and the ids in it, and the path of baseUrl.'
-    const beyond = page > 1 ? ' The page may also be beyond the end of the list.' : ''
-    return `Check the path, and the path of baseUrl.${beyond}`
+    const [, twice] = /(\/[^/?]+)\1(?=[/?]|$)/.exec(failed.url) ?? []
+    if (twice) return `Check baseUrl: with the path, "${twice}" is in the URL twice.`
+    const ids = page === undefined ? ' and the ids in it' : ''
+    const beyond = page !== undefined && page > 1 ? ' The page may also be beyond the end of the list.' : ''
+    return `Check the path${ids}, and the path of baseUrl: is one such as /v1 missing?${beyond}`
   }
   if (status === 501 || status === 505) return 'The service does not support this request.'
   if (status >= 500) return `The service failed: ${retryLater(retryAfterMs).toLowerCase()}.`

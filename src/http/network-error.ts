@@ -41,7 +41,7 @@ export function classifyNetworkError(
       isSent: true,
       isRetryable: false,
       problem: 'fetch did not resolve with a Response that can be read',
-      hint: 'Check the option `fetch`: see error.cause.',
+      hint: 'Check `fetch`, or what mocks it: see error.cause.',
     }
   }
   const { code, message, syscall, address, port: triedPort } = findErrorDetails(error)

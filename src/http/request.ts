@@ -27,7 +27,8 @@ import { mismatch, parseUnspecifiedBody } from './response-body.js'
 export interface RequestOptions<S = undefined> extends Omit<CommonOptions, 'concurrency'> {
   /**
    * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason. A write that is aborted after
-   * it was sent may have been applied: pass your own `idempotencyKey` if you abort writes.
+   * it was sent may have been applied: pass your own `idempotencyKey` if you abort writes. `AbortSignal.timeout` starts when it
+   * is created: create one for each call, or set `totalTimeout`.
    */
   signal?: AbortSignal | undefined
   /**
@@ -54,7 +55,7 @@ export interface WriteOptions<S = undefined> extends RequestOptions<S> {
 
 /** Result of a call that is not a list. */
 export interface Result<T, Key extends string | undefined = string | undefined> {
-  /** The response body: a JSON value, else its text, `undefined` if empty; or the output of your `schema`. */
+  /** The response body: the output of your `schema`; without one a JSON value, else its text, `undefined` if empty. */
   readonly data: T
   /** The HTTP status, from 200 to 299. */
   readonly status: number

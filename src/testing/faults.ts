@@ -44,6 +44,10 @@ export interface Fault {
 const knownNames = {
   title: 'Options of a fault',
   checks: checkedLater('times', 'method', 'path', 'with'),
+  elsewhere: (name: string) =>
+    ['status', 'headers', 'body', 'response'].includes(name)
+      ? 'pass it in a response, { with: new Response(body, { status, headers }) }'
+      : undefined,
 }
 
 type Matcher = (request: ReceivedRequest) => boolean

@@ -39,12 +39,17 @@ describe('a page fails', () => {
   test('with a status', () =>
     checkEach<[what: string, response: () => Response, params: ListParams, message: string]>(
       [
-        ['404', notFound, {}, 'HTTP 404 (1 attempt). Check the path, and the path of baseUrl.'],
+        [
+          '404',
+          notFound,
+          {},
+          'HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing?',
+        ],
         [
           '404 above page 1',
           notFound,
           { page: 7 },
-          'HTTP 404 (1 attempt). Check the path, and the path of baseUrl. The page may also be beyond the end of the list.',
+          'HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing? The page may also be beyond the end of the list.',
         ],
         [
           '429',
@@ -348,7 +353,7 @@ describe('an iteration fails', () => {
     await stage.respond(3)
     ;(await stage.of(2)).respondWith(new Response(null, { status: 404 }))
     expect(await iteration).toBe(
-      `HTTP 404 (1 attempt). Check the path, and the path of baseUrl. The page may also be beyond the end of the list. ${resume(1, 2)}`,
+      `HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing? The page may also be beyond the end of the list. ${resume(1, 2)}`,
     )
   })
 })

@@ -42,7 +42,8 @@ type Row = readonly [what: string, given: Given, message: string]
 const checkMessages = (rows: readonly Row[]) =>
   checkEach(rows, async ([, given, message]) => expect(await write(given)).toBe(message))
 
-const applied = 'The request may have been applied: retry with the same idempotencyKey.'
+const applied =
+  'The request may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
 const host = 'virtual-accounts.test:443'
 
 describe('the message of an HttpError', () => {
@@ -61,7 +62,7 @@ describe('the message of an HttpError', () => {
       [
         '404',
         { steps: [respond(404)] },
-        'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl.',
+        'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl: is one such as /v1 missing?',
       ],
       [
         '422 and a reason',

@@ -206,6 +206,12 @@ test('creating a client', () =>
       gets: 'headers: "Content-Length" is set by fetch',
     },
     {
+      mistake: 'ends baseUrl with the path of a list',
+      wrote: () => client.withOptions({ baseUrl: `${baseUrl}/transactions` }).transactions.list(),
+      getsFromCall:
+        'GET /transactions (page 1): HTTP 404: "There is nothing at /transactions/transactions." (1 attempt). Check baseUrl: with the path, "/transactions" is in the URL twice.',
+    },
+    {
       mistake: 'uses another scheme',
       wrote: () => new Client({ baseUrl: 'ftp://api.example.com', apiKey }),
       gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got the scheme "ftp:"',

@@ -35,7 +35,7 @@ test('reading errors', () =>
       // @ts-expect-error
       wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected fetch to resolve with a Response" (1 attempt). Check the option `fetch`: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected a Response, such as Response.json(data)" (1 attempt). Check `fetch`, or what mocks it: see error.cause.',
     },
     {
       mistake: 'logs the body of a response, and returns the response that was read',
@@ -48,7 +48,7 @@ test('reading errors', () =>
         return client.withOptions({ fetch: logging, maxRetries: 2 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected an unread body: read that of response.clone()" (1 attempt). Check the option `fetch`: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected an unread body: return a new Response each time, and read only its clone()" (1 attempt). Check `fetch`, or what mocks it: see error.cause.',
     },
     {
       mistake: 'has an apiKey function that returns nothing',
@@ -93,7 +93,7 @@ test('testing with a FakeService', () =>
       mistake: 'lets the service fail with a status',
       // @ts-expect-error
       wrote: () => service.fail({ status: 503 }),
-      gets: /^status: .* method, path, times, with$/,
+      gets: 'fault.status: pass it in a response, { with: new Response(body, { status, headers }) }',
     },
     {
       mistake: 'lets the service fail with a number',
