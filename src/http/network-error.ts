@@ -70,7 +70,7 @@ export function classifyNetworkError(
     const isFake = new URL(url).hostname.endsWith('.test')
     const hint = isFake
       ? 'A FakeService is only reached through its fetch: pass `fetch: service.fetch`.'
-      : checkNetwork
+      : checkNetwork + (isElsewhere ? '' : proxyHint(url))
     return { isSent: false, isRetryable: true, problem, hint }
   }
   if (certificateRejected.test(code)) {
@@ -81,6 +81,16 @@ export function classifyNetworkError(
   }
   return lost(`connection lost before a response arrived${shown}`, checkNetwork)
 }
+
+/** Only for Node: Bun and Deno use the proxy of the environment, and Deno may ask the user before it shows a variable. */
+function proxyHint(url: string): string {
+  const { navigator, process } = globalThis as { navigator?: Navigator; process?: { env: Environment } }
+  const env = (/^Node/.test(navigator?.userAgent ?? '') && process?.env) || {}
+  const isIgnored = (env.HTTPS_PROXY || env.https_proxy) && !env.NODE_USE_ENV_PROXY && /^https/.test(url)
+  return isIgnored ? ' By default, Node ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.' : ''
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 function lost(problem: string, hint = 'Check the network.'): NetworkFailure {
   return { isSent: true, isRetryable: true, problem, hint }

@@ -7,7 +7,7 @@ import { apiKey } from './stub.ts'
 interface ProgramOptions {
   /** Further flags of Node. */
   readonly flags?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /**

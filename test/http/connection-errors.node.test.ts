@@ -92,6 +92,28 @@ describe('the fetch of Node:', () => {
     expect(proxy.requests).toMatchObject([{ method: 'CONNECT' }])
   })
 
+  test.concurrent('a proxy that Node ignores is named when it cannot connect, and no other', async () => {
+    const server = await FaultServer.start(silence)
+    await server[Symbol.asyncDispose]()
+    const proxy = server.url
+    const unset = { HTTPS_PROXY: undefined, https_proxy: undefined, NODE_USE_ENV_PROXY: undefined }
+    return checkInParallel<[env: NodeJS.ProcessEnv, scheme: string, isNamed: boolean]>(
+      [
+        [{ HTTPS_PROXY: proxy }, 'https', true],
+        [{ https_proxy: proxy }, 'https', true],
+        [{ HTTPS_PROXY: proxy }, 'http', false],
+        [{ HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1' }, 'https', false],
+        [{}, 'https', false],
+      ],
+      async ([env, scheme, isNamed]) => {
+        const url = server.url.replace('http', scheme)
+        const { message } = await writeErrorIn({ url }, { env: { ...unset, ...env } })
+        expect(message).toContain('ECONNREFUSED')
+        expect(message.includes('Node ignores HTTPS_PROXY')).toBe(isNamed)
+      },
+    )
+  })
+
   test.concurrent('a header that fetch refuses fails once, with a known outcome', () =>
     checkInParallel(
       [
