@@ -294,7 +294,7 @@ class CallRun {
     const timeoutMs = this.#call.settings[limit]
     return this.#fail({ isSent, isRetryable: true }, facts => {
       const missing = isSent ? 'no complete response' : 'the apiKey function returned no key'
-      const hint = `Raise \`${limit}\` if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+      const hint = `Raise \`${limit}\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`
       const problem = `${missing} within the ${limit} of ${timeoutMs} ms`
       return new TimeoutError({ ...facts, problem, hint, timeoutMs })
     })

@@ -277,17 +277,17 @@ describe('the message of a TimeoutError', () => {
       [
         'timeout',
         { steps: [], client: { ...late, timeout: 5 } },
-        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` if the service needs longer.`,
+        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'totalTimeout',
         { steps: [], client: { ...late, totalTimeout: 5 } },
-        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` if the service needs longer.`,
+        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'an apiKey function',
         { steps: [], client: { apiKey: hang, timeout: 5 } },
-        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
+        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if apiKey needs longer.',
       ],
       [
         'a schema',

@@ -28,7 +28,7 @@ test('reading errors', () =>
         return client.withOptions({ timeout: 5 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` if the service needs longer.',
+        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if the service needs longer.',
     },
     {
       mistake: 'returns a body instead of a Response from fetch',
