@@ -261,19 +261,21 @@ class LazyList<T> implements List<T> {
   // At run time only, as the types already rule these out: `undefined`, an empty array or `{}` would pass for an empty list.
 
   [Symbol.iterator](): never {
-    throw new TypeError(`list: items arrive asynchronously: ${instead}`)
+    throw notAnArray('list')
   }
 
   toJSON(): never {
-    throw new TypeError(`list: not fetched yet, so it has no JSON: ${instead}`)
+    throw notAnArray('list')
   }
 }
 
-const instead = 'use `for await`, or `(await list).data`'
+function notAnArray(name: string): TypeError {
+  return new TypeError(`${name}: items arrive asynchronously: use \`for await\`, or \`(await list).data\``)
+}
 
 for (const name of ['data', 'totalItems', 'length', 'map', 'filter', 'forEach']) {
   const get = () => {
-    throw new TypeError(`list.${name}: nothing is fetched yet: ${instead}`)
+    throw notAnArray(`list.${name}`)
   }
   Object.defineProperty(LazyList.prototype, name, { get })
 }

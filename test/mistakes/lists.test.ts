@@ -218,7 +218,7 @@ test('taking a list for an array', () =>
     {
       mistake: 'sends it as JSON',
       wrote: () => JSON.stringify({ transactions: client.transactions.list() }),
-      gets: 'list: not fetched yet, so it has no JSON: use `for await`, or `(await list).data`',
+      gets: 'list: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'passes a schema for the page',
@@ -238,18 +238,18 @@ test('taking a list for an array', () =>
         const { data } = client.transactions.list()
         return data
       },
-      gets: 'list.data: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.data: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'asks for its length',
       // @ts-expect-error
       wrote: () => client.transactions.list().length,
-      gets: 'list.length: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.length: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'calls `map` on it',
       // @ts-expect-error
       wrote: () => client.transactions.list().map(String),
-      gets: 'list.map: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.map: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
   ]))
