@@ -268,5 +268,5 @@ test('withOptions needs an object', () => {
 test('a misspelt option is found wherever it is inherited from', async () => {
   const misspelt = Object.create({ idempotency_key: 'k1' }) as object
   const error = await rejectionOf(createClient().virtualAccounts.deactivate(account, misspelt))
-  expectMisuse(error, 'idempotency_key')
+  expectMisuse(error, 'options.idempotency_key')
 })

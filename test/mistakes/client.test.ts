@@ -108,6 +108,24 @@ test('creating a client', () =>
       gets: 'maxRetry: unknown option. Client options are: allowInsecureHttp, apiKey, baseUrl, concurrency, fetch, headers, maxResponseBytes, maxRetries, onEvent, timeout, totalTimeout',
     },
     {
+      mistake: 'writes an option as other libraries do',
+      // @ts-expect-error
+      wrote: () => new Client({ baseURL: baseUrl, apiKey }),
+      gets: 'options.baseURL: did you mean `baseUrl`?',
+    },
+    {
+      mistake: 'writes an option in snake case',
+      // @ts-expect-error
+      wrote: () => new Client({ baseUrl, access_token: apiKey }),
+      gets: 'options.access_token: did you mean `apiKey`?',
+    },
+    {
+      mistake: 'passes an option of calls to the client, as another library calls it',
+      // @ts-expect-error
+      wrote: () => new Client({ baseUrl, apiKey, params: { page: 2 } }),
+      gets: 'options.params: pass it to each call, not to the client',
+    },
+    {
       mistake: 'passes an option of calls to the client',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, signal }),

@@ -19,7 +19,19 @@ test('listing', () =>
       mistake: 'calls `limit` something else',
       // @ts-expect-error
       wrote: () => client.transactions.list({ pageSize: 50 }),
-      gets: /^pageSize: .* limit, page, query$/,
+      gets: 'params.pageSize: did you mean `limit`?',
+    },
+    {
+      mistake: 'calls `limit` something else, among the options',
+      // @ts-expect-error
+      wrote: () => client.transactions.list({}, { per_page: 50 }),
+      gets: 'options.per_page: pass it among the params, list({ limit })',
+    },
+    {
+      mistake: 'passes a filter beside `query`',
+      // @ts-expect-error
+      wrote: () => client.transactions.list({ currency: 'AED' }),
+      gets: /^currency: .* limit, page, query$/,
     },
     {
       mistake: 'passes the limit as a string, as the query of a web page has it',

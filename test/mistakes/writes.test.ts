@@ -97,7 +97,7 @@ test('writing', () =>
       mistake: 'writes the idempotency key in snake case',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotency_key: 'job-17' }),
-      gets: /^idempotency_key: .* body, headers, idempotencyKey, maxRetries, schema, signal, timeout, totalTimeout$/,
+      gets: 'options.idempotency_key: did you mean `idempotencyKey`?',
     },
     {
       mistake: 'passes the idempotency key without a name',
@@ -121,6 +121,12 @@ test('writing', () =>
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotencyKey: 17 }),
       gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got 17 (leave it out for a fresh UUID)',
+    },
+    {
+      mistake: 'passes an option of the client, as another library calls it',
+      // @ts-expect-error
+      wrote: () => client.virtualAccounts.deactivate(account, { token: 'key' }),
+      gets: 'options.token: set it on the client: new Client({ apiKey }) or client.withOptions({ apiKey })',
     },
     {
       mistake: 'passes an option of the client',
@@ -212,13 +218,19 @@ test('calling other endpoints', () =>
       mistake: 'calls the query `params`, as axios does',
       // @ts-expect-error
       wrote: () => client.request('GET', '/refunds', { params: { page: 2 } }),
-      gets: /^params: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
+      gets: 'options.params: did you mean `query`?',
     },
     {
       mistake: 'calls the body `json`, as ky does',
       // @ts-expect-error
       wrote: () => client.request('POST', '/refunds', { json: { id: 5 } }),
-      gets: /^json: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
+      gets: 'options.json: did you mean `body`?',
+    },
+    {
+      mistake: 'invents an option',
+      // @ts-expect-error
+      wrote: () => client.request('POST', '/refunds', { priority: 1 }),
+      gets: /^priority: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
     },
     {
       mistake: 'passes the query as text',
