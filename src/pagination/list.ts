@@ -126,7 +126,7 @@ const optionChecks = {
 
 /** @param before What stands before the options in a call of this list. */
 const knownParams = (before: string): KnownOptions => ({
-  title: 'List params',
+  title: 'Filters go into `query`; list params',
   checks: paramChecks,
   elsewhere: name =>
     Object.hasOwn(optionChecks, name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
