@@ -199,7 +199,7 @@ describe('the message of an HttpError', () => {
     const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
     const fetch = async () => opaque as Response
     expect(await write({ steps: [], client: { fetch } })).toBe(
-      `a redirect, which is not followed (1 attempt). ${applied} Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads.`,
+      `a redirect, which is not followed (1 attempt). ${applied} Check baseUrl and the path: use an address that does not redirect; the browser's network tab shows where it leads.`,
     )
   })
 })
