@@ -7,15 +7,17 @@ export type QueryValue = string | number | boolean
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
-const madeByBugs = ['.', '..', 'undefined', 'null', 'NaN', '[object Object]']
+/** What a bug makes of a missing id. */
+const madeByBug = /^(?:undefined|null|NaN|\[object \w+\]|)$/
 
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') {
     throw wrongArgument(name, 'a non-empty string', id)
   }
-  // Encoding leaves dots unchanged, and the URL parser would resolve them. The others are what a bug makes of a missing id.
-  if (madeByBugs.includes(id)) throw new TypeError(`${name}: expected an id, got "${id}"`)
+  // Encoding leaves dots unchanged, and the URL parser would resolve them.
+  if (id === '.' || id === '..' || madeByBug.test(id))
+    throw new TypeError(`${name}: expected an id, got "${id}"`)
   if (id.trim() !== id) throw new TypeError(`${name}: expected no white space at either end`)
   if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
   return encodeURIComponent(id)
@@ -28,8 +30,12 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (!/^\/(?!\/)/.test(path)) {
     throw new TypeError(`${name}: expected ${expected}, got ${JSON.stringify(path.slice(0, 60))}`)
   }
-  const [, bug] = /\/(undefined|null|NaN|\[object \w+\]|)(?:\/|$)/.exec(path.replace(/\/+$/, '')) ?? []
-  if (bug !== undefined) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
+  const [, ...segments] = withoutTrailingSlash(path).split('/')
+  const isPlaceholder = (segment: string) => name !== 'route' && /^:|[<>{}]/.test(segment)
+  const bug = segments.find(segment => madeByBug.test(segment) || isPlaceholder(segment))
+  if (bug !== undefined) {
+    throw new TypeError(`${name}: expected an id, got ${JSON.stringify(bug.slice(0, 60))} in it`)
+  }
   assertArrivesAsWritten(name, path)
 }
 

@@ -203,6 +203,11 @@ test('listing', () =>
       wrote: () => client.list(`/customers/${''}/notes`, {}, { schema }),
       gets: 'path: expected an id, got "" in it',
     },
+    {
+      mistake: 'writes a path with a placeholder, as a specification does',
+      wrote: () => client.list('/customers/{customerId}/notes', {}, { schema }),
+      gets: 'path: expected an id, got "{customerId}" in it',
+    },
   ]))
 
 test('taking a list for an array', () =>

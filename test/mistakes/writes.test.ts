@@ -200,6 +200,17 @@ test('calling other endpoints', () =>
       gets: 'path: expected no query or fragment (pass `query` instead)',
     },
     {
+      mistake: 'writes quotes instead of backticks around a path',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the mistake
+      wrote: () => client.request('GET', '/customers/${id}/notes'),
+      gets: /^path: expected an id, got "\$\{id\}" in it$/,
+    },
+    {
+      mistake: 'writes a path with a placeholder, as a router does',
+      wrote: () => client.request('GET', '/customers/:id/notes'),
+      gets: 'path: expected an id, got ":id" in it',
+    },
+    {
       mistake: 'puts ".." into the path',
       wrote: () => client.request('GET', '/refunds/../customers'),
       gets: 'path: expected no "." or ".." segments',
