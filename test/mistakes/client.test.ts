@@ -13,7 +13,7 @@ test('creating a client', () =>
     {
       mistake: 'leaves out the scheme of a local service',
       wrote: () => new Client({ baseUrl: 'localhost:3000', apiKey }),
-      gets: 'baseUrl: expected a scheme before the host: "http://localhost:3000"',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing? "http://" works on your own machine)',
     },
     {
       mistake: 'passes a text as long as a file for the key',
@@ -69,7 +69,12 @@ test('creating a client', () =>
     {
       mistake: 'leaves out the scheme',
       wrote: () => new Client({ baseUrl: 'api.example.com/v1', apiKey }),
-      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing?)',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing? "http://" works on your own machine)',
+    },
+    {
+      mistake: 'reads the host from an environment variable that is not set',
+      wrote: () => new Client({ baseUrl: `https://${env.HOST ?? ''}/v1`, apiKey }),
+      gets: 'baseUrl: expected the host of the service (a placeholder in it, or "https://" twice?)',
     },
     {
       mistake: 'uses plain http',
@@ -99,7 +104,7 @@ test('creating a client', () =>
     {
       mistake: 'leaves out the slashes after the scheme',
       wrote: () => new Client({ baseUrl: 'https:api.example.com', apiKey }),
-      gets: 'baseUrl: expected "//" after the scheme',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing? "http://" works on your own machine)',
     },
     {
       mistake: 'misspells an option',
@@ -226,7 +231,7 @@ test('creating a client', () =>
     {
       mistake: 'uses another scheme',
       wrote: () => new Client({ baseUrl: 'ftp://api.example.com', apiKey }),
-      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got the scheme "ftp:"',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (it begins with ftp://)',
     },
   ]))
 
