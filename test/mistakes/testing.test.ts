@@ -1,4 +1,4 @@
-import { HttpError, TimeoutError } from 'virtual-accounts'
+import { HttpError, TimeoutError, type Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { test } from 'vitest'
 import { account } from '../support.ts'
@@ -83,6 +83,14 @@ test('testing with a FakeService', () =>
       // @ts-expect-error
       wrote: () => new FakeService({ transactions: 25 }),
       gets: 'transactions: expected an array, got 25',
+    },
+    {
+      mistake: 'copies a transaction, its id included',
+      wrote: () => {
+        const [transaction] = sampleTransactions(1) as [Transaction]
+        return new FakeService({ transactions: [transaction, { ...transaction, amount: 7 }] })
+      },
+      gets: 'transactions[1].id: expected an id of its own, got that of another (to test duplicates, change `service.transactions`)',
     },
     {
       mistake: 'passes a path as the baseUrl',
