@@ -52,7 +52,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   concurrency?: number | undefined
   /**
    * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
-   * awaited.
+   * awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
