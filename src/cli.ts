@@ -79,7 +79,8 @@ async function main(): Promise<number> {
   if (command === undefined) throw unknown(`Unknown command "${name}"`, name, Object.keys(commands))
   checkFlags(name, command.flags)
   const expected = Object.keys(command.arguments)
-  if (args.length !== expected.length) {
+  // Swapped, or only a path: a program has no page that a path could be resolved against.
+  if (args.length !== expected.length || baseUrl.startsWith('/')) {
     const missing = expected.slice(args.length)
     // Not shown: one may be an API key.
     const problem =
@@ -149,6 +150,9 @@ async function runProbe(): Promise<number> {
 async function runSchema(): Promise<number> {
   if (path.includes('?'))
     throw new UsageError('path: expected no query, as all items of the list are described')
+  if (/^[a-z]:[\\/]/i.test(path)) {
+    throw new UsageError('path: Git Bash has changed it. Put MSYS_NO_PATHCONV=1 before the command')
+  }
   const onProgress = createProgress('read-only')
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))
   return 0

@@ -123,7 +123,7 @@ export class CallReport {
       ...sequel,
       info: this.info,
       problem: `${problem} within the ${limit} of ${timeoutMs} ms`,
-      hint: `Raise \`${limit}\`${hint}`,
+      hint: `Raise \`${limit}\` (milliseconds)${hint}`,
       timeoutMs,
     })
   }

@@ -35,9 +35,10 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
   const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied, isEmpty } = failed
-  if (status === 0)
-    return "Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads."
-  if (isRedirect(status)) return 'Check baseUrl and the path: use an address that does not redirect.'
+  if (isRedirect(status)) {
+    const where = status === 0 ? "; the browser's network tab shows where it leads" : ''
+    return `Check baseUrl and the path: use an address that does not redirect${where}.`
+  }
   if (status === 401 || status === 403) return keyHint(failed)
   if (isRateLimited(status)) {
     const recurs = page === undefined ? '' : ' If this recurs, lower `concurrency`.'

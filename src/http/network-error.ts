@@ -28,7 +28,7 @@ const refusedPerhapsLater =
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
 
-const checkNetwork = 'Check baseUrl and the network.'
+const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
 
 /** Classifies what fetch rejected with by its code: messages differ in every runtime. They are shown, but decide nothing. */
 export function classifyNetworkError(

@@ -1,4 +1,4 @@
-import { describe, typeName } from './describe.js'
+import { describe, environmentHint } from './describe.js'
 
 /** Header values: Latin-1 without control characters, and without the white space at the ends that fetch trims. */
 const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1-\xff])?$/
@@ -62,14 +62,11 @@ export function oddityOf(key: string): string | undefined {
 }
 
 function assertApiKey(key: unknown, expected: string): asserts key is string {
-  if (key === undefined || key === '' || key === 'undefined') {
-    const got = key === '' ? 'an empty string' : (JSON.stringify(key) ?? 'undefined')
-    throw new TypeError(`apiKey: expected ${expected}, got ${got} (is the environment variable set?)`)
-  }
-  if (typeof key !== 'string') {
+  const isUnset = !key || key === 'undefined'
+  if (isUnset || typeof key !== 'string') {
     // Not a number's value, as `describe` would show: it may be the key.
-    const got = typeof key === 'object' ? describe(key) : typeName(key)
-    throw new TypeError(`apiKey: expected ${expected}, got ${got}`)
+    const got = typeof key === 'number' ? 'a number' : key === 'undefined' ? `"${key}"` : describe(key)
+    throw new TypeError(`apiKey: expected ${expected}, got ${got}${isUnset ? environmentHint : ''}`)
   }
   if (key.length > maxKeyLength) {
     throw new TypeError(`apiKey: expected at most ${maxKeyLength} characters, got ${key.length}`)

@@ -15,6 +15,9 @@ export function describe(value: unknown): string {
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
+/** For a value that is usually read from the environment. */
+export const environmentHint = ' (is the environment variable set?)'
+
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
   return new TypeError(`${name}: expected ${expected}, got ${describe(value)}${hint}`)
 }

@@ -1,5 +1,5 @@
 import { oddityOf } from './api-key.js'
-import { wrongArgument } from './describe.js'
+import { environmentHint, wrongArgument } from './describe.js'
 
 /** Value of a query parameter. */
 export type QueryValue = string | number | boolean
@@ -7,15 +7,17 @@ export type QueryValue = string | number | boolean
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
-const madeByBugs = ['.', '..', 'undefined', 'null', 'NaN', '[object Object]']
+/** What a bug makes of a missing id. */
+const madeByBug = /^(?:undefined|null|NaN|\[object \w+\]|)$/
 
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') {
     throw wrongArgument(name, 'a non-empty string', id)
   }
-  // Encoding leaves dots unchanged, and the URL parser would resolve them. The others are what a bug makes of a missing id.
-  if (madeByBugs.includes(id)) throw new TypeError(`${name}: expected an id, got "${id}"`)
+  // Encoding leaves dots unchanged, and the URL parser would resolve them.
+  if (id === '.' || id === '..' || madeByBug.test(id))
+    throw new TypeError(`${name}: expected an id, got "${id}"`)
   if (id.trim() !== id) throw new TypeError(`${name}: expected no white space at either end`)
   if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
   return encodeURIComponent(id)
@@ -28,8 +30,12 @@ export function assertPath(name: string, path: unknown): asserts path is string 
   if (!/^\/(?!\/)/.test(path)) {
     throw new TypeError(`${name}: expected ${expected}, got ${JSON.stringify(path.slice(0, 60))}`)
   }
-  const [, bug] = /\/(undefined|null|NaN|\[object \w+\]|)(?:\/|$)/.exec(path.replace(/\/+$/, '')) ?? []
-  if (bug !== undefined) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
+  const [, ...segments] = withoutTrailingSlash(path).split('/')
+  const isPlaceholder = (segment: string) => name !== 'route' && /^:|[<>{}]/.test(segment)
+  const bug = segments.find(segment => madeByBug.test(segment) || isPlaceholder(segment))
+  if (bug !== undefined) {
+    throw new TypeError(`${name}: expected an id, got ${JSON.stringify(bug.slice(0, 60))} in it`)
+  }
   assertArrivesAsWritten(name, path)
 }
 
@@ -74,38 +80,31 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   }
   // Not by instanceof: under Jest a URL is of another realm.
   const text: unknown = typeof given === 'string' ? given : (Object(given) as Partial<URL>).href
-  if (typeof text !== 'string') {
-    const hint = given === undefined ? ' (is the environment variable set?)' : ''
-    throw wrongArgument('baseUrl', absoluteUrlOrPath, given, hint)
+  if (typeof text !== 'string' || text === '') {
+    throw wrongArgument('baseUrl', absoluteUrlOrPath, given, given ? '' : environmentHint)
   }
   const [hostAndPort] = /^[\w.-]+:\d+(?=\/|$)/.exec(text) ?? []
   if (hostAndPort !== undefined) {
     const scheme = /^(?:localhost|127\.)/.test(hostAndPort) ? 'http' : 'https'
     throw new TypeError(`baseUrl: expected a scheme before the host: "${scheme}://${hostAndPort}"`)
   }
-  if (/^https?:\/\/(?:https?:|[^/]*[${}<>])/i.test(text)) {
+  if (/^https?:\/\/(?:\/|https?:|[^/]*[${}<>])/i.test(text)) {
     throw new TypeError(
       'baseUrl: expected the host of the service (a placeholder in it, or "https://" twice?)',
     )
   }
-  if (!URL.canParse(text)) {
-    const got =
-      text === ''
-        ? 'an empty string (is the environment variable set?)'
-        : /^https?:/i.test(text)
-          ? 'a URL whose host or port is not valid'
-          : `a string that is neither (${oddityOf(text) ?? 'is "https://" missing?'})`
+  const hasScheme = /^\s*https?:\/\//i.test(text)
+  if (!hasScheme || !URL.canParse(text)) {
+    const got = hasScheme
+      ? 'a URL whose host or port is not valid'
+      : `a string that is neither (${oddityOf(text) ?? 'is "https://" missing?'})`
     throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got ${got}`)
   }
   const url = new URL(text)
   if (url.username || url.password || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
     throw new TypeError('baseUrl: expected no user or password in it (pass `apiKey` instead)')
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new TypeError(`baseUrl: expected ${absoluteUrlOrPath}, got the scheme "${url.protocol}"`)
-  }
   assertArrivesAsWritten('baseUrl', text)
-  if (!/^https?:\/\/[^/]/i.test(text)) throw new TypeError('baseUrl: expected "//" after the scheme')
   if (url.protocol === 'http:' && !allowInsecureHttp && !isLoopback(url.hostname)) {
     throw new TypeError(
       'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',

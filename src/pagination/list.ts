@@ -53,7 +53,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
   concurrency?: number | undefined
   /**
    * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
-   * awaited.
+   * awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
@@ -127,7 +127,7 @@ const optionChecks = {
 
 /** @param before What stands before the options in a call of this list. */
 const knownParams = (before: string): KnownOptions => ({
-  title: 'List params',
+  title: 'Filters go into `query`; list params',
   checks: paramChecks,
   elsewhere: name =>
     Object.hasOwn(optionChecks, name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
@@ -258,19 +258,21 @@ class LazyList<T> implements List<T> {
   // At run time only, as the types already rule these out: `undefined`, an empty array or `{}` would pass for an empty list.
 
   [Symbol.iterator](): never {
-    throw new TypeError(`list: items arrive asynchronously: ${instead}`)
+    throw notAnArray('list')
   }
 
   toJSON(): never {
-    throw new TypeError(`list: not fetched yet, so it has no JSON: ${instead}`)
+    throw notAnArray('list')
   }
 }
 
-const instead = 'use `for await`, or `(await list).data`'
+function notAnArray(name: string): TypeError {
+  return new TypeError(`${name}: items arrive asynchronously: use \`for await\`, or \`(await list).data\``)
+}
 
 for (const name of ['data', 'totalItems', 'length', 'map', 'filter', 'forEach']) {
   const get = () => {
-    throw new TypeError(`list.${name}: nothing is fetched yet: ${instead}`)
+    throw notAnArray(`list.${name}`)
   }
   Object.defineProperty(LazyList.prototype, name, { get })
 }

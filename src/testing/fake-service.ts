@@ -19,7 +19,7 @@ export interface FakeServiceOptions {
    */
   apiKey?: string | undefined
   /**
-   * The items of `GET /transactions`. They are copied, so that `reset()` can restore them.
+   * The items of `GET /transactions`, each with an id of its own. They are copied, so that `reset()` can restore them.
    * @defaultValue none
    */
   transactions?: Transaction[] | undefined
@@ -114,6 +114,7 @@ export class FakeService {
       )
     }
     assertArray('transactions', transactions)
+    assertUniqueIds(transactions)
     if (typeof latency !== 'number' || !(latency >= 0 && latency <= maxTimerMs)) {
       throw new TypeError(`latency: expected milliseconds from 0 to ${maxTimerMs}, got ${describe(latency)}`)
     }
@@ -287,6 +288,20 @@ const transactionsPath = '/transactions'
 
 function assertArray(name: string, value: unknown): void {
   if (!Array.isArray(value)) throw new TypeError(`${name}: expected an array, got ${describe(value)}`)
+}
+
+/** A loop yields each id once: transactions that were copied with it would be missing without a reason. */
+function assertUniqueIds(transactions: readonly Transaction[]): void {
+  const ids = new Set<unknown>()
+  for (const [index, transaction] of transactions.entries()) {
+    const { id } = Object(transaction) as Partial<Transaction>
+    if (id !== undefined && ids.has(id)) {
+      throw new TypeError(
+        `transactions[${index}].id: expected an id of its own, got that of another (to test duplicates, change \`service.transactions\`)`,
+      )
+    }
+    ids.add(id)
+  }
 }
 
 function parseBaseUrl(baseUrl: string): URL {

@@ -200,7 +200,7 @@ describe('the message of an HttpError', () => {
     const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
     const fetch = async () => opaque as Response
     expect(await write({ steps: [], client: { fetch } })).toBe(
-      `a redirect, which is not followed (1 attempt). ${applied} Set baseUrl to an address that does not redirect: the browser's network tab shows where it leads.`,
+      `a redirect, which is not followed (1 attempt). ${applied} Check baseUrl and the path: use an address that does not redirect; the browser's network tab shows where it leads.`,
     )
   })
 })
@@ -211,7 +211,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a refused connection',
         { steps: ['ECONNREFUSED'], client: { baseUrl: 'http://localhost:8080/v1' } },
-        'could not connect to localhost:8080 (ECONNREFUSED) (1 attempt). Check baseUrl and the network.',
+        'could not connect to localhost:8080 (ECONNREFUSED) (1 attempt). Check baseUrl and the network; for a proxy, see docs/networks.md.',
       ],
       [
         'an unknown host, that of a FakeService',
@@ -241,17 +241,17 @@ describe('the message of a ConnectionError', () => {
       [
         'a lost connection',
         { steps: ['ECONNRESET'] },
-        `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network.`,
+        `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
       ],
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
       ],
       [
         'a response that is cut off',
@@ -278,22 +278,22 @@ describe('the message of a TimeoutError', () => {
       [
         'timeout',
         { steps: [], client: { ...late, timeout: 5 } },
-        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` if the service needs longer.`,
+        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'totalTimeout',
         { steps: [], client: { ...late, totalTimeout: 5 } },
-        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` if the service needs longer.`,
+        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'an apiKey function',
         { steps: [], client: { apiKey: hang, timeout: 5 } },
-        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` if apiKey needs longer.',
+        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if apiKey needs longer.',
       ],
       [
         'a schema',
         { steps: [respond(200, {})], client: { totalTimeout: 20 }, options: { schema } },
-        `the schema did not finish within the totalTimeout of 20 ms (1 attempt). ${applied} Raise \`totalTimeout\`, or make the schema faster.`,
+        `the schema did not finish within the totalTimeout of 20 ms (1 attempt). ${applied} Raise \`totalTimeout\` (milliseconds), or make the schema faster.`,
       ],
     ])
   })

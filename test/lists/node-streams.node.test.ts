@@ -85,11 +85,11 @@ test('a list that fails destroys its stream with the error', async () => {
 })
 
 test('an iteration remembers at least 1,000 items, and not all', async () => {
-  const items = sampleTransactions(6000)
-  const [first] = items as [Transaction]
-  items[1000] = first
-  items[5000] = first
-  const service = new FakeService({ transactions: items })
+  const service = new FakeService({ transactions: sampleTransactions(6000) })
+  const { transactions } = service
+  const [first] = transactions as [Transaction]
+  transactions[1000] = first
+  transactions[5000] = first
   const seen: string[] = []
   const list = createClient({ fetch: service.fetch }).transactions.list({ limit: 10 }, { concurrency: 1 })
   for await (const { id } of list) seen.push(id)

@@ -72,6 +72,11 @@ test('creating a client', () =>
       gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing?)',
     },
     {
+      mistake: 'reads the host from an environment variable that is not set',
+      wrote: () => new Client({ baseUrl: `https://${env.HOST ?? ''}/v1`, apiKey }),
+      gets: 'baseUrl: expected the host of the service (a placeholder in it, or "https://" twice?)',
+    },
+    {
       mistake: 'uses plain http',
       wrote: () => new Client({ baseUrl: 'http://api.example.com', apiKey }),
       gets: 'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
@@ -99,13 +104,31 @@ test('creating a client', () =>
     {
       mistake: 'leaves out the slashes after the scheme',
       wrote: () => new Client({ baseUrl: 'https:api.example.com', apiKey }),
-      gets: 'baseUrl: expected "//" after the scheme',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (is "https://" missing?)',
     },
     {
       mistake: 'misspells an option',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, maxRetry: 5 }),
       gets: 'maxRetry: unknown option. Client options are: allowInsecureHttp, apiKey, baseUrl, concurrency, fetch, headers, maxResponseBytes, maxRetries, onEvent, timeout, totalTimeout',
+    },
+    {
+      mistake: 'writes an option as other libraries do',
+      // @ts-expect-error
+      wrote: () => new Client({ baseURL: baseUrl, apiKey }),
+      gets: /^baseURL: unknown option \(did you mean `baseUrl`\?\)\. .* are: /,
+    },
+    {
+      mistake: 'writes an option in snake case',
+      // @ts-expect-error
+      wrote: () => new Client({ baseUrl, access_token: apiKey }),
+      gets: /^access_token: unknown option \(did you mean `apiKey`\?\)\. .* are: /,
+    },
+    {
+      mistake: 'passes an option of calls to the client, as another library calls it',
+      // @ts-expect-error
+      wrote: () => new Client({ baseUrl, apiKey, params: { page: 2 } }),
+      gets: 'options.params: pass it to each call, not to the client',
     },
     {
       mistake: 'passes an option of calls to the client',
@@ -214,7 +237,7 @@ test('creating a client', () =>
     {
       mistake: 'uses another scheme',
       wrote: () => new Client({ baseUrl: 'ftp://api.example.com', apiKey }),
-      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got the scheme "ftp:"',
+      gets: 'baseUrl: expected an absolute https URL ("https://api.example.com/v1") or a path ("/api"), got a string that is neither (it begins with ftp://)',
     },
   ]))
 

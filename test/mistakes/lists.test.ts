@@ -19,7 +19,19 @@ test('listing', () =>
       mistake: 'calls `limit` something else',
       // @ts-expect-error
       wrote: () => client.transactions.list({ pageSize: 50 }),
-      gets: /^pageSize: .* limit, page, query$/,
+      gets: /^pageSize: unknown option \(did you mean `limit`\?\)\. .* are: /,
+    },
+    {
+      mistake: 'calls `limit` something else, among the options',
+      // @ts-expect-error
+      wrote: () => client.transactions.list({}, { per_page: 50 }),
+      gets: 'options.per_page: pass it among the params, list({ limit })',
+    },
+    {
+      mistake: 'passes a filter beside `query`',
+      // @ts-expect-error
+      wrote: () => client.transactions.list({ currency: 'AED' }),
+      gets: 'currency: unknown option. Filters go into `query`; list params are: limit, page, query',
     },
     {
       mistake: 'passes the limit as a string, as the query of a web page has it',
@@ -191,6 +203,11 @@ test('listing', () =>
       wrote: () => client.list(`/customers/${''}/notes`, {}, { schema }),
       gets: 'path: expected an id, got "" in it',
     },
+    {
+      mistake: 'writes a path with a placeholder, as a specification does',
+      wrote: () => client.list('/customers/{customerId}/notes', {}, { schema }),
+      gets: 'path: expected an id, got "{customerId}" in it',
+    },
   ]))
 
 test('taking a list for an array', () =>
@@ -218,7 +235,7 @@ test('taking a list for an array', () =>
     {
       mistake: 'sends it as JSON',
       wrote: () => JSON.stringify({ transactions: client.transactions.list() }),
-      gets: 'list: not fetched yet, so it has no JSON: use `for await`, or `(await list).data`',
+      gets: 'list: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'passes a schema for the page',
@@ -238,18 +255,18 @@ test('taking a list for an array', () =>
         const { data } = client.transactions.list()
         return data
       },
-      gets: 'list.data: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.data: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'asks for its length',
       // @ts-expect-error
       wrote: () => client.transactions.list().length,
-      gets: 'list.length: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.length: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
     {
       mistake: 'calls `map` on it',
       // @ts-expect-error
       wrote: () => client.transactions.list().map(String),
-      gets: 'list.map: nothing is fetched yet: use `for await`, or `(await list).data`',
+      gets: 'list.map: items arrive asynchronously: use `for await`, or `(await list).data`',
     },
   ]))

@@ -1,4 +1,4 @@
-import { HttpError, TimeoutError } from 'virtual-accounts'
+import { HttpError, TimeoutError, type Transaction } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { test } from 'vitest'
 import { account } from '../support.ts'
@@ -28,7 +28,7 @@ test('reading errors', () =>
         return client.withOptions({ timeout: 5 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` if the service needs longer.',
+        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if the service needs longer.',
     },
     {
       mistake: 'returns a body instead of a Response from fetch',
@@ -83,6 +83,14 @@ test('testing with a FakeService', () =>
       // @ts-expect-error
       wrote: () => new FakeService({ transactions: 25 }),
       gets: 'transactions: expected an array, got 25',
+    },
+    {
+      mistake: 'copies a transaction, its id included',
+      wrote: () => {
+        const [transaction] = sampleTransactions(1) as [Transaction]
+        return new FakeService({ transactions: [transaction, { ...transaction, amount: 7 }] })
+      },
+      gets: 'transactions[1].id: expected an id of its own, got that of another (to test duplicates, change `service.transactions`)',
     },
     {
       mistake: 'passes a path as the baseUrl',

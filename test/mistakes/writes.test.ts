@@ -97,7 +97,7 @@ test('writing', () =>
       mistake: 'writes the idempotency key in snake case',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotency_key: 'job-17' }),
-      gets: /^idempotency_key: .* body, headers, idempotencyKey, maxRetries, schema, signal, timeout, totalTimeout$/,
+      gets: /^idempotency_key: unknown option \(did you mean `idempotencyKey`\?\)\. .* are: /,
     },
     {
       mistake: 'passes the idempotency key without a name',
@@ -121,6 +121,12 @@ test('writing', () =>
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotencyKey: 17 }),
       gets: 'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got 17 (leave it out for a fresh UUID)',
+    },
+    {
+      mistake: 'passes an option of the client, as another library calls it',
+      // @ts-expect-error
+      wrote: () => client.virtualAccounts.deactivate(account, { token: 'key' }),
+      gets: 'options.token: set it on the client: new Client({ apiKey }) or client.withOptions({ apiKey })',
     },
     {
       mistake: 'passes an option of the client',
@@ -194,6 +200,17 @@ test('calling other endpoints', () =>
       gets: 'path: expected no query or fragment (pass `query` instead)',
     },
     {
+      mistake: 'writes quotes instead of backticks around a path',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the mistake
+      wrote: () => client.request('GET', '/customers/${id}/notes'),
+      gets: /^path: expected an id, got "\$\{id\}" in it$/,
+    },
+    {
+      mistake: 'writes a path with a placeholder, as a router does',
+      wrote: () => client.request('GET', '/customers/:id/notes'),
+      gets: 'path: expected an id, got ":id" in it',
+    },
+    {
       mistake: 'puts ".." into the path',
       wrote: () => client.request('GET', '/refunds/../customers'),
       gets: 'path: expected no "." or ".." segments',
@@ -212,13 +229,19 @@ test('calling other endpoints', () =>
       mistake: 'calls the query `params`, as axios does',
       // @ts-expect-error
       wrote: () => client.request('GET', '/refunds', { params: { page: 2 } }),
-      gets: /^params: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
+      gets: /^params: unknown option \(did you mean `query`\?\)\. .* are: /,
     },
     {
       mistake: 'calls the body `json`, as ky does',
       // @ts-expect-error
       wrote: () => client.request('POST', '/refunds', { json: { id: 5 } }),
-      gets: /^json: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
+      gets: /^json: unknown option \(did you mean `body`\?\)\. .* are: /,
+    },
+    {
+      mistake: 'invents an option',
+      // @ts-expect-error
+      wrote: () => client.request('POST', '/refunds', { priority: 1 }),
+      gets: /^priority: .* body, headers, idempotencyKey, maxRetries, query, route, schema, signal, timeout, totalTimeout$/,
     },
     {
       mistake: 'passes the query as text',
