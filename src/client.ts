@@ -10,7 +10,6 @@ import {
 import { RetryBudget } from './http/retry.js'
 import { ApiKeyProvider } from './internal/api-key.js'
 import { wrongArgument } from './internal/describe.js'
-import { IdempotencyKeys } from './internal/idempotency-key.js'
 import { defineHidden } from './internal/object.js'
 import { assertPath } from './internal/url.js'
 import { readOptions } from './internal/validate.js'
@@ -60,7 +59,6 @@ export class Client {
     this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: config.settings.headers }
     this.#transport = {
       retryBudget: new RetryBudget(),
-      idempotencyKeys: new IdempotencyKeys(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       ...(options as Options)[shared],
       ...config,
@@ -124,17 +122,12 @@ export class Client {
   withOptions(options: Partial<ClientOptions>): Client {
     if (options === undefined) throw wrongArgument('options', 'a plain object', options)
     const replaced = readOptions('options', options, clientOptions)
-    const { retryBudget, idempotencyKeys, apiKeys } = this.#transport
-    const { apiKey, baseUrl } = replaced
+    const { retryBudget, apiKeys } = this.#transport
     const merged: Options = {
       ...this.#options,
       ...replaced,
-      [shared]: {
-        retryBudget,
-        // With the same `apiKey` function, its pending calls are shared.
-        ...(apiKey === undefined && { apiKeys }),
-        ...(apiKey === undefined && baseUrl === undefined && { idempotencyKeys }),
-      },
+      // With the same `apiKey` function, its pending calls are shared.
+      [shared]: { retryBudget, ...(replaced.apiKey === undefined && { apiKeys }) },
     }
     return new (this.constructor as typeof Client)(merged)
   }

@@ -19,7 +19,7 @@ export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
 export interface RequestEvent extends EventBase, Pick<ApiError, 'idempotencyKey'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'request'
-  /** Which attempt of the call it is, from 1; 0 if the call failed before the first. */
+  /** Which attempt of the call it is, from 1. */
   readonly attempt: number
 }
 

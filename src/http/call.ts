@@ -2,7 +2,6 @@ import type { AnyApiError, ApiError } from '../errors.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSite } from '../internal/call-site.js'
 import { requestIdOf } from '../internal/headers.js'
-import type { IdempotencyKeys } from '../internal/idempotency-key.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
@@ -23,11 +22,10 @@ import {
   successBonus,
 } from './retry.js'
 
-/** What all calls of a client share. Clients derived from it share the budget; the API key and what it was used for, unless it or the service is another. */
+/** What all calls of a client share. Clients derived from it share the budget, and the API key unless it was replaced. */
 export interface Transport extends ClientConfig {
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
-  readonly idempotencyKeys: IdempotencyKeys
 }
 
 /** One call, checked and ready to be sent. */
@@ -59,7 +57,7 @@ export interface Call {
 export interface SuccessResponse {
   readonly status: number
   readonly headers: Headers
-  readonly call: CallReport
+  readonly report: CallReport
 }
 
 /** Turns the body of a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
@@ -197,7 +195,7 @@ class CallRun {
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
-    const { apiKeys, idempotencyKeys, maxResponseBytes } = this.#transport
+    const { apiKeys, maxResponseBytes } = this.#transport
     return new Attempt({
       apiKeys,
       maxResponseBytes,
@@ -207,7 +205,6 @@ class CallRun {
       onSend: apiKey => {
         if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
-        if (idempotencyKey !== undefined) idempotencyKeys.remember(idempotencyKey, this.#call)
         this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })
         this.#throwIfAborted()
       },
@@ -288,7 +285,7 @@ class CallRun {
     const { status, headers, bytes } = received
     try {
       if (bytes === undefined) throw this.#tooLarge()
-      const parsed = parse(bytes, { status, headers, call: this.#report })
+      const parsed = parse(bytes, { status, headers, report: this.#report })
       // The caller's schema may be asynchronous: it can be aborted, and must finish in time.
       const value = isThenable(parsed) ? await this.#within(this.#remainingMs(), parsed) : parsed
       this.#throwIfAborted()

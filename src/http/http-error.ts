@@ -8,7 +8,7 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
   readonly page: number | undefined
   /** The caller passed the idempotency key: another call may have used it. */
   readonly hasCallerKey: boolean
-  /** An earlier attempt of a write may have been applied. */
+  /** An attempt of a write may have been applied. */
   readonly mayHaveBeenApplied: boolean
   /** The key that was sent, if any. */
   readonly apiKey: string | undefined

@@ -142,13 +142,12 @@ export async function request<S extends Schema | undefined, T = unknown>(
     signals: [signal],
     site,
   }
-  if (idempotencyKey !== undefined) transport.idempotencyKeys.assertOwn(idempotencyKey, call)
-  return send(transport, call, (bytes, { status, headers, call }) => {
+  return send(transport, call, (bytes, { status, headers, report }) => {
     const body = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []
     const toResult = (data: unknown) => {
       if (validator && issues.length > 0) throw mismatch(issues, body, validator)
-      const { attempts, requestId } = call
+      const { attempts, requestId } = report
       return { data, status, headers, attempts, idempotencyKey, requestId } as Result<
         SchemaOutput<S, T>,
         string

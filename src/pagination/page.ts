@@ -177,7 +177,7 @@ export interface PageSource<T> {
  */
 export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Page<T> {
   const { page, totalItems, limit } = loaded
-  const { status, headers, call } = loaded.response
+  const { status, headers, report } = loaded.response
   const pageCount = Math.ceil(totalItems / limit)
   const hasNextPage = page * limit < totalItems
   // A copy: what the caller does to it must not change what iterating the page yields.
@@ -191,7 +191,7 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
   const hidden = {
     status,
     headers,
-    requestId: call.requestId,
+    requestId: report.requestId,
     nextPage,
     toJSON,
     [Symbol.asyncIterator]: () => source.iterateFrom(loaded),
@@ -217,7 +217,7 @@ function assertConsistent(received: Envelope, request: PageRequest, response: Su
   const { data, page, totalItems, limit } = received
   const { expectedLimit } = request
   const assert = (isConsistent: boolean, problem: string, hint = contradictionHint) => {
-    if (!isConsistent) throw new PaginationError({ info: response.call.info, problem, hint })
+    if (!isConsistent) throw new PaginationError({ info: response.report.info, problem, hint })
   }
   assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
   assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)

@@ -231,12 +231,12 @@ export class Paginator<T> implements Walk<T> {
   }
 
   #emitDrift(loaded: LoadedPage<T>, change: DriftEvent['change'], before: number, after: number): void {
-    loaded.response.call.emit({ type: 'drift', change, before, after })
+    loaded.response.report.emit({ type: 'drift', change, before, after })
   }
 
   #error({ response, limit }: LoadedPage<T>, problem: string, hint: string, page?: number): PaginationError {
     const resumeAt = page === undefined ? undefined : { page, limit }
-    return new PaginationError({ info: response.call.info, problem, hint, resumeAt })
+    return new PaginationError({ info: response.report.info, problem, hint, resumeAt })
   }
 
   /** The page and limit to resume with: before all that can have been in flight, and before what may have been missed. */

@@ -267,7 +267,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   #createError(loaded: LoadedPage<T>, problem: string, hint: string, page = this.#resumePage): Error {
     const resumeAt = { page, limit: this.#limit }
-    return new PaginationError({ info: loaded.response.call.info, problem, hint, resumeAt })
+    return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */

@@ -117,19 +117,6 @@ describe('an idempotency key', () => {
     expect(result).toMatchObject({ idempotencyKey: 'job-17', attempts: 2 })
   })
 
-  test('may be used again for a write that was not sent, or by a client of another service or account', async () => {
-    const client = createClient()
-    const options = { idempotencyKey: 'job-21' }
-    await rejectionOf(client.request('POST', '/refunds', { ...options, body: 1n }))
-    await rejectionOf(client.request('POST', '/refunds', { ...options, signal: AbortSignal.abort() }))
-    await client.virtualAccounts.deactivate(account, options)
-    const elsewhere = { ...account, virtualAccountId: 'v2' }
-    expect(await rejectionOf(client.virtualAccounts.deactivate(elsewhere, options))).toBeInstanceOf(TypeError)
-    const other = client.withOptions({ apiKey: service.apiKey })
-    respondWith(null, { status: 204 })
-    expect(await other.virtualAccounts.deactivate(elsewhere, options)).toMatchObject({ status: 204 })
-  })
-
   test('of your own has 1 to 255 printable ASCII characters, without a space at either end', async () => {
     const { deactivate } = createClient().virtualAccounts
     const write = (idempotencyKey: unknown) =>

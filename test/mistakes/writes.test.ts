@@ -160,13 +160,9 @@ test('writing', () =>
       wrote: async () => {
         const options = { idempotencyKey: 'job-18' }
         await client.virtualAccounts.deactivate(account, options)
-        await client.virtualAccounts.deactivate(account, options)
-        service.reset()
-        await client
-          .withOptions({ timeout: 5 })
-          .virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
+        await client.virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
       },
-      gets: 'idempotencyKey: expected a key of its own for each write, got that of another write',
+      getsFromCall: /HTTP 422: "The Idempotency-Key was used for another request/,
     },
   ]))
 
