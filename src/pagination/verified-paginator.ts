@@ -3,7 +3,12 @@ import { ItemMemory } from './item-memory.js'
 import type { LoadedPage } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 import type { Batch, Walk, WalkOptions } from './walk.js'
-import { canOverlap, farthestWindow, type Window } from './windows.js'
+
+/** A part of the list: page `page` of pages of `limit` items. */
+interface Window {
+  readonly page: number
+  readonly limit: number
+}
 
 const maxFruitless = 8
 
@@ -84,12 +89,9 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #readFirst(loaded: LoadedPage<T>): Batch<T> {
-    const { page, limit, totalItems, data } = loaded
+    const { page, limit, data } = loaded
     this.#limit = limit
     this.#end = (page - 1) * limit
-    // One more than the list has: only a window that reaches beyond the last item shows that it is the last.
-    const needed = Math.min(totalItems + 1, this.#end + this.#remaining)
-    if (!canOverlap(this.#end, needed, limit)) throw this.#createOverlapError(loaded)
     return this.#accept(loaded, data, this.#keysOf(loaded))
   }
 
@@ -247,22 +249,17 @@ export class VerifiedPaginator<T> implements Walk<T> {
     for (; step <= next + 2 * this.#options.concurrency && (step === next || end < needed); step++) {
       const window = this.#plan.get(step) ?? farthestWindow(end, this.#limit)
       if (window === undefined) {
-        if (step === next) throw this.#createOverlapError(loaded)
-        break
+        if (step > next) break
+        throw this.#createError(
+          loaded,
+          `a limit of ${this.#limit} is too small for pages to overlap at item ${end}`,
+          'Use a larger `limit`, such as 20. If the service lowers it, iterate without `verified`.',
+        )
       }
       this.#plan.set(step, window)
       end = window.page * window.limit
     }
     this.#prefetcher.lastPage = step - 1
-  }
-
-  #createOverlapError(loaded: LoadedPage<T>): Error {
-    const { totalItems } = loaded
-    return this.#createError(
-      loaded,
-      `a limit of ${this.#limit} is too small for pages to overlap everywhere in a list of ${totalItems} items`,
-      'Use a larger `limit`, such as 20. If the service lowers it, iterate without `verified`.',
-    )
   }
 
   #createError(loaded: LoadedPage<T>, problem: string, hint: string, page = this.#resumePage): Error {
@@ -277,4 +274,18 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
+}
+
+/** The window that contains the item before `end` and reaches farthest; undefined where none reaches beyond it. */
+function farthestWindow(end: number, maxLimit: number): Window | undefined {
+  let best: Window | undefined
+  let reach = end
+  // No smaller limit reaches farther than `end - 1 + limit`. Without this a service's limit of a billion would take seconds.
+  for (let limit = maxLimit; limit > 1 && end - 1 + limit > reach; limit--) {
+    const page = Math.floor((end - 1) / limit) + 1
+    if (page * limit <= reach) continue
+    best = { page, limit }
+    reach = page * limit
+  }
+  return best
 }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createClient, respondWith, service, startService } from '../service.ts'
+import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
 startService()

@@ -314,7 +314,7 @@ describe('an iteration fails', () => {
         ],
         [
           'the limit is too small',
-          `a limit of 2 is too small for pages to overlap everywhere in a list of 60 items. Use a larger \`limit\`, such as 20. If the service lowers it, iterate without \`verified\`. ${resume(1, 2)}`,
+          `a limit of 2 is too small for pages to overlap at item 2. Use a larger \`limit\`, such as 20. If the service lowers it, iterate without \`verified\`. ${resume(1, 2)}`,
           page => envelopeOf(all, page, 2),
         ],
         [
