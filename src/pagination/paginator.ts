@@ -29,7 +29,6 @@ export class Paginator<T> implements Walk<T> {
   readonly #awaited = new Set<unknown>()
   /** Position in the list after the last page read. Repeated items count, as the total counts them, too. */
   #position = 0
-  #largestTotal = 0
   readonly #repeated = new RepeatedPages()
   #remaining: number
   #isDone: boolean
@@ -142,7 +141,6 @@ export class Paginator<T> implements Walk<T> {
   #checkTotal(fetched: FetchedPage<T>): void {
     const { limit, totalItems, largestTotalBefore } = fetched
     const previous = this.#previous
-    this.#largestTotal = Math.max(this.#largestTotal, totalItems)
     if (previous === undefined) return
     if (limit !== previous.limit) {
       throw this.#error(fetched, describeLimitChange(previous.limit, limit), limitChangeHint, 1)
@@ -172,7 +170,7 @@ export class Paginator<T> implements Walk<T> {
 
   #assertNotEndless(loaded: LoadedPage<T>): void {
     const { page, limit } = loaded
-    this.#repeated.add(loaded, this.#previous, (page - 1) * limit >= this.#largestTotal)
+    this.#repeated.add(loaded, this.#previous, (page - 1) * limit >= this.#prefetcher.largestTotal)
     if (!this.#repeated.isEndless) return
     throw this.#error(
       loaded,
@@ -202,7 +200,7 @@ export class Paginator<T> implements Walk<T> {
     // After a repeated page, the next one tells whether the service ignores `page`.
     if (this.#repeated.hasRepeated) return false
     // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
-    return this.#position >= totalItems && this.#position <= this.#largestTotal
+    return this.#position >= totalItems && this.#position <= this.#prefetcher.largestTotal
   }
 
   #checkComplete(loaded: LoadedPage<T>): void {

@@ -41,7 +41,8 @@ export class PagePrefetcher<T> {
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
   #throttledAt = 0
-  #largestTotal = 0
+  /** Of all pages that have arrived. */
+  largestTotal = 0
   #isCancelled = false
   /** A page has failed: none after it is needed, unless it is dropped. */
   #hasFailed = false
@@ -133,12 +134,12 @@ export class PagePrefetcher<T> {
 
   async #fetch(page: number, signal: AbortSignal): Promise<FetchedPage<T>> {
     const requestedAt = ++this.#sequence
-    const largestTotalBefore = this.#largestTotal
+    const largestTotalBefore = this.largestTotal
     try {
       const loaded = await this.#fetchPage(page, signal, () => this.#onThrottled())
       if (requestedAt > this.#throttledAt)
         this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
-      this.#largestTotal = Math.max(this.#largestTotal, loaded.totalItems)
+      this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
       return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
       if (!signal.aborted) this.#hasFailed = true
