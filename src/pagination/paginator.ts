@@ -66,24 +66,16 @@ export class Paginator<T> implements Walk<T> {
   async #fetch(number: number): Promise<InspectedPage<T>> {
     const fetched = await this.#request(() => this.#prefetcher.get(number))
     const inspected = this.#inspect(fetched)
-    const { keys = [], sightings, hasMoved } = inspected
+    const { keys = [], sightings } = inspected
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
-      hasMoved || fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
-    this.#trustNothingBefore(inspected)
+      fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return inspected
     for (const [index, key] of keys.entries()) {
       if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
     }
-    const again = this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)), keys)
-    this.#trustNothingBefore(again)
-    return again
-  }
-
-  /** Where an item has moved, responses to earlier requests may show the list as it was before. */
-  #trustNothingBefore({ fetched, hasMoved }: InspectedPage<T>): void {
-    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
+    return this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)), keys)
   }
 
   async #request(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
@@ -98,18 +90,19 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * Looks up where the items of a page were seen before. An item that moved further than the list grew shows that something
-   * before it was added and something else removed. Where a discarded response had it at the same place, it has not moved: then
-   * its identity is not unique.
+   * before it was added and something else removed: earlier responses are no longer trusted. Where a discarded response had
+   * it at the same place, it has not moved: then its identity is not unique.
    */
-  #inspect(fetched: FetchedPage<T>, discardedKeys?: readonly unknown[]): InspectedPage<T> {
+  #inspect(fetched: FetchedPage<T>, discardedKeys: readonly unknown[] = []): InspectedPage<T> {
     const keys = fetched.keys()
     const sightings = keys?.map(key => this.#memory.find(key)) ?? []
-    const hasMoved = sightings.some((earlier, index) => {
-      if (earlier === undefined) return false
-      const key = keys?.[index]
-      return key !== discardedKeys?.[index] && movedBeyondGrowth(fetched, index, key, earlier)
+    const hasMoved = keys?.some((key, index) => {
+      const earlier = sightings[index]
+      if (earlier === undefined || key === discardedKeys[index]) return false
+      return movedBeyondGrowth(fetched, index, key, earlier)
     })
-    return { fetched, keys, sightings, hasMoved }
+    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
+    return { fetched, keys, sightings }
   }
 
   /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
@@ -124,7 +117,7 @@ export class Paginator<T> implements Walk<T> {
     this.#assertNotCut(fetched)
     this.#assertNotEndless(fetched)
     const newItems = keys ? this.#newItemsOf(inspected, keys) : data
-    const items = newItems.length > this.#remaining ? newItems.slice(0, this.#remaining) : newItems
+    const items = newItems.slice(0, this.#remaining)
     if (this.#previous === undefined) this.#position = (page - 1) * limit
     this.#position += data.length
     this.#remaining -= items.length
@@ -147,15 +140,8 @@ export class Paginator<T> implements Walk<T> {
     }
     if (this.#mustThrowShrink(fetched)) {
       this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
-      const smallest = Math.min(totalItems, this.#prefetcher.smallestTotal)
-      const problem = `the list shrank from ${largestTotalBefore} to ${smallest} items while it was read`
-      // Where the list has ended, nothing tells where they were.
-      this.#throwMissed(
-        fetched,
-        problem,
-        largestTotalBefore - smallest,
-        fetched.data.length === 0 ? 1 : undefined,
-      )
+      const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
+      this.#throwMissed(fetched, problem, largestTotalBefore - totalItems)
     }
     if (totalItems !== previous.totalItems) this.#emitDrift(fetched, 'total', previous.totalItems, totalItems)
   }
@@ -187,7 +173,7 @@ export class Paginator<T> implements Walk<T> {
     for (let index = 0; index < data.length; index++) {
       const key = keys[index]
       const earlier = sightings[index]
-      if (this.#awaited.size > 0) this.#awaited.delete(key)
+      this.#awaited.delete(key)
       if (this.#memory.add(key, current, earlier)) items.push(data[index] as T)
       else this.#emitDrift(fetched, 'duplicate', (earlier ?? current).page, page)
     }
@@ -249,7 +235,6 @@ interface InspectedPage<T> {
   readonly fetched: FetchedPage<T>
   readonly keys: readonly unknown[] | undefined
   readonly sightings: readonly (Sighting | undefined)[]
-  readonly hasMoved: boolean
 }
 
 /** Whether an item has moved back by more places than the list grew since it was read. */
