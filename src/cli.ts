@@ -147,8 +147,10 @@ async function runProbe(): Promise<number> {
 }
 
 async function runSchema(): Promise<number> {
-  if (path.includes('?'))
-    throw new UsageError('path: expected no query, as all items of the list are described')
+  if (!path.startsWith('/') || path.includes('?')) {
+    const reason = 'without a query, as all items of the list are described'
+    throw new UsageError(`path: expected one such as /transactions, ${reason}`)
+  }
   const onProgress = createProgress('read-only')
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))
   return 0
