@@ -29,20 +29,33 @@ runMain(import.meta.filename, readAll, { positionals: 1 })
 async function readAll({ positionals }) {
   folder = positionals[0] ?? folder
   const { client, where, close } = await connect(() => ({ latency: 400 }))
-  console.log(`Reading the transactions of ${where} into ${folder}`)
-  console.log('Press Ctrl-C, and run it again: it continues.')
+  try {
+    console.log(`Reading the transactions of ${where} into ${folder}`)
+    await readRest(client)
+  } finally {
+    await close()
+  }
+}
+
+/** @param {import('virtual-accounts').Client} client */
+async function readRest(client) {
   await mkdir(folder, { recursive: true })
   const file = await open(join(folder, 'transactions.jsonl'), 'a+')
   try {
     const position = await readPosition()
     await file.truncate(position.bytes)
     const written = idsIn(await readFile(join(folder, 'transactions.jsonl'), 'utf8'))
+    const before = written.size
     const { totalItems } = await client.transactions.list({ limit })
     // The page that the last one was on, as far as one can know now.
     const page = Math.max(1, Math.ceil(position.count / limit))
-    console.log(`${counted(written.size, 'transaction')} already there, continuing at page ${grouped(page)}`)
+    if (before > 0) {
+      console.log(`${counted(before, 'transaction')} already there, continuing at page ${grouped(page)}`)
+    }
+    const missing = Math.max(0, totalItems - before)
+    if (missing > 0) console.log('Press Ctrl-C, and run it again: it continues.')
 
-    const progress = startProgress(Math.max(0, totalItems - written.size))
+    const progress = startProgress(missing)
     let { bytes } = position
     for await (const fresh of chunks(unwritten(client, page, written))) {
       const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
@@ -53,15 +66,15 @@ async function readAll({ positionals }) {
       await writePosition({ count: written.size, bytes })
       for (const _ of fresh) progress.step()
     }
-    progress.end()
-    console.log(`Done: ${counted(written.size, 'transaction')} in ${folder}, each once`)
+    if (written.size > before) progress.end()
+    const end = written.size > before ? 'Done' : 'Nothing new'
+    console.log(`${end}: ${counted(written.size, 'transaction')} in ${folder}, each once`)
   } catch (error) {
     clearLine()
     if (isApiError(error)) console.error('Start it again: it continues where it was.')
     throw error
   } finally {
     await file.close()
-    await close()
   }
 }
 

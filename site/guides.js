@@ -28,6 +28,7 @@ export const project = [
     pages: [
       'CHANGELOG',
       'CONTRIBUTING',
+      'examples/README',
       'SECURITY',
       'THIRD-PARTY-LICENSES',
       'bench/README',

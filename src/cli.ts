@@ -148,10 +148,12 @@ async function runProbe(): Promise<number> {
 }
 
 async function runSchema(): Promise<number> {
-  if (path.includes('?'))
-    throw new UsageError('path: expected no query, as all items of the list are described')
   if (/^[a-z]:[\\/]/i.test(path)) {
     throw new UsageError('path: Git Bash has changed it. Put MSYS_NO_PATHCONV=1 before the command')
+  }
+  if (!path.startsWith('/') || path.includes('?')) {
+    const reason = 'without a query, as all items of the list are described'
+    throw new UsageError(`path: expected one such as /transactions, ${reason}`)
   }
   const onProgress = createProgress('read-only')
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))

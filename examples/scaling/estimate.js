@@ -62,7 +62,7 @@ function writesTable({ latency, writesOfOne, writesOfWorkers: { cpuMs, redisByte
     [
       'accounts',
       'one at a time',
-      ...rates.map(rate => `${grouped(rate)} a second`),
+      ...rates.map(rate => `${grouped(rate)}/s`),
       'CPU time',
       'Redis',
       'cost',
@@ -94,7 +94,7 @@ function exportTable({ latency, exportOfWorkers: { cpuMs, requestsPerPage } }, p
       'transactions',
       'requests',
       'one at a time',
-      ...rates.map(rate => `${grouped(rate)} a second`),
+      ...rates.map(rate => `${grouped(rate)}/s`),
       'CPU time',
       'cost',
     ],
@@ -131,9 +131,15 @@ function size(gigabytes) {
   return `${grouped(Math.round(gigabytes))} GB`
 }
 
+/** Columns are aligned in a terminal, and it is Markdown, too. */
 function table(head, rows) {
-  const line = cells => `| ${cells.join(' | ')} |\n`
-  return [head, head.map((_, index) => (index === 0 ? '---' : '--:')), ...rows].map(line).join('')
+  const widths = head.map((_, index) => Math.max(3, ...[head, ...rows].map(cells => cells[index].length)))
+  const line = ([first, ...others]) => {
+    const cells = others.map((cell, index) => cell.padStart(widths[index + 1]))
+    return `| ${[first.padEnd(widths[0]), ...cells].join(' | ')} |\n`
+  }
+  const rule = widths.map((width, index) => (index === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  return [head, rule, ...rows].map(line).join('')
 }
 
 runMain(import.meta.filename, main, { options })

@@ -36,7 +36,7 @@ export default defineConfig({
   srcDir: '..',
   srcExclude: [
     '{src,etc,tools,coverage}/**',
-    'examples/!(react-table)/**',
+    'examples/!(react-table|README.md)/**',
     'test/!(simulation)/**',
     'README.md',
   ],

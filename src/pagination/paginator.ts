@@ -141,7 +141,9 @@ export class Paginator<T> implements Walk<T> {
     if (this.#mustThrowShrink(fetched)) {
       this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
-      this.#throwMissed(fetched, problem, largestTotalBefore - totalItems)
+      // Where the list has ended before its total, nothing tells where they were.
+      const page = fetched.data.length === 0 ? 1 : undefined
+      this.#throwMissed(fetched, problem, largestTotalBefore - totalItems, page)
     }
     if (totalItems !== previous.totalItems) this.#emitDrift(fetched, 'total', previous.totalItems, totalItems)
   }

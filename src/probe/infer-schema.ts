@@ -37,10 +37,12 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
+  const shown = escapeControl(path)
   return [
     "import * as z from 'zod'",
     '',
-    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeControl(path)}.`,
+    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${shown}.`,
+    `// After "npm install zod": client.list('${shown.replaceAll(/['\\]/g, '\\$&')}', {}, { schema })`,
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     `export const schema = ${toZod(sample.item)}`,
     '',

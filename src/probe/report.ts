@@ -82,7 +82,7 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
     'Options that suit this service:',
     '',
     "import { Client } from 'virtual-accounts'",
-    ...toSchemaLines(schema),
+    ...toSchemaLines(advice),
     '',
     'const client = new Client({',
     `  baseUrl: '${escapeControl(baseUrl.replaceAll(/['\\]/g, '\\$&'))}',`,
@@ -99,16 +99,21 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
   ]
 }
 
-function toSchemaLines(schema: string | undefined): string[] {
+function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[] {
   if (schema === undefined) return []
   if (schema.split('\n').length <= maxSchemaLines) {
     return ["import * as z from 'zod'", '', `const schema = ${schema}`]
   }
   return [
     '// Too long to be shown. This command prints it:',
-    '// npx virtual-accounts schema <baseUrl> /transactions > transaction.ts',
-    "import { schema } from './transaction.js'",
+    `// npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > item.ts`,
+    "import { schema } from './item.js'",
   ]
+}
+
+/** As an argument in a shell. */
+function toArgument(text: string): string {
+  return /^[\w:/.%~-]+$/.test(text) ? text : `'${escapeControl(text).replaceAll("'", "'\\''")}'`
 }
 
 /** Breaks text into lines of at most this many characters; longer words, too. */

@@ -8,6 +8,7 @@ const others = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'examples/README.md',
   'examples/react-table/README.md',
   'site/index.md',
 ]

@@ -1,8 +1,8 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
-import { createFolder, kill, run, serveFake, startUntil } from './programs.ts'
+import { createFolder, kill, ofFake, run, serveFake, startUntil } from './programs.ts'
 
 describe('resume-after-crash', () => {
   const idsWritten = (folder: string) =>
@@ -25,6 +25,26 @@ describe('resume-after-crash', () => {
     expect(code).toBe(0)
     expect(stdout).not.toContain('continuing at page 1\n')
     expect(idsWritten(folder)).toEqual(service.transactions.map(({ id }) => id))
+  })
+
+  test('says that nothing is new where all is there', async () => {
+    const folder = createFolder()
+    const { env } = await serveFake({ transactions: sampleTransactions(30) })
+    const first = await run('resume-after-crash.js', { env, folder })
+    expect(first.stdout).not.toContain('already there')
+    expect(first.stdout).toMatch(/\nDone: 30 transactions in import, each once\n$/)
+    const again = await run('resume-after-crash.js', { env, folder })
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+    expect(again.stdout).not.toContain('Ctrl-C')
+    expect(again.stdout).toMatch(/\nNothing new: 30 transactions in import, each once\n$/)
+  })
+
+  test('ends where its folder cannot be made', async () => {
+    const folder = createFolder()
+    writeFileSync(join(folder, 'import'), '')
+    const { code, stderr } = await run('resume-after-crash.js', { env: ofFake, folder })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^EEXIST: .*\n$/)
   })
 
   test('writes again what was half written when it was killed', async () => {

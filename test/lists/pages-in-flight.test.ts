@@ -272,17 +272,31 @@ describe('a page that fails while a later one has arrived', () => {
   })
 })
 
-test('an empty page that shows that the list shrank has the iteration resume where items may have been removed first', async () => {
-  const service = new ByHand(10)
-  const walked = service.walk({}, { concurrency: 1 })
-  const ids = (page: number) => Array.from({ length: 10 }, (_, index) => `t${page}${index}`).join(' ')
-  for (const page of [1, 2, 3]) {
-    await service.requested(page)
-    await service.respond(page, ids(page), 40)
+describe('a page that shows that the list shrank', () => {
+  const walkTo = async (lastPage: number) => {
+    const service = new ByHand(10)
+    const walked = service.walk({}, { concurrency: 1 })
+    for (let page = 1; page < lastPage; page++) {
+      await service.requested(page)
+      const ids = Array.from({ length: 10 }, (_, index) => `t${page}${index}`).join(' ')
+      await service.respond(page, ids, 100)
+    }
+    await service.requested(lastPage)
+    return { service, walked }
   }
-  await service.requested(4)
-  await service.respond(4, '', 39)
-  expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+
+  test('has the iteration resume before all that may have been missed', async () => {
+    const { service, walked } = await walkTo(8)
+    await service.respond(8, 'a b c d e f g h i j', 89)
+    // Two pages that can have been in flight, and two that hold eleven items.
+    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 4 })
+  })
+
+  test('has it resume at page 1 if it is empty, as nothing tells where items were removed', async () => {
+    const { service, walked } = await walkTo(8)
+    await service.respond(8, '', 99)
+    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 1 })
+  })
 })
 
 test('an iteration can be ended while its page waits for others to arrive before it is fetched again', async () => {

@@ -291,6 +291,34 @@ describe('a service without a page of transactions', () => {
     ))
 })
 
+test('says what to do where there is no page of transactions', () =>
+  checkEach<[what: string, id: string, response: () => Response, advice: string]>(
+    [
+      ['no response', 'reachable', () => Response.error(), 'Check baseUrl and the network.'],
+      ['another path', 'envelope', () => json({}, 404), 'Check the path of baseUrl.'],
+      [
+        'HTML',
+        'envelope',
+        () => new Response('<!doctype html><h1>Log in</h1>'),
+        'A proxy or a login page may have responded.',
+      ],
+      ['another JSON', 'envelope', () => json({}), 'A proxy or a login page may have responded.'],
+      ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
+      ['400', 'envelope', () => json({}, 400), 'Lists fail like this.'],
+      [
+        'too much',
+        'envelope',
+        () => json({ data: [], page: 1, totalItems: 0, limit: 20, note: 'x'.repeat(11_000_000) }),
+        'Lists fail like this.',
+      ],
+    ],
+    async ([, id, response, advice]) => {
+      service.reset()
+      const { find } = await probeService([always(response)])
+      expect(find(id).consequence?.endsWith(advice)).toBe(true)
+    },
+  ))
+
 test('an HTML page with status 200 does not show that the key is accepted', async () => {
   const html = () => new Response('<h1>Log in</h1>')
   const { find } = await probeService([respond(html)])

@@ -5,6 +5,7 @@ import {
   changeHeaders,
   changeItems,
   changePages,
+  deviate,
   type FakeFetch,
   from,
   json,
@@ -223,8 +224,21 @@ describe('the code in the report', () => {
   test('names the command that prints a schema which is too long', async () => {
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, index]))
     const { report } = await probeService([changeItems(item => ({ ...item, ...fields }))])
-    expect(String(report)).toContain('npx virtual-accounts schema <baseUrl> /transactions')
+    const { baseUrl } = service
+    expect(String(report)).toContain(`// npx virtual-accounts schema ${baseUrl} /transactions > item.ts\n`)
+    expect(String(report)).toContain("import { schema } from './item.js'\n")
     expect(String(report)).not.toContain('field50')
+  })
+
+  test('names that command with all that the address needs', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, index]))
+    const at = "http://10.0.0.1/it's"
+    const deviating = deviate(changeItems(item => ({ ...item, ...fields })))
+    const fetch: FakeFetch = (input, init) => deviating(String(input).replace(at, service.baseUrl), init)
+    const { report } = await probeService([], { baseUrl: at, allowInsecureHttp: true, fetch })
+    expect(String(report)).toContain(
+      " schema 'http://10.0.0.1/it'\\''s' /transactions --allow-insecure-http > item.ts\n",
+    )
   })
 
   test('fetches one page at a time where the service throttles', async () => {

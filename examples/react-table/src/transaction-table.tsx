@@ -167,7 +167,7 @@ export function AmountCell({ value, className = '', label }: AmountCellProps) {
 
 /** Once on each page with amounts: 58.2 beside 17.45 looks like a mistake. */
 export function DecimalsNote() {
-  return <p className="muted note">Amounts as the service sent them: 58.2, not 58.20.</p>
+  return <p className="muted note">Amounts as sent: 58.2, not 58.20.</p>
 }
 
 function Placeholders({ count }: { count: number }) {

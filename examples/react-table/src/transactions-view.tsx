@@ -146,7 +146,11 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
               <NoMatch filter={filter} what="transaction on this page" />
             ) : (
               <PageTable
-                label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
+                label={
+                  shown
+                    ? `Transactions, page ${grouped(shown.page)} of ${grouped(shown.pageCount)}`
+                    : 'Transactions'
+                }
                 transactions={isBeyondEnd ? undefined : rows}
                 placeholders={rowCount}
               />

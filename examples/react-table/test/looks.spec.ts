@@ -85,6 +85,20 @@ for (const width of [1280, 390]) {
     }
   })
 
+  test(`shows whole UUIDs, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 844 })
+    const items = sampleTransactions(25).map(item => ({ ...item, id: crypto.randomUUID() }))
+    await serveList(page, () => items)
+    await open(page, 'transactions', '?service=/api')
+    await expect(rows(page)).toHaveCount(25)
+    const isCut = await page
+      .locator('td.id')
+      .evaluateAll(cells => cells.some(cell => cell.scrollWidth > cell.clientWidth))
+    expect(isCut).toBe(false)
+  })
+}
+
+for (const width of [1280, 744, 390]) {
   test(`something is seen before the scripts run, and stays in its place, ${width} pixels wide`, async ({
     page,
   }) => {
@@ -116,19 +130,29 @@ for (const width of [1280, 390]) {
     expect(await seen()).toEqual(before)
     expect(await layoutShift(page)).toBeLessThan(0.05)
   })
-
-  test(`shows whole UUIDs, ${width} pixels wide`, async ({ page }) => {
-    await page.setViewportSize({ width, height: 844 })
-    const items = sampleTransactions(25).map(item => ({ ...item, id: crypto.randomUUID() }))
-    await serveList(page, () => items)
-    await open(page, 'transactions', '?service=/api')
-    await expect(rows(page)).toHaveCount(25)
-    const isCut = await page
-      .locator('td.id')
-      .evaluateAll(cells => cells.some(cell => cell.scrollWidth > cell.clientWidth))
-    expect(isCut).toBe(false)
-  })
 }
+
+test('a tablet shows every name in the header in full and in one line, whichever view is open', async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 744, height: 1024 })
+  for (const view of ['transactions', 'everything', 'accounts']) {
+    await open(page, view)
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    const names = page.locator('.bar nav a, .bar .service')
+    expect(await names.evaluateAll(all => all.filter(name => name.scrollWidth > name.clientWidth))).toEqual(
+      [],
+    )
+    const lines = await names.evaluateAll(all =>
+      all.map(name => {
+        const text = document.createRange()
+        text.selectNode(name.firstChild as Node)
+        return text.getClientRects().length
+      }),
+    )
+    expect(lines).toEqual([1, 1, 1, 1])
+  }
+})
 
 test('an id too long for its column is cut visibly, and there in full to whoever points at it', async ({
   page,

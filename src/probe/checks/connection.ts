@@ -10,7 +10,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   const baseUrl = String(options.baseUrl)
   const observed = describeOutcome(first)
   if (response === undefined) {
-    findings.broken('reachable', observed, 'Every call fails like this.')
+    findings.broken('reachable', observed, 'Every call fails like this. Check baseUrl and the network.')
     return
   }
   const { status, headers } = response
@@ -40,20 +40,27 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
 
 const noKey = 'no key is sent (apiKey is null)'
 
+const isOtherService = 'Is this the path of the API? A proxy or a login page may have responded.'
+
 /** Whether the list has pages at all. */
 export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome[]): void {
   const [first] = outcomes as [PageOutcome]
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
-    const consequence =
-      'Lists fail with InvalidResponseError. Is this the path of the API? A proxy or a login page may have responded.'
+    const consequence = `Lists fail with InvalidResponseError. ${isOtherService}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
-    const advice = first.response?.status === 404 ? ' Check the path of baseUrl.' : ''
     const observed = `GET /transactions: ${describeOutcome(first)}`
-    findings.broken('envelope', observed, `Lists fail like this.${advice}`)
+    findings.broken('envelope', observed, `Lists fail like this.${adviceOn(first)}`)
   }
+}
+
+/** What to do about a response that is no page. */
+function adviceOn({ verdict, response, error }: PageOutcome): string {
+  if (error?.kind === 'invalid-response' && error.body !== undefined) return ` ${isOtherService}`
+  if (response?.status === 404) return ' Check the path of baseUrl.'
+  return verdict === 'failed' ? ' The service failed: probe again later.' : ''
 }
 
 /** What the service responds to a key that is not one. */
