@@ -36,6 +36,16 @@ describe('items inserted during an iteration', () => {
     ])
   })
 
+  test('at its head have no page fetched again, as nothing was removed', async () => {
+    fill(200)
+    const list = createClient().transactions.list({ limit: 10 })
+    let count = 0
+    for await (const _ of list)
+      if (++count === 55) service.transactions.unshift(newest('new1'), newest('new2'))
+    expect(count).toBe(200)
+    expect(requestedPages()).toEqual(Array.from({ length: 21 }, (_, index) => index + 1))
+  })
+
   test('at the end of the list are yielded, too', async () => {
     const all = fill(20)
     const seen: Transaction[] = []
