@@ -22,7 +22,7 @@ export class RepeatedPages {
 
   /** @param isPastEnd The page is beyond every total that the list has had. */
   add<T>(loaded: LoadedPage<T>, previous: LoadedPage<T> | undefined, isPastEnd: boolean): void {
-    const isSame = previous !== undefined && loaded.data.length > 0 && isSamePage(loaded, previous, isPastEnd)
+    const isSame = previous !== undefined && isSamePage(loaded, previous, isPastEnd)
     this.#samePages = isSame ? this.#samePages + 1 : 1
     const isExplained = !isSame || loaded.totalItems - previous.totalItems >= loaded.limit
     this.#unexplained = isExplained ? 0 : this.#unexplained + 1

@@ -45,6 +45,7 @@ describe('a page fails', () => {
           {},
           'HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing?',
         ],
+        ['400', () => new Response(null, { status: 400 }), {}, 'HTTP 400 (1 attempt).'],
         [
           '404 above page 1',
           notFound,

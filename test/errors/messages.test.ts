@@ -55,6 +55,11 @@ describe('the message of an HttpError', () => {
         'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`.',
       ],
       [
+        '400 for a write that has a body',
+        { steps: [respond(400)], options: { body: {} } },
+        'HTTP 400 (1 attempt).',
+      ],
+      [
         '400 and a body without a reason',
         { steps: [respond(400, { code: 7 })] },
         'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`. See error.body.',
