@@ -8,6 +8,8 @@ import type { Batch, Walk, WalkOptions } from './walk.js'
 interface Window {
   readonly page: number
   readonly limit: number
+  /** The window before it ended the list, although its total says more: this one must be empty. */
+  readonly isPastEnd?: boolean
 }
 
 const maxFruitless = 8
@@ -30,8 +32,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
    * may be forgotten.
    */
   #frontier: number | undefined
-  /** The walk has begun again at the head, where nothing was known, and has not reached the frontier. */
-  #hasRestarted = false
   #step = 0
   #readCount = 0
   #remaining: number
@@ -40,14 +40,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
-  /** The last window ended the list, although its total says more: the next page must be empty. */
-  #isCheckingEnd = false
-  /** Responses in a row that brought nothing new. */
+  /** Responses in a row that brought no progress. */
   #fruitless = 0
-  /** The ordinal of the last item of the last accepted window. */
+  /** The ordinal of the last item of the last window; -1 if it contained no known item, so that nothing tells where the walk is. */
   #lastOrdinal = -1
-  /** The last window contained no known item: nothing tells how far the last item read has moved. */
-  #isGoingBack = false
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
@@ -105,13 +101,12 @@ export class VerifiedPaginator<T> implements Walk<T> {
         'The service does not honour smaller limits, so pages cannot overlap: iterate without `verified`.',
       )
     }
-    if (this.#isCheckingEnd) return this.#checkEnd(loaded)
+    if (window.isPastEnd) return this.#checkEnd(loaded)
     const keys = this.#keysOf(loaded)
     const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
     // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
     const isBeginning = page === 1 && this.#options.firstPage === 1 && !this.#memory.hasForgotten
-    if (known === -1 && (!isBeginning || this.#hasRestarted)) return this.#goBack(loaded)
-    this.#hasRestarted ||= known === -1
+    if (known === -1 && !isBeginning) return this.#goBack(loaded)
     const anchor = Math.max(0, known)
     return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
   }
@@ -125,7 +120,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const frontier = this.#frontier ?? this.#readCount - 1
     if (frontier === -1 || ordinals.includes(frontier)) {
       this.#frontier = undefined
-      this.#hasRestarted = false
       this.#memory.startPage()
     } else {
       this.#frontier = frontier
@@ -137,11 +131,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
       this.#memory.add(key, lastOrdinal, known)
       return known === undefined
     })
-    // Items that are known bring the walk nearer to new ones as long as their ordinals rise.
-    if (newItems.length > 0) this.#fruitless = 0
-    else if (lastOrdinal <= this.#lastOrdinal) this.#countFruitless(loaded)
+    // Beyond the frontier, new items are progress. Before it, those that are known are, as long as their ordinals rise.
+    if (newItems.length > 0 && this.#frontier === undefined) this.#fruitless = 0
+    else if (newItems.length === 0 && lastOrdinal <= this.#lastOrdinal) this.#countFruitless(loaded)
     this.#lastOrdinal = lastOrdinal
-    this.#isGoingBack = false
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
@@ -151,8 +144,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
       this.cancel()
     } else {
       // A short page ends the list. Where its total says more, one of the two is wrong.
-      this.#isCheckingEnd = !isFull
-      this.#planAhead(loaded, isFull)
+      if (!isFull) this.#replan({ page: page + 1, limit, isPastEnd: true })
+      else this.#planAhead(loaded)
     }
     return { page: loaded, items }
   }
@@ -179,11 +172,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
    * the list was never shown: the first page, say, of a service that counts pages from 0.
    */
   #checkEnd(loaded: LoadedPage<T>): undefined {
-    this.#isCheckingEnd = false
     const { data, totalItems } = loaded
     if (data.length > 0) {
       this.#countFruitless(loaded)
-      this.#planAhead(loaded, false)
+      this.#replan()
+      this.#planAhead(loaded)
       return
     }
     const total = Math.min(totalItems, this.#total)
@@ -211,38 +204,37 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     this.#countFruitless(loaded)
-    this.#isGoingBack = true
     this.#lastOrdinal = -1
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
     const back = this.#fruitless === 1 ? 0 : this.#limit * 2 ** (this.#fruitless - 2)
     this.#end = Math.max(1, Math.min(start - back, this.#end - shrunkBy))
-    this.#planAhead(loaded, false)
+    this.#replan()
+    this.#planAhead(loaded)
   }
 
   #countFruitless(loaded: LoadedPage<T>): void {
     if (++this.#fruitless <= maxFruitless) return
     throw this.#createError(
       loaded,
-      `the list changed faster than it could be read (more than ${maxFruitless} responses without a new item)`,
+      `the list changed faster than it could be read (more than ${maxFruitless} responses without progress)`,
       'Start over, or iterate when fewer changes are made.',
       1,
     )
   }
 
-  /** Windows planned before stay only if the list went on as expected. */
-  #planAhead(loaded: LoadedPage<T>, isAsExpected: boolean): void {
+  /** Drops the windows planned before, as the list did not go on as expected. */
+  #replan(next?: Window): void {
+    this.#prefetcher.dropAfter(this.#step)
+    this.#plan.clear()
+    if (next === undefined) return
+    this.#plan.set(this.#step + 1, next)
+    this.#prefetcher.lastPage = this.#step + 1
+  }
+
+  /** Plans the next window, and those after it as if the list did not change. */
+  #planAhead(loaded: LoadedPage<T>): void {
     const next = this.#step + 1
-    if (!isAsExpected) {
-      this.#prefetcher.dropAfter(this.#step)
-      this.#plan.clear()
-    }
-    if (this.#isCheckingEnd) {
-      const { page, limit } = loaded
-      this.#plan.set(next, { page: page + 1, limit })
-      this.#prefetcher.lastPage = next
-      return
-    }
     const needed = Math.min(this.#total, this.#end + this.#remaining)
     let step = next
     let end = this.#end
@@ -269,7 +261,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
   get #resumePage(): number {
-    if (this.#isGoingBack) return 1
+    if (this.#lastOrdinal === -1) return 1
     const shrunkBy = Math.max(0, this.#total - this.#prefetcher.smallestTotal)
     const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)

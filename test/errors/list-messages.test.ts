@@ -225,9 +225,11 @@ describe('an iteration fails', () => {
   async function iterate(
     respond: (page: number, limit: number, count: number) => Envelope,
     options: ListOptions = {},
+    params: ListParams = {},
   ): Promise<string> {
     respondTo(respond)
-    return messageOf(collect(createClient().transactions.list({ limit: 10 }, { concurrency: 1, ...options })))
+    const list = createClient().transactions.list({ limit: 10, ...params }, { concurrency: 1, ...options })
+    return messageOf(collect(list))
   }
 
   const all = sampleTransactions(60)
@@ -306,7 +308,7 @@ describe('an iteration fails', () => {
   })
 
   test('when it is verified, and its pages cannot be made to overlap', () =>
-    checkEach<[what: string, message: string, respond: Parameters<typeof iterate>[0], options?: ListOptions]>(
+    checkEach<[what: string, message: string, ...given: Parameters<typeof iterate>]>(
       [
         [
           'smaller limits are not honoured',
@@ -331,17 +333,19 @@ describe('an iteration fails', () => {
         ],
         [
           'the page is ignored',
-          `the list changed faster than it could be read (more than 8 responses without a new item). Start over, or iterate when fewer changes are made. ${resume(1)}`,
+          `the list changed faster than it could be read (more than 8 responses without progress). Start over, or iterate when fewer changes are made. ${resume(1)}`,
           (page, limit) => ({ ...envelopeOf(all, 1, limit), page }),
         ],
         [
           'no item is known any more',
           `more items were removed than this walk remembers, so items may have been missed. Start over. ${resume(1)}`,
           (page, limit, count) => envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit),
+          {},
+          { page: 2 },
         ],
       ],
-      async ([, message, respond, options]) => {
-        expect(await iterate(respond, { verified: true, ...options })).toBe(message)
+      async ([, message, respond, options, params]) => {
+        expect(await iterate(respond, { verified: true, ...options }, params)).toBe(message)
       },
     ))
 
