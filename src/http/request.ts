@@ -76,11 +76,12 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeChecks = { ...callChecks, idempotencyKey: assertIdempotencyKey, ...checkedLater('body') }
 
-/** The options of a resource's method whose first argument has these names. */
+/** The options of a resource's method whose first argument has these names. They are no options, not even `body`. */
 export function knownWriteOptions(argumentNames: readonly string[]): KnownOptions {
+  const checks = Object.entries(writeChecks).filter(([name]) => !argumentNames.includes(name))
   return {
     title: 'Options of a write',
-    checks: writeChecks,
+    checks: Object.fromEntries(checks),
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   }
