@@ -10,6 +10,7 @@ import {
 import { RetryBudget } from './http/retry.js'
 import { ApiKeyProvider } from './internal/api-key.js'
 import { wrongArgument } from './internal/describe.js'
+import { IdempotencyKeys } from './internal/idempotency-key.js'
 import { defineHidden } from './internal/object.js'
 import { assertPath } from './internal/url.js'
 import { readOptions } from './internal/validate.js'
@@ -60,6 +61,7 @@ export class Client {
     this.#transport = {
       retryBudget: new RetryBudget(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
+      idempotencyKeys: new IdempotencyKeys(),
       ...(options as Options)[shared],
       ...config,
     }

@@ -120,9 +120,8 @@ export interface ClientOptions extends CommonOptions {
 /** The common options with defaults applied. */
 export interface CallSettings {
   readonly timeout: number
-  /** Unless it was given, it follows `timeout`. */
-  readonly totalTimeout: number
-  readonly givenTotalTimeout: number | undefined
+  /** As given: see `totalTimeoutOf`. */
+  readonly totalTimeout: number | undefined
   readonly maxRetries: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
@@ -162,14 +161,10 @@ const clientOnlyChecks = {
   onEvent: callback,
 }
 
-const ofCalls =
-  /^(?:signal|schema|idempotencyKey|body|query|route|page|limit|maxItems|dedupeBy|onMissedItems|verified)$/
-
 /** The options of a client. */
 export const clientOptions: KnownOptions = {
   title: 'Client options',
   checks: { ...clientOnlyChecks, ...commonChecks, concurrency: /* @__PURE__ */ wholeNumber(1) },
-  elsewhere: name => (ofCalls.test(name) ? 'pass it to each call, not to the client' : undefined),
 }
 
 /** Where to set an option that a call does not accept. */
@@ -187,8 +182,7 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
   const { allowInsecureHttp = false, maxResponseBytes = tenMebibytes, fetch, onEvent } = options
   const defaults: CallSettings = {
     timeout: 60_000,
-    totalTimeout: minTotalTimeout,
-    givenTotalTimeout: undefined,
+    totalTimeout: undefined,
     maxRetries: 2,
     headers: { accept: 'application/json' },
     concurrency: 4,
@@ -209,13 +203,17 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
   const {
     timeout = settings.timeout,
-    totalTimeout: givenTotalTimeout = settings.givenTotalTimeout,
+    totalTimeout = settings.totalTimeout,
     maxRetries = settings.maxRetries,
     concurrency = settings.concurrency,
   } = given
   const headers = given.headers === undefined ? settings.headers : mergeHeaders(settings, given.headers)
-  const totalTimeout = givenTotalTimeout ?? Math.min(maxTimerMs, Math.max(minTotalTimeout, 3 * timeout))
-  return { ...settings, timeout, totalTimeout, givenTotalTimeout, maxRetries, concurrency, headers }
+  return { ...settings, timeout, totalTimeout, maxRetries, concurrency, headers }
+}
+
+/** Unless it was given, it follows `timeout`. */
+export function totalTimeoutOf({ timeout, totalTimeout }: CallSettings): number {
+  return totalTimeout ?? Math.min(maxTimerMs, Math.max(minTotalTimeout, 3 * timeout))
 }
 
 function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {

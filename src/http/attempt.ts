@@ -9,6 +9,7 @@ import { BodyReader, isTruncated } from './response-body.js'
 const sendOnce: KyInstance = /* @__PURE__ */ ky.create({ retry: 0, timeout: false, throwHttpErrors: false })
 
 const maxErrorBodyBytes = 1024 * 1024
+const notAResponse = 'expected a Response, such as Response.json(data)'
 
 export interface AttemptOptions {
   readonly url: string
@@ -96,7 +97,7 @@ export class Attempt {
       const response = (await fetch(url, init)) as Response | undefined
       // Not by instanceof: the caller's fetch may have a Response of its own.
       if (typeof response?.status !== 'number') {
-        throw new InvalidFetchError('expected a Response, such as Response.json(data)')
+        throw new InvalidFetchError(notAResponse)
       }
       if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
       return response
@@ -120,7 +121,7 @@ function toHeaders(headers: Headers): Headers {
     if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
     return new Headers([...(headers as Iterable<[string, string]>)])
   } catch {
-    throw new InvalidFetchError('expected headers that can be iterated')
+    throw new InvalidFetchError(notAResponse)
   }
 }
 

@@ -10,6 +10,7 @@ import { type EventDetails, emit } from '../events.js'
 import { toLine } from '../internal/describe.js'
 import { findErrorDetails } from '../internal/error-details.js'
 import { Redactor } from '../internal/redact.js'
+import { totalTimeoutOf } from '../options.js'
 import type { ReceivedResponse } from './attempt.js'
 import type { Call, Transport } from './call.js'
 import { describeHttpError, maxReasonLength } from './http-error.js'
@@ -101,7 +102,6 @@ export class CallReport {
       hasCallerKey: this.#call.hasCallerKey === true,
       mayHaveBeenApplied: this.#isOutcomeUnknown,
       apiKey: [...this.sentKeys].at(-1) ?? this.#keys[0],
-      isEmpty: this.#call.idempotencyKey !== undefined && this.#call.body === undefined,
     })
     return new HttpError({ ...sequel, ...failed, info: this.info, problem: redactor.text(problem), hint })
   }
@@ -118,7 +118,8 @@ export class CallReport {
     hint: string,
     sequel?: Sequel,
   ): TimeoutError {
-    const timeoutMs = this.#call.settings[limit]
+    const { settings } = this.#call
+    const timeoutMs = limit === 'timeout' ? settings.timeout : totalTimeoutOf(settings)
     return new TimeoutError({
       ...sequel,
       info: this.info,

@@ -2,8 +2,9 @@ import type { AnyApiError, ApiError } from '../errors.js'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { CallSite } from '../internal/call-site.js'
 import { requestIdOf } from '../internal/headers.js'
+import type { IdempotencyKeys } from '../internal/idempotency-key.js'
 import { resolveBaseUrl } from '../internal/url.js'
-import type { CallSettings, ClientConfig, Fetch } from '../options.js'
+import { type CallSettings, type ClientConfig, type Fetch, totalTimeoutOf } from '../options.js'
 import { isThenable } from '../schema.js'
 import { Attempt, isSuccess, noStoreOption, type ReceivedResponse } from './attempt.js'
 import { CallReport, type Sequel } from './call-report.js'
@@ -26,6 +27,8 @@ import {
 export interface Transport extends ClientConfig {
   readonly apiKeys: ApiKeyProvider
   readonly retryBudget: RetryBudget
+  /** Of this client alone: another may be of another service. */
+  readonly idempotencyKeys: IdempotencyKeys
 }
 
 /** One call, checked and ready to be sent. */
@@ -118,7 +121,6 @@ class CallRun {
           retryBudget.refund(this.#retryCost ?? successBonus)
           return await this.#parse(result.success, parse)
         }
-        this.#throwIfAborted()
         if (result.delayMs === undefined) throw result.error
         // A promise of its own: one of all calls would hold on to each of them.
         await this.#within(result.delayMs, new Promise<never>(() => {}))
@@ -195,7 +197,7 @@ class CallRun {
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
-    const { apiKeys, maxResponseBytes } = this.#transport
+    const { apiKeys, idempotencyKeys, maxResponseBytes } = this.#transport
     return new Attempt({
       apiKeys,
       maxResponseBytes,
@@ -205,6 +207,7 @@ class CallRun {
       onSend: apiKey => {
         if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
+        if (idempotencyKey !== undefined) idempotencyKeys.remember(idempotencyKey, this.#call)
         this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })
         this.#throwIfAborted()
       },
@@ -278,11 +281,13 @@ class CallRun {
   }
 
   #remainingMs(): number {
-    return Math.max(0, this.#startedAt + this.#call.settings.totalTimeout - performance.now())
+    return Math.max(0, this.#startedAt + totalTimeoutOf(this.#call.settings) - performance.now())
   }
 
   async #parse<T>(received: ReceivedResponse, parse: ParseResponse<T>): Promise<T> {
     const { status, headers, bytes } = received
+    // For an error from here on.
+    this.#report.mayHaveBeenApplied = true
     try {
       if (bytes === undefined) throw this.#tooLarge()
       const parsed = parse(bytes, { status, headers, report: this.#report })
@@ -292,10 +297,8 @@ class CallRun {
       if (value !== timedOut) return value
     } catch (error) {
       if (!(error instanceof InvalidBody)) throw error
-      this.#report.mayHaveBeenApplied = true
       throw this.#report.invalidResponseError(received, error)
     }
-    this.#report.mayHaveBeenApplied = true
     const problem = 'the schema did not finish'
     throw this.#report.timeoutError('totalTimeout', problem, ', or make the schema faster.')
   }

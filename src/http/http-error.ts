@@ -12,8 +12,6 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
   readonly mayHaveBeenApplied: boolean
   /** The key that was sent, if any. */
   readonly apiKey: string | undefined
-  /** A write without a body. */
-  readonly isEmpty: boolean
 }
 
 export function describeHttpError(failed: FailedResponse): { problem: string; hint: string | undefined } {
@@ -34,7 +32,7 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
 }
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
-  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied, isEmpty } = failed
+  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied } = failed
   if (isRedirect(status)) {
     const where = status === 0 ? "; the browser's network tab shows where it leads" : ''
     return `Check baseUrl and the path: use an address that does not redirect${where}.`
@@ -45,17 +43,14 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     return `${retryLater(retryAfterMs)}.${recurs}`
   }
   if (status === 404) {
-    const [, twice] = /(\/[^/?]+)\1(?=[/?]|$)/.exec(failed.url) ?? []
-    if (twice) return `Check baseUrl: with the path, "${twice}" is in the URL twice.`
     const ids = page === undefined ? ' and the ids in it' : ''
     const beyond = page !== undefined && page > 1 ? ' The page may also be beyond the end of the list.' : ''
-    return `Check the path${ids}, and the path of baseUrl: is one such as /v1 missing?${beyond}`
+    return `Check the path${ids}, and that of baseUrl (none, or one such as /v1).${beyond}`
   }
   if (status === 501 || status === 505) return 'The service does not support this request.'
   if (status >= 500) return `The service failed: ${retryLater(retryAfterMs).toLowerCase()}.`
   if (retryAfterMs) return `${retryLater(retryAfterMs)}.`
   if (hasReason) return undefined
-  if (isEmpty && [400, 411, 415].includes(status)) return 'If the service needs a body, pass `body: {}`.'
   if (status === 409 && (hasCallerKey || mayHaveBeenApplied))
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 422 && hasCallerKey && !mayHaveBeenApplied)

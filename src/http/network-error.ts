@@ -51,9 +51,9 @@ export function classifyNetworkError(
   if (code === undefined) {
     // Browsers give no reason, and an error of a custom fetch may have any.
     const reason =
-      'The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).'
+      "The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md."
     const problem = `could not connect to ${host}, or connection lost before a response arrived`
-    return lost(problem, `${checkNetwork} ${reason}`)
+    return lost(problem, `Check baseUrl and the network. ${reason}`)
   }
   const mayBeSent = refusedPerhapsLater.test(code)
   if (mayBeSent || refused.test(code)) {
@@ -66,8 +66,8 @@ export function classifyNetworkError(
     // Not the host of the URL but a proxy.
     const isElsewhere = typeof address === 'string' && triedPort !== undefined && String(triedPort) !== port
     const problem = `could not connect to ${host} (${code}${isElsewhere ? ` at ${address}:${triedPort}` : ''})`
-    // The host of a FakeService, whose name nobody can register.
-    const isFake = new URL(url).hostname.endsWith('.test')
+    // The default of a FakeService, whose name nobody can register.
+    const isFake = new URL(url).hostname === 'virtual-accounts.test'
     const hint = isFake
       ? 'A FakeService is only reached through its fetch: pass `fetch: service.fetch`.'
       : checkNetwork

@@ -143,6 +143,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
     signals: [signal],
     site,
   }
+  if (idempotencyKey !== undefined) transport.idempotencyKeys.assertOwn(idempotencyKey, call)
   return send(transport, call, (bytes, { status, headers, report }) => {
     const body = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []

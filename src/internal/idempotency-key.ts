@@ -16,6 +16,31 @@ export function createIdempotencyKey(): string {
   return key
 }
 
+const maxRemembered = 1_000
+
+interface Write {
+  readonly method: string
+  readonly path: string
+}
+
+/** The keys that a client sent last. A service may answer a key that it knows without applying the write. */
+export class IdempotencyKeys {
+  readonly #writes = new Map<string, string>()
+
+  /** Throws for a key that was sent with another write. */
+  assertOwn(key: string, { method, path }: Write): void {
+    const write = this.#writes.get(key)
+    if (write === undefined || write === `${method} ${path}`) return
+    throw new TypeError('idempotencyKey: expected a key of its own for each write, got that of another write')
+  }
+
+  remember(key: string, { method, path }: Write): void {
+    this.#writes.delete(key)
+    this.#writes.set(key, `${method} ${path}`)
+    if (this.#writes.size > maxRemembered) this.#writes.delete(this.#writes.keys().next().value as string)
+  }
+}
+
 /** Throws unless the value is a key that arrives as it was given: fetch would trim white space at the ends. */
 export function assertIdempotencyKey(name: string, value: unknown): void {
   const text = typeof value === 'string' ? value : ''

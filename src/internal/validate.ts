@@ -63,23 +63,6 @@ export interface KnownOptions {
   readonly elsewhere?: (name: string) => string | undefined
 }
 
-/** Our names, each before those that other libraries have for the same. */
-const synonyms: readonly (readonly string[])[] = [
-  ['apiKey', 'accessToken', 'token'],
-  ['baseUrl', 'baseURL', 'host', 'url'],
-  ['body', 'data', 'json'],
-  ['limit', 'pageSize', 'perPage'],
-  ['maxRetries', 'maxNetworkRetries', 'retries', 'retry'],
-  ['query', 'params', 'searchParams'],
-  ['signal', 'abortSignal', 'cancelToken'],
-]
-
-/** Our name of an option that was named as in another library, or with underscores. */
-function toOwnName(name: string): string {
-  const camelCase = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-  return synonyms.find(names => names.includes(camelCase))?.[0] ?? camelCase
-}
-
 /**
  * A checked copy of an object of options, each of which is read once. Throws for a name that is not known: a misspelt option
  * would be ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
@@ -92,12 +75,11 @@ export function readOptions<T extends object>(
   const given = assertObject(argument, value) as Record<string, unknown>
   for (const name in given) {
     if (Object.hasOwn(checks, name) || given[name] === undefined) continue
-    const ownName = toOwnName(name)
-    const known = Object.keys(checks)
-    const hint = known.includes(ownName) ? undefined : elsewhere?.(ownName)
-    if (hint) throw new TypeError(`${argument}.${name}: ${hint}`)
-    const meant = known.includes(ownName) ? ` (did you mean \`${ownName}\`?)` : ''
-    throw new TypeError(`${name}: unknown option${meant}. ${title} are: ${known.sort().join(', ')}`)
+    const hint = elsewhere?.(name)
+    const problem = hint
+      ? `${argument}.${name}: ${hint}`
+      : `${name}: unknown option. ${title} are: ${Object.keys(checks).sort().join(', ')}`
+    throw new TypeError(problem)
   }
   const options: Record<string, unknown> = Object.create(null)
   for (const [name, check] of Object.entries(checks)) {

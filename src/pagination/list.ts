@@ -28,7 +28,7 @@ import { Paginator } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
 import type { Batch, WalkOptions } from './walk.js'
 
-/** Selects a part of a list: the first page, the page size and filters. */
+/** Selects a part of a list: the first page, the page size and filters. How it is read (`maxItems`, `verified`) is the options' part. */
 export interface ListParams {
   /**
    * Page to begin with; the first page is 1.
@@ -127,7 +127,7 @@ const optionChecks = {
 
 /** @param before What stands before the options in a call of this list. */
 const knownParams = (before: string): KnownOptions => ({
-  title: 'Filters go into `query`; list params',
+  title: 'List params',
   checks: paramChecks,
   elsewhere: name =>
     Object.hasOwn(optionChecks, name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),

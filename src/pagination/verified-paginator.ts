@@ -42,8 +42,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #total = 0
   /** Responses in a row that brought no progress. */
   #fruitless = 0
-  /** The ordinal of the last item of the last window; -1 if it contained no known item, so that nothing tells where the walk is. */
-  #lastOrdinal = -1
+  /** The ordinal of the last item of the last window; undefined if it contained no known one: nothing tells where the walk is. */
+  #lastOrdinal: number | undefined
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
@@ -118,7 +118,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     let lastOrdinal = -1
     const ordinals = keys.map(key => this.#memory.find(key))
     const frontier = this.#frontier ?? this.#readCount - 1
-    if (frontier === -1 || ordinals.includes(frontier)) {
+    if (this.#readCount === 0 || ordinals.includes(frontier)) {
       this.#frontier = undefined
       this.#memory.startPage()
     } else {
@@ -133,7 +133,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     })
     // Beyond the frontier, new items are progress. Before it, those that are known are, as long as their ordinals rise.
     if (newItems.length > 0 && this.#frontier === undefined) this.#fruitless = 0
-    else if (newItems.length === 0 && lastOrdinal <= this.#lastOrdinal) this.#countFruitless(loaded)
+    else if (newItems.length === 0 && lastOrdinal <= (this.#lastOrdinal ?? -1)) this.#countFruitless(loaded)
     this.#lastOrdinal = lastOrdinal
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
@@ -204,7 +204,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     this.#countFruitless(loaded)
-    this.#lastOrdinal = -1
+    this.#lastOrdinal = undefined
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
     const back = this.#fruitless === 1 ? 0 : this.#limit * 2 ** (this.#fruitless - 2)
@@ -261,7 +261,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
   get #resumePage(): number {
-    if (this.#lastOrdinal === -1) return 1
+    if (this.#lastOrdinal === undefined) return 1
     const shrunkBy = Math.max(0, this.#total - this.#prefetcher.smallestTotal)
     const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)

@@ -5,7 +5,7 @@ import { encodePathSegment } from '../internal/url.js'
 import { type KnownOptions, readOptions } from '../internal/validate.js'
 import { isThenable, type Schema, type SchemaOutput } from '../schema.js'
 
-/** Identifies a virtual account and the customer that owns it. */
+/** Identifies a virtual account and the customer that owns it. Options, such as `idempotencyKey`, are the second argument. */
 export interface VirtualAccountRef {
   /** Identifies the customer. */
   customerId: string
@@ -40,12 +40,8 @@ const known = /* @__PURE__ */ knownWriteOptions(['customerId', 'virtualAccountId
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   const createMethod = (operation: 'deactivate' | 'reactivate') => {
-    return async <S extends Schema | undefined>(
-      account: VirtualAccountRef,
-      options?: WriteOptions<S>,
-      ...others: unknown[]
-    ) => {
-      const { path, route, checked } = readArguments(operation, known, account, options, others)
+    return async <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) => {
+      const { path, route, checked } = readArguments(operation, known, account, options)
       const spec = { method: 'POST', path: `${path}/${operation}`, route: `${route}/${operation}` } as const
       return request<S>(transport, spec, checked)
     }
@@ -59,11 +55,8 @@ function readArguments<S>(
   known: KnownOptions,
   account: VirtualAccountRef,
   options: WriteOptions<S> | undefined,
-  others: readonly unknown[],
 ) {
   assertAccount(operation, account)
-  // Stripe's SDK has its options in the third: an ignored key would make a repeated write a new one.
-  if (others.length > 0) throw new TypeError(`${operation}: expected (account, options), got more arguments`)
   const checked = readOptions('options', options, known)
   if (checked.idempotencyKey === undefined) assertNoKey(account)
   const customer = encodeId(operation, account, 'customerId')

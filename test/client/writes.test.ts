@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createClient, service, startService } from '../service.ts'
+import { createClient, respondWith, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
 startService()
@@ -115,6 +115,19 @@ describe('an idempotency key', () => {
     const result = await createClient().virtualAccounts.deactivate(account, { idempotencyKey: 'job-17' })
     expect(keysSent()).toEqual(['job-17', 'job-17'])
     expect(result).toMatchObject({ idempotencyKey: 'job-17', attempts: 2 })
+  })
+
+  test('may be used again for a write that was not sent, or by another client', async () => {
+    const client = createClient()
+    const options = { idempotencyKey: 'job-21' }
+    await rejectionOf(client.request('POST', '/refunds', { ...options, body: 1n }))
+    await rejectionOf(client.request('POST', '/refunds', { ...options, signal: AbortSignal.abort() }))
+    await client.virtualAccounts.deactivate(account, options)
+    const elsewhere = { ...account, virtualAccountId: 'v2' }
+    expect(await rejectionOf(client.virtualAccounts.deactivate(elsewhere, options))).toBeInstanceOf(TypeError)
+    respondWith(null, { status: 204 })
+    const other = client.withOptions({ timeout: 5_000 })
+    expect(await other.virtualAccounts.deactivate(elsewhere, options)).toMatchObject({ status: 204 })
   })
 
   test('of your own has 1 to 255 printable ASCII characters, without a space at either end', async () => {

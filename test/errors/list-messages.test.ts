@@ -43,14 +43,14 @@ describe('a page fails', () => {
           '404',
           notFound,
           {},
-          'HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing?',
+          'HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1).',
         ],
         ['400', () => new Response(null, { status: 400 }), {}, 'HTTP 400 (1 attempt).'],
         [
           '404 above page 1',
           notFound,
           { page: 7 },
-          'HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing? The page may also be beyond the end of the list.',
+          'HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list.',
         ],
         [
           '429',
@@ -358,7 +358,7 @@ describe('an iteration fails', () => {
     await stage.respond(3)
     ;(await stage.of(2)).respondWith(new Response(null, { status: 404 }))
     expect(await iteration).toBe(
-      `HTTP 404 (1 attempt). Check the path, and the path of baseUrl: is one such as /v1 missing? The page may also be beyond the end of the list. ${resume(1, 2)}`,
+      `HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list. ${resume(1, 2)}`,
     )
   })
 })

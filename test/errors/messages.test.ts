@@ -49,25 +49,16 @@ const host = 'virtual-accounts.test:443'
 describe('the message of an HttpError', () => {
   test('has the status, and where to look', () =>
     checkMessages([
-      [
-        '400',
-        { steps: [respond(400)] },
-        'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`.',
-      ],
-      [
-        '400 for a write that has a body',
-        { steps: [respond(400)], options: { body: {} } },
-        'HTTP 400 (1 attempt).',
-      ],
+      ['400', { steps: [respond(400)] }, 'HTTP 400 (1 attempt).'],
       [
         '400 and a body without a reason',
         { steps: [respond(400, { code: 7 })] },
-        'HTTP 400 (1 attempt). If the service needs a body, pass `body: {}`. See error.body.',
+        'HTTP 400 (1 attempt). See error.body.',
       ],
       [
         '404',
         { steps: [respond(404)] },
-        'HTTP 404 (1 attempt). Check the path and the ids in it, and the path of baseUrl: is one such as /v1 missing?',
+        'HTTP 404 (1 attempt). Check the path and the ids in it, and that of baseUrl (none, or one such as /v1).',
       ],
       [
         '422 and a reason',
@@ -251,12 +242,12 @@ describe('the message of a ConnectionError', () => {
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. The reason may be in error.cause; a browser shows it in its console (CORS, Content-Security-Policy).`,
+        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
       ],
       [
         'a response that is cut off',

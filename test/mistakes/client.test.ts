@@ -116,25 +116,25 @@ test('creating a client', () =>
       mistake: 'writes an option as other libraries do',
       // @ts-expect-error
       wrote: () => new Client({ baseURL: baseUrl, apiKey }),
-      gets: /^baseURL: unknown option \(did you mean `baseUrl`\?\)\. .* are: /,
+      gets: /^baseURL: unknown option. .* are: .*\bbaseUrl\b/,
     },
     {
       mistake: 'writes an option in snake case',
       // @ts-expect-error
-      wrote: () => new Client({ baseUrl, access_token: apiKey }),
-      gets: /^access_token: unknown option \(did you mean `apiKey`\?\)\. .* are: /,
+      wrote: () => new Client({ baseUrl, api_key: apiKey }),
+      gets: /^api_key: unknown option. .* are: .*\bapiKey\b/,
     },
     {
       mistake: 'passes an option of calls to the client, as another library calls it',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, params: { page: 2 } }),
-      gets: 'options.params: pass it to each call, not to the client',
+      gets: /^params: unknown option. Client options are: /,
     },
     {
       mistake: 'passes an option of calls to the client',
       // @ts-expect-error
       wrote: () => new Client({ baseUrl, apiKey, signal }),
-      gets: 'options.signal: pass it to each call, not to the client',
+      gets: /^signal: unknown option. Client options are: /,
     },
     {
       mistake: 'writes a duration with its unit',
@@ -232,7 +232,7 @@ test('creating a client', () =>
       mistake: 'ends baseUrl with the path of a list',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/transactions` }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 404: "There is nothing at /transactions/transactions." (1 attempt). Check baseUrl: with the path, "/transactions" is in the URL twice.',
+        'GET /transactions (page 1): HTTP 404: "There is nothing at /transactions/transactions." (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1).',
     },
     {
       mistake: 'uses another scheme',

@@ -19,7 +19,7 @@ test('reading errors', () =>
     {
       mistake: 'has a baseUrl with the wrong path',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
-      getsFromCall: /HTTP 404: "There is nothing at \/v1\/customers.*path of baseUrl/,
+      getsFromCall: /HTTP 404: "There is nothing at \/v1\/customers.*that of baseUrl/,
     },
     {
       mistake: 'takes `timeout` for seconds',

@@ -97,7 +97,7 @@ test('writing', () =>
       mistake: 'writes the idempotency key in snake case',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { idempotency_key: 'job-17' }),
-      gets: /^idempotency_key: unknown option \(did you mean `idempotencyKey`\?\)\. .* are: /,
+      gets: /^idempotency_key: unknown option. .* are: .*\bidempotencyKey\b/,
     },
     {
       mistake: 'passes the idempotency key without a name',
@@ -126,7 +126,7 @@ test('writing', () =>
       mistake: 'passes an option of the client, as another library calls it',
       // @ts-expect-error
       wrote: () => client.virtualAccounts.deactivate(account, { token: 'key' }),
-      gets: 'options.token: set it on the client: new Client({ apiKey }) or client.withOptions({ apiKey })',
+      gets: /^token: unknown option. Options of a write are: /,
     },
     {
       mistake: 'passes an option of the client',
@@ -150,19 +150,14 @@ test('writing', () =>
       gets: 'body: expected JSON data, got a FormData',
     },
     {
-      mistake: 'passes options third, as with stripe',
-      // @ts-expect-error
-      wrote: () => client.virtualAccounts.deactivate(account, {}, { idempotencyKey: 'job-17' }),
-      gets: 'deactivate: expected (account, options), got more arguments',
-    },
-    {
       mistake: 'uses one idempotency key for two accounts',
       wrote: async () => {
         const options = { idempotencyKey: 'job-18' }
         await client.virtualAccounts.deactivate(account, options)
         await client.virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
       },
-      getsFromCall: /HTTP 422: "The Idempotency-Key was used for another request/,
+      gets: 'idempotencyKey: expected a key of its own for each write, got that of another write',
+      sends: true,
     },
   ]))
 
@@ -225,13 +220,13 @@ test('calling other endpoints', () =>
       mistake: 'calls the query `params`, as axios does',
       // @ts-expect-error
       wrote: () => client.request('GET', '/refunds', { params: { page: 2 } }),
-      gets: /^params: unknown option \(did you mean `query`\?\)\. .* are: /,
+      gets: /^params: unknown option. .* are: .*\bquery\b/,
     },
     {
       mistake: 'calls the body `json`, as ky does',
       // @ts-expect-error
       wrote: () => client.request('POST', '/refunds', { json: { id: 5 } }),
-      gets: /^json: unknown option \(did you mean `body`\?\)\. .* are: /,
+      gets: /^json: unknown option. .* are: .*\bbody\b/,
     },
     {
       mistake: 'invents an option',
