@@ -75,7 +75,7 @@ export class Paginator<T> implements Walk<T> {
     for (const [index, key] of keys.entries()) {
       if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
     }
-    return this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)), keys)
+    return this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)))
   }
 
   async #request(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
@@ -90,16 +90,14 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * Looks up where the items of a page were seen before. An item that moved further than the list grew shows that something
-   * before it was added and something else removed: earlier responses are no longer trusted. Where a discarded response had
-   * it at the same place, it has not moved: then its identity is not unique.
+   * before it was added and something else removed: earlier responses are no longer trusted.
    */
-  #inspect(fetched: FetchedPage<T>, discardedKeys: readonly unknown[] = []): InspectedPage<T> {
+  #inspect(fetched: FetchedPage<T>): InspectedPage<T> {
     const keys = fetched.keys()
     const sightings = keys?.map(key => this.#memory.find(key)) ?? []
     const hasMoved = keys?.some((key, index) => {
       const earlier = sightings[index]
-      if (earlier === undefined || key === discardedKeys[index]) return false
-      return movedBeyondGrowth(fetched, index, key, earlier)
+      return earlier !== undefined && movedBeyondGrowth(fetched, index, key, earlier)
     })
     if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
     return { fetched, keys, sightings }
