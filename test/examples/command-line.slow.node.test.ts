@@ -162,6 +162,16 @@ describe('every example', () => {
   })
 })
 
+test('estimate prints tables that fit a terminal, with the prices that it is given', async () => {
+  const args = ['--cpu-hour', '36', '--memory-hour', '0']
+  const { code, stdout } = await run('scaling/estimate.js', { args })
+  expect(code).toBe(0)
+  expectToFit(stdout)
+  // A second of a core costs 0.01.
+  const [, seconds, cost] = /^ {2}100,000 +(\d+) s +\d+ MB +([\d.]+) /m.exec(stdout) ?? []
+  expect(Number(cost)).toBeCloseTo(Number(seconds) / 100, 1)
+})
+
 test('what the examples write into a clone is ignored by git', () => {
   const output = 'examples/export-parallel/transactions.ndjson'
   expect(readFileSync(join(root, 'examples/export-parallel/index.js'), 'utf8')).toContain(output)
