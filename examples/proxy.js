@@ -183,7 +183,8 @@ async function main() {
   console.log(`A proxy for ${real ? baseUrl : 'a fake service'} on ${url}/api. Press Ctrl-C to stop it. Try:
 
   curl '${url}/api/transactions?page=1&limit=3'
-  curl -i -X POST -H 'Idempotency-Key: try-1' ${url}/api/customers/c1/virtual_accounts/v1/deactivate
+  curl -i -X POST -H 'Idempotency-Key: try-1' \\
+    ${url}/api/customers/c1/virtual_accounts/v1/deactivate
 `)
 }
 

@@ -39,7 +39,7 @@ async function readAll({ positionals }) {
 
 /** @param {import('virtual-accounts').Client} client */
 async function readRest(client) {
-  await mkdir(folder, { recursive: true })
+  await makeFolder()
   const file = await open(join(folder, 'transactions.jsonl'), 'a+')
   try {
     const position = await readPosition()
@@ -115,6 +115,15 @@ async function* chunks(transactions) {
 function idsIn(lines) {
   const transactions = lines.split('\n').filter(Boolean)
   return new Set(transactions.map(line => /** @type {string} */ (JSON.parse(line).id)))
+}
+
+/** Not with `recursive`: on a path such as /proc/x, Node would never return. */
+async function makeFolder() {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
 }
 
 /** @returns {Promise<Position>} */

@@ -151,9 +151,10 @@ async function runSchema(): Promise<number> {
   if (/^[a-z]:[\\/]/i.test(path)) {
     throw new UsageError('path: Git Bash has changed it. Put MSYS_NO_PATHCONV=1 before the command')
   }
-  if (!path.startsWith('/') || path.includes('?')) {
-    const reason = 'without a query, as all items of the list are described'
-    throw new UsageError(`path: expected one such as /transactions, ${reason}`)
+  if (!path.startsWith('/'))
+    throw new UsageError('path: expected one that begins with /, such as /transactions')
+  if (path.includes('?')) {
+    throw new UsageError('path: expected one without a query, as all items of the list are described')
   }
   const onProgress = createProgress('read-only')
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))

@@ -16,6 +16,6 @@ export default defineConfig({
       { find: /^virtual-accounts$/, replacement: `${repository}dist/index.js` },
     ],
   },
-  server: { proxy, fs: { allow: [repository] } },
+  server: { proxy, port: Number(process.env.PORT ?? 5173), fs: { allow: [repository] } },
   preview: { proxy, port: Number(process.env.PORT ?? 4180), strictPort: true },
 })

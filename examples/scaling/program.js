@@ -15,7 +15,10 @@ import { startRedis } from './redis.js'
  */
 export async function openState(given) {
   const folder = given === undefined ? await mkdtemp(join(tmpdir(), 'scaling-')) : resolve(given)
-  await mkdir(folder, { recursive: true })
+  // Not with `recursive`: on a path such as /proc/x, Node would never return.
+  await mkdir(folder).catch(error => {
+    if (error.code !== 'EEXIST') throw error
+  })
   async function remove() {
     if (given === undefined) await rm(folder, { recursive: true, force: true })
   }

@@ -27,8 +27,10 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const session = new Session(options, path, maxPages + maxRepeats)
   const { sample } = session
   const { page, problems, error } = await session.getPage()
-  if (page === undefined)
-    throw error ?? new Error(`GET ${path}: this is no page of a list: ${problems.join('; ')}.`)
+  if (page === undefined) {
+    const problem = `this is no page of a list: ${problems.join('; ')}`
+    throw error ?? new Error(`GET ${path}: ${problem}. client.request can read a list of another shape.`)
+  }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
   const last = Math.ceil(page.totalItems / page.limit)
   const others = new Set(

@@ -79,7 +79,7 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
   const { baseUrl, hasKey, allowInsecureHttp, schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
-    'Options that suit this service:',
+    'Options for this service:',
     '',
     "import { Client } from 'virtual-accounts'",
     ...toSchemaLines(advice),

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from '../program.ts'
@@ -18,11 +18,43 @@ const examples = [
   'scaling/measure.js',
 ]
 
-test('npm run example is what these tests run', () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>
-  }
-  expect(scripts.example).toBe('node --import ./tools/from-source.js')
+describe('npm run example', () => {
+  test('runs a program with its arguments', async () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    expect(scripts.example).toBe('node --import ./tools/from-source.js examples/index.js')
+    await checkInParallel(['proxy.js', 'bulk-deactivate'], async example => {
+      const args = [`examples/${example}`, '--help']
+      const { code, stdout } = await run('index.js', { args, folder: root })
+      expect(code).toBe(0)
+      expect(stdout).toContain(`npm run example examples/${example}`)
+    })
+  })
+
+  test('lists the programs where there is no such file, or none is named', () =>
+    checkInParallel(
+      [
+        { args: [], code: 0, stream: 'stdout' as const, start: 'npm run example FILE runs a program' },
+        {
+          args: ['--help'],
+          code: 0,
+          stream: 'stdout' as const,
+          start: 'npm run example FILE runs a program',
+        },
+        { args: ['proxi.js'], code: 1, stream: 'stderr' as const, start: 'There is no program proxi.js.' },
+        { args: ['examples'], code: 1, stream: 'stderr' as const, start: 'There is no program examples.' },
+      ],
+      async ({ args, code, stream, start }) => {
+        const ended = await run('index.js', { args, folder: root })
+        expect(ended.code).toBe(code)
+        expect(ended[stream].startsWith(start)).toBe(true)
+        const named = [...ended[stream].matchAll(/^ {2}(examples\/\S+)/gm)].map(([, file = '']) => file)
+        expect(named).toContain('examples/scaling/estimate.js')
+        expect(named.filter(file => !existsSync(join(root, file)))).toEqual([])
+        expectToFit(ended[stream])
+      },
+    ))
 })
 
 describe('every example', () => {
@@ -128,6 +160,16 @@ describe('every example', () => {
       expectToFit(wrong.stderr)
     })
   })
+})
+
+test('estimate prints tables that fit a terminal, with the prices that it is given', async () => {
+  const args = ['--cpu-hour', '36', '--memory-hour', '0']
+  const { code, stdout } = await run('scaling/estimate.js', { args })
+  expect(code).toBe(0)
+  expectToFit(stdout)
+  // A second of a core costs 0.01.
+  const [, seconds, cost] = /^ {2}100,000 +(\d+) s +\d+ MB +([\d.]+) /m.exec(stdout) ?? []
+  expect(Number(cost)).toBeCloseTo(Number(seconds) / 100, 1)
 })
 
 test('what the examples write into a clone is ignored by git', () => {

@@ -42,9 +42,12 @@ describe('resume-after-crash', () => {
   test('ends where its folder cannot be made', async () => {
     const folder = createFolder()
     writeFileSync(join(folder, 'import'), '')
-    const { code, stderr } = await run('resume-after-crash.js', { env: ofFake, folder })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^EEXIST: .*\n$/)
+    const isFile = await run('resume-after-crash.js', { env: ofFake, folder })
+    expect(isFile.code).toBe(1)
+    expect(isFile.stderr).toMatch(/^ENOTDIR: .*\n$/)
+    const isNowhere = await run('resume-after-crash.js', { env: ofFake, args: ['/proc/x'], folder })
+    expect(isNowhere.code).toBe(1)
+    expect(isNowhere.stderr).toMatch(/^ENOENT: .*\n$/)
   })
 
   test('writes again what was half written when it was killed', async () => {

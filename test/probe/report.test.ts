@@ -88,7 +88,7 @@ test('a report has what is broken first, one line for what was not checked for t
     not-checked  Same key again: HTTP 200, no body, and the same for another key: a
                  replay and a second application look alike
 
-    Options that suit this service:
+    Options for this service:
 
     import { Client } from 'virtual-accounts'
     import * as z from 'zod'

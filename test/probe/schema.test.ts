@@ -214,6 +214,12 @@ describe('there is no schema', () => {
           [changePages(() => ({ id: 1 }))],
           'GET /refunds: this is no page of a list: data: expected an array, got undefined',
         ],
+        [
+          'of a list of another shape',
+          [1],
+          [changePages(page => page.data)],
+          'expected an object, got an array. client.request can read a list of another shape.',
+        ],
         ['of an HTML page', [1], [respond(() => new Response('<h1>Log in</h1>'))], 'got HTML'],
         ['where the path is unknown', [1], [respond(() => json({}, 404))], 'GET /refunds: HTTP 404'],
       ],

@@ -18,15 +18,20 @@ export function useKeepFocus(removed: RefObject<HTMLElement | null>, next = 'mai
   }, [removed, next])
 }
 
-/** Scrolls to a message that appears out of view: on a phone it may be below an open panel, or above a list. */
-export function useReveal(message: RefObject<HTMLElement | null>, isNew = true) {
+/**
+ * Scrolls to a message that appears out of view, and to each that replaces it: on a phone it may be below an open panel, or
+ * above a list.
+ *
+ * @param since identifies the message, by when it came, say; `false` for one that is not new
+ */
+export function useReveal(message: RefObject<HTMLElement | null>, since: number | boolean = true) {
   useEffect(() => {
     const element = message.current
-    if (!element || !isNew) return
+    if (!element || since === false) return
     const { top, bottom } = element.getBoundingClientRect()
     const header = document.querySelector('header')?.offsetHeight ?? 0
     if (top >= header && bottom <= innerHeight) return
     const card = element.closest('.card') ?? element
     card.scrollIntoView({ block: 'nearest' })
-  }, [message, isNew])
+  }, [message, since])
 }

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** The width at which rows become two lines: the same as in style.css. */
-export const narrow = '(max-width: 720px)'
+export const narrow = '(max-width: 743px)'
 
 /** The width at which there is room for a second column: the same as in style.css. */
 export const wide = '(min-width: 1100px)'

@@ -24,7 +24,7 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
   const { advice, waitMs = 0, details, isRetryable } = explanation
   const box = useRef<HTMLDivElement>(null)
   useKeepFocus(box)
-  useReveal(box)
+  useReveal(box, at)
   return (
     <div className="problem" ref={box}>
       <div role="alert">

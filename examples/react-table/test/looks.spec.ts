@@ -132,27 +132,39 @@ for (const width of [1280, 744, 390]) {
   })
 }
 
-test('a tablet shows every name in the header in full and in one line, whichever view is open', async ({
-  page,
-}) => {
-  await page.setViewportSize({ width: 744, height: 1024 })
-  for (const view of ['transactions', 'everything', 'accounts']) {
-    await open(page, view)
-    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-    const names = page.locator('.bar nav a, .bar .service')
-    expect(await names.evaluateAll(all => all.filter(name => name.scrollWidth > name.clientWidth))).toEqual(
-      [],
-    )
-    const lines = await names.evaluateAll(all =>
-      all.map(name => {
-        const text = document.createRange()
-        text.selectNode(name.firstChild as Node)
-        return text.getClientRects().length
-      }),
-    )
-    expect(lines).toEqual([1, 1, 1, 1])
-  }
-})
+for (const width of [743, 744]) {
+  test(`shows every name in the header in full and in one line, whichever view is open, ${width} pixels wide`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 1024 })
+    for (const view of ['transactions', 'everything', 'accounts']) {
+      await open(page, view)
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+      const names = page.locator('.bar nav a, .bar .service')
+      expect(await names.evaluateAll(all => all.filter(name => name.scrollWidth > name.clientWidth))).toEqual(
+        [],
+      )
+      const lines = await names.evaluateAll(all =>
+        all.map(name => {
+          const text = document.createRange()
+          text.selectNode(name.firstChild as Node)
+          return text.getClientRects().length
+        }),
+      )
+      expect(lines).toEqual([1, 1, 1, 1])
+    }
+  })
+
+  test(`no description of a sample transaction is cut, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 1024 })
+    await open(page, 'transactions')
+    await expect(rows(page)).toHaveCount(25)
+    const cut = await page
+      .locator('td.description')
+      .evaluateAll(cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).length)
+    expect(cut).toBe(0)
+  })
+}
 
 test('an id too long for its column is cut visibly, and there in full to whoever points at it', async ({
   page,

@@ -318,6 +318,12 @@ test('on a phone, a failure is in view wherever the page is scrolled to, and no 
   await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
   await expect(page.getByRole('button', { name: 'Dismiss' })).toBeInViewport({ ratio: 1 })
 
+  // So is one that replaces it.
+  await faultSwitch(page, 'Rate limited').click()
+  await faultSwitch(page, 'Wrong API key').click()
+  await expect(page.getByRole('alert')).toContainText('rejected the API key')
+  await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
+
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
   const panel = await page.locator('.problem').boundingBox()
   const last = await rows(page).last().boundingBox()

@@ -1,0 +1,44 @@
+// @ts-check
+// `npm run example FILE` runs a program. Without a FILE, or with one that is not there, it lists the programs.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { wrapped } from './terminal.js'
+
+const [given] = process.argv.slice(2)
+const program = given && pathOf(given)
+
+// A folder stands for its index.js, and this one for no program.
+if (program && program !== import.meta.filename) {
+  // The program finds its own arguments.
+  process.argv.splice(1, 2, program)
+  await import(pathToFileURL(program).href)
+} else {
+  const isWrong = given !== undefined && !['--help', '-h'].includes(given)
+  if (isWrong) console.error(`There is no program ${given}. There are:\n\n${programs()}`)
+  else
+    console.log(`npm run example FILE runs a program, and -- --help after it explains it:\n\n${programs()}`)
+  process.exitCode = isWrong ? 1 : 0
+}
+
+/** @param {string} file */
+function pathOf(file) {
+  try {
+    return createRequire(import.meta.url).resolve(resolve(file))
+  } catch {
+    return undefined
+  }
+}
+
+/** Those that README.md names, with what it says about each. */
+function programs() {
+  const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
+  const rows = readme.matchAll(/^\| `npm run example (\S+)` \| (.*?)(?: \(\[.*)? \|$/gm)
+  const indent = ' '.repeat(34)
+  const lines = Array.from(rows, ([, file = '', text = '']) => {
+    return `  ${file}`.padEnd(indent.length) + wrapped(text, indent).trimStart()
+  })
+  return lines.join('\n')
+}
