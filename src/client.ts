@@ -112,7 +112,7 @@ export class Client {
     assertPath('path', path)
     const { route, ...checked } = readOptions('options', options, knownRequestOptions)
     const spec = { method: upperMethod, path, ...(route === undefined ? {} : { route }) }
-    return request<S>(this.#transport, spec, checked) as Promise<Result<SchemaOutput<S, unknown>, never>>
+    return request(this.#transport, spec, checked)
   }
 
   /**

@@ -118,11 +118,15 @@ export interface RequestSpec {
  * Sends a call that is not a list. Public methods call it directly, as the stacks of its errors begin at their caller.
  * Options come from `readOptions`; wrong values reject.
  */
-export async function request<S extends Schema | undefined, T = unknown>(
+export async function request<
+  S extends Schema | undefined,
+  T = unknown,
+  Key extends string | undefined = string,
+>(
   transport: Transport,
   { method, path, route, validator: ownValidator }: RequestSpec,
   options: WriteOptions<S> & { query?: Query | undefined },
-): Promise<Result<SchemaOutput<S, T>, string>> {
+): Promise<Result<SchemaOutput<S, T>, Key>> {
   const site = captureCallSite(request, 1)
   const isWrite = method !== 'GET'
   const { signal, body, query } = options
@@ -150,10 +154,7 @@ export async function request<S extends Schema | undefined, T = unknown>(
     const toResult = (data: unknown) => {
       if (validator && issues.length > 0) throw mismatch(issues, body, validator)
       const { attempts, requestId } = report
-      return { data, status, headers, attempts, idempotencyKey, requestId } as Result<
-        SchemaOutput<S, T>,
-        string
-      >
+      return { data, status, headers, attempts, idempotencyKey, requestId } as Result<SchemaOutput<S, T>, Key>
     }
     const data = validator ? validate(body, validator, issues) : body
     return isThenable(data) ? data.then(toResult) : toResult(data)
