@@ -53,7 +53,10 @@ export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   readonly type: 'failure'
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
-  /** What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. */
+  /**
+   * What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. To resume a list, take
+   * `page` from the error that the loop throws, which may name an earlier one.
+   */
   readonly error: unknown
 }
 

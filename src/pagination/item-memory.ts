@@ -41,4 +41,15 @@ export class ItemMemory<V> {
     if (isNew) this.#recentItems++
     return isNew
   }
+
+  /** Remembers a new item for as long as the one before it in the list, so that what is forgotten is always the beginning. */
+  insertAfter(previous: unknown, key: unknown, value: V): void {
+    const generation = this.isRecent(previous) ? this.#recent : this.#older
+    generation.set(key, value)
+  }
+
+  /** Whether an item is remembered for longer than the others. */
+  isRecent(key: unknown): boolean {
+    return this.#recent.has(key)
+  }
 }

@@ -27,10 +27,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   readonly #plan = new Map<number, Window>()
   /** The items read, each with its ordinal among them. */
   readonly #memory = new ItemMemory<number>()
-  /**
-   * The last item read before known items came again, by its ordinal. Until it is seen, others that are known lie ahead, and none
-   * may be forgotten.
-   */
+  /** The last item read before others came again, by its ordinal. Until the walk is back there, known items lie ahead of it, and none may be forgotten. */
   #frontier: number | undefined
   #step = 0
   #readCount = 0
@@ -111,29 +108,25 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
   }
 
-  /** Reads the items of an accepted window, beginning with one that is known. */
+  /** Reads the items of an accepted window, beginning with one that is known unless it is the beginning of the list. */
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
     let lastOrdinal = -1
     const ordinals = keys.map(key => this.#memory.find(key))
-    const frontier = this.#frontier ?? this.#readCount - 1
-    if (this.#readCount === 0 || ordinals.includes(frontier)) {
-      this.#frontier = undefined
-      this.#memory.startPage()
-    } else {
-      this.#frontier = frontier
-    }
+    this.#moveFrontier(keys, ordinals)
     const newItems = data.filter((_, index) => {
       const key = keys[index]
       const known = ordinals[index]
       lastOrdinal = known ?? this.#readCount++
-      this.#memory.add(key, lastOrdinal, known)
+      if (this.#frontier === undefined) this.#memory.add(key, lastOrdinal, known)
+      else if (known === undefined) this.#memory.insertAfter(keys[index - 1], key, lastOrdinal)
       return known === undefined
     })
-    // Beyond the frontier, new items are progress. Before it, those that are known are, as long as their ordinals rise.
-    if (newItems.length > 0 && this.#frontier === undefined) this.#fruitless = 0
-    else if (newItems.length === 0 && lastOrdinal <= (this.#lastOrdinal ?? -1)) this.#countFruitless(loaded)
+    // New items are progress, unless none before them is known. Known items are, as long as their ordinals rise.
+    if (newItems.length === 0) {
+      if (lastOrdinal <= (this.#lastOrdinal ?? -1)) this.#countFruitless(loaded)
+    } else if (ordinals[0] !== undefined) this.#fruitless = 0
     this.#lastOrdinal = lastOrdinal
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
@@ -148,6 +141,18 @@ export class VerifiedPaginator<T> implements Walk<T> {
       else this.#planAhead(loaded)
     }
     return { page: loaded, items }
+  }
+
+  /** Items may be forgotten only while none that is known lies ahead, except for some of those remembered longest. */
+  #moveFrontier(keys: readonly unknown[], ordinals: readonly (number | undefined)[]): void {
+    const frontier = this.#frontier ?? this.#readCount - 1
+    // The frontier itself may have been removed.
+    const isReached = ordinals.some(
+      (known = Number.POSITIVE_INFINITY, index) =>
+        known === frontier || (known < frontier && this.#memory.isRecent(keys[index])),
+    )
+    this.#frontier = isReached || this.#readCount === 0 ? undefined : frontier
+    if (this.#frontier === undefined) this.#memory.startPage()
   }
 
   /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
@@ -198,7 +203,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (start === 0) {
       throw this.#createError(
         loaded,
-        'more items were removed than this walk remembers, so items may have been missed',
+        'the list changed by more items than this walk remembers, so some may have been missed',
         'Start over.',
         1,
       )

@@ -51,9 +51,12 @@ export function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret)
   const lower = encoded.replace(/%../g, code => code.toLowerCase())
   const form = new URLSearchParams({ k: secret }).toString().slice(2)
-  return [
-    ...new Set([secret, encoded, lower, form, encodeURI(secret), hex(secret), hex(secret).toUpperCase()]),
-  ]
+  const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  // As .NET and Python write JSON, quoted in a text.
+  const json = secret.replace(/[^\w]/g, unicode)
+  const jsonUpper = secret.replace(/[^\w]/g, character => `\\u${unicode(character).slice(2).toUpperCase()}`)
+  const inUrl = [encoded, lower, form, encodeURI(secret), hex(secret), hex(secret).toUpperCase()]
+  return [...new Set([secret, ...inUrl, json, jsonUpper])]
 }
 
 export function expectNoKey(value: unknown, secret = key): void {

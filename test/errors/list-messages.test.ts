@@ -338,7 +338,7 @@ describe('an iteration fails', () => {
         ],
         [
           'no item is known any more',
-          `more items were removed than this walk remembers, so items may have been missed. Start over. ${resume(1)}`,
+          `the list changed by more items than this walk remembers, so some may have been missed. Start over. ${resume(1)}`,
           (page, limit, count) => envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit),
           {},
           { page: 2 },

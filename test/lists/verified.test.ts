@@ -218,6 +218,49 @@ describe('a verified list', () => {
     expect(before).toEqual(all.slice(0, before.length))
   })
 
+  test('yields each item once when a replica that is behind answers now and then', async () => {
+    const old = sampleTransactions(4_000)
+    const imported = Array.from({ length: 2_200 }, (_, index) => newest(`new${index}`))
+    const afterImportOf = (count: number) => [...imported.slice(imported.length - count), ...old]
+    // The up-to-date replica shows far more items at the head, twice: once before and once after the memory has moved on.
+    const heads = (count: number) => (count <= 11 ? 0 : count === 12 ? 1_150 : count === 22 ? 2_200 : 130)
+    respondTo((page, limit, count) => envelopeOf(afterImportOf(heads(count)), page, limit))
+    const list = createClient().transactions.list({ limit: 125 }, { verified: true, concurrency: 1 })
+    expect(ids(await collect(list))).toEqual(ids(old))
+  })
+
+  test('reads what was imported at its head, if it still remembers all of the list', () =>
+    checkEach<[at: number, imported: number, concurrency: number]>(
+      [
+        [700, 900, 2],
+        [900, 5_000, 4],
+        [1_500, 3_000, 1],
+      ],
+      async ([at, imported, concurrency]) => {
+        const { fake, client, all } = createService(3_000)
+        const added = Array.from({ length: imported }, (_, index) => newest(`new${index}`))
+        const list = client.transactions.list({ limit: 100 }, { verified: true, concurrency })
+        const seen = await collectWith(list, at, () => fake.transactions.unshift(...added))
+        expect(new Set(ids(seen)).size).toBe(seen.length)
+        expect(seen.filter(({ id }) => !id.startsWith('new'))).toEqual(all)
+      },
+    ))
+
+  test('goes on as before when the last item that was read was removed', async () => {
+    const all = sampleTransactions(8_000)
+    const seen: Transaction[] = []
+    let current = all
+    respondTo((page, limit, count) => {
+      if (count === 4) current = current.filter(item => item.id !== seen.at(-1)?.id)
+      // More than eight times in all, with new items between.
+      if (count > 4 && count % 6 === 0) current = current.slice(150)
+      return envelopeOf(current, page, limit)
+    })
+    const list = createClient().transactions.list({ limit: 100 }, { verified: true, concurrency: 1 })
+    for await (const item of list) seen.push(item)
+    expect(seen).toEqual(all)
+  })
+
   test('does not block the program when the service echoes a huge limit but sends fewer items', async () => {
     const all = sampleTransactions(400)
     respondTo((page, limit) => ({ ...envelopeOf(all, page, Math.min(limit, 50)), limit }))
