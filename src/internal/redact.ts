@@ -22,8 +22,8 @@ export class Redactor {
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
       for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
-      if (!result.includes('%') && !(key.includes(' ') && result.includes('+'))) continue
-      const pattern = this.#patterns.get(key) ?? percentEncoded(key)
+      if (!/%|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
+      const pattern = this.#patterns.get(key) ?? escaped(key)
       this.#patterns.set(key, pattern)
       result = result.replace(pattern, redacted)
     }
@@ -91,13 +91,14 @@ function toJsonText(key: string): string[] {
   return [json, json.replaceAll('/', '\\/')]
 }
 
-/** Percent-encoding may write any character as its bytes, in either case, and a form a space as a plus sign. */
-function percentEncoded(key: string): RegExp {
+/** Percent-encoding may write any character as its bytes, a form a space as a plus sign, and JSON any as its code. */
+function escaped(key: string): RegExp {
   const characters = Array.from(key, character => {
     const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
     const encoded = encodeURIComponent(character)
-    const bytes = encoded.startsWith('%') ? encoded : `%${character.charCodeAt(0).toString(16)}`
-    return `(?:${bytes}|${literal}${character === ' ' ? '|\\+' : ''})`
+    const code = character.charCodeAt(0).toString(16)
+    const bytes = encoded.startsWith('%') ? encoded : `%${code}`
+    return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${literal}${character === ' ' ? '|\\+' : ''})`
   })
   return new RegExp(characters.join(''), 'gi')
 }
