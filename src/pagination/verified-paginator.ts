@@ -1,7 +1,7 @@
 import { ApiError, PaginationError } from '../errors.js'
-import { ItemMemory } from './item-memory.js'
 import type { LoadedPage } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
+import { ReadItems } from './read-items.js'
 import type { Batch, Walk, WalkOptions } from './walk.js'
 
 /** A part of the list: page `page` of pages of `limit` items. */
@@ -25,12 +25,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   readonly #prefetcher: PagePrefetcher<T>
   /** The windows of this step and of those ahead, planned as if the list did not change. */
   readonly #plan = new Map<number, Window>()
-  /** The items read, each with its ordinal among them. */
-  readonly #memory = new ItemMemory<number>()
-  /** The last item read before others came again, by its ordinal. Until the walk is back there, known items lie ahead of it, and none may be forgotten. */
-  #frontier: number | undefined
+  readonly #read = new ReadItems()
   #step = 0
-  #readCount = 0
   #remaining: number
   /** The limit in effect for the caller's own request. */
   #limit = 1
@@ -39,8 +35,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #total = 0
   /** Responses in a row that brought no progress. */
   #fruitless = 0
-  /** The ordinal of the last item of the last window; undefined if it contained no known one: nothing tells where the walk is. */
-  #lastOrdinal: number | undefined
+  /** The last item of the last window; undefined if that contained no known one: nothing tells where the walk is. */
+  #lastKey: unknown
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
@@ -100,9 +96,9 @@ export class VerifiedPaginator<T> implements Walk<T> {
     }
     if (window.isPastEnd) return this.#checkEnd(loaded)
     const keys = this.#keysOf(loaded)
-    const known = keys.findIndex(key => this.#memory.find(key) !== undefined)
+    const known = keys.findIndex(key => this.#read.find(key) !== undefined)
     // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
-    const isBeginning = page === 1 && this.#options.firstPage === 1 && !this.#memory.hasForgotten
+    const isBeginning = page === 1 && this.#options.firstPage === 1 && this.#read.mayBeginAgain
     if (known === -1 && !isBeginning) return this.#goBack(loaded)
     const anchor = Math.max(0, known)
     return this.#accept(loaded, data.slice(anchor), keys.slice(anchor))
@@ -112,22 +108,14 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
-    let lastOrdinal = -1
-    const ordinals = keys.map(key => this.#memory.find(key))
-    this.#moveFrontier(keys, ordinals)
-    const newItems = data.filter((_, index) => {
-      const key = keys[index]
-      const known = ordinals[index]
-      lastOrdinal = known ?? this.#readCount++
-      if (this.#frontier === undefined) this.#memory.add(key, lastOrdinal, known)
-      else if (known === undefined) this.#memory.insertAfter(keys[index - 1], key, lastOrdinal)
-      return known === undefined
-    })
-    // New items are progress, unless none before them is known. Known items are, as long as their ordinals rise.
-    if (newItems.length === 0) {
-      if (lastOrdinal <= (this.#lastOrdinal ?? -1)) this.#countFruitless(loaded)
-    } else if (ordinals[0] !== undefined) this.#fruitless = 0
-    this.#lastOrdinal = lastOrdinal
+    const isNew = this.#read.merge(keys)
+    const newItems = data.filter((_, index) => isNew[index])
+    // New items are progress, unless none before them is known. Known items are, as long as the walk moves forward.
+    const lastKey = keys.at(-1)
+    const isForward = (this.#read.find(lastKey) ?? -1) > (this.#read.find(this.#lastKey) ?? -1)
+    if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
+    else if (newItems.length === 0 && !isForward) this.#countFruitless(loaded)
+    this.#lastKey = lastKey
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
@@ -141,18 +129,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
       else this.#planAhead(loaded)
     }
     return { page: loaded, items }
-  }
-
-  /** Items may be forgotten only while none that is known lies ahead, except for some of those remembered longest. */
-  #moveFrontier(keys: readonly unknown[], ordinals: readonly (number | undefined)[]): void {
-    const frontier = this.#frontier ?? this.#readCount - 1
-    // The frontier itself may have been removed.
-    const isReached = ordinals.some(
-      (known = Number.POSITIVE_INFINITY, index) =>
-        known === frontier || (known < frontier && this.#memory.isRecent(keys[index])),
-    )
-    this.#frontier = isReached || this.#readCount === 0 ? undefined : frontier
-    if (this.#frontier === undefined) this.#memory.startPage()
   }
 
   /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
@@ -209,7 +185,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       )
     }
     this.#countFruitless(loaded)
-    this.#lastOrdinal = undefined
+    this.#lastKey = undefined
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: one window, then two, four …
     const back = this.#fruitless === 1 ? 0 : this.#limit * 2 ** (this.#fruitless - 2)
@@ -266,7 +242,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
 
   /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
   get #resumePage(): number {
-    if (this.#lastOrdinal === undefined) return 1
+    if (this.#lastKey === undefined) return 1
     const shrunkBy = Math.max(0, this.#total - this.#prefetcher.smallestTotal)
     const last = this.#end - 1 - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)
