@@ -1,5 +1,6 @@
 import { Client } from '../client.js'
 import { type AnyApiError, type HttpError, isApiError } from '../errors.js'
+import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
 import type { ProbeOptions } from './options.js'
 import { findEnvelopeProblems, type ListedPage, Sample, toListedPage } from './page.js'
@@ -128,13 +129,8 @@ export class Session {
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
   redact(text: string): string {
-    let result = text
-    for (const key of this.#keys) {
-      for (const form of [key, encodeURIComponent(key), key.toLowerCase()]) {
-        result = result.replaceAll(form, '[api key]')
-      }
-    }
-    return result
+    const spellings = [...this.#keys].flatMap(key => [key, key.toLowerCase()])
+    return new Redactor(spellings).text(text)
   }
 
   /** Sends a request and records its response. */

@@ -465,6 +465,33 @@ test('a largest limit whose page is too large is passed over for a smaller one',
   expect(report.suggestedOptions.limit).toBe(50)
 })
 
+test('a limit that falls back to the default when it is too large is searched for below', async () => {
+  const { find, report } = await probeService([
+    changeQuery(query => {
+      if (Number(query.get('limit')) > 100) query.delete('limit')
+    }),
+  ])
+  expect(find('max-limit')).toMatchObject({ status: 'ok', observed: 'at least 100; 200 is lowered to 20' })
+  expect(report.suggestedOptions.limit).toBe(100)
+})
+
+test('the end of a list is not judged by pages that repeat each other', async () => {
+  const { find } = await probeService([
+    changePages(page => ({ ...page, data: service.transactions.slice(0, page.limit) })),
+  ])
+  expect(find('neighbours').status).toBe('broken')
+  expect(find('total').status).toBe('not-checked')
+})
+
+test('neighbouring pages are not compared when the list changed between them', async () => {
+  let total = 250
+  const { find } = await probeService([changePages(page => ({ ...page, totalItems: total++ }))])
+  expect(find('neighbours')).toMatchObject({
+    status: 'not-checked',
+    observed: 'the list changed between two requests',
+  })
+})
+
 test('the suggested limit keeps pages below 1 MiB', async () => {
   const { report } = await probeService([changeItems(item => ({ ...item, note: 'x'.repeat(20_000) }))])
   expect(report.suggestedOptions.limit).toBe(52)

@@ -13,7 +13,7 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
   const { first, again, second } = pages
   const seen = pages.all.flatMap(({ page }) => page ?? [])
   const isOverfull = seen.some(({ count, limit }) => count > limit)
-  if (findings.isBroken('page-echo') || isOverfull) {
+  if (findings.isBroken('page-echo') || findings.isBroken('neighbours') || isOverfull) {
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }

@@ -47,6 +47,11 @@ async function findMaxLimit(findings: Findings, session: Session, known: number)
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
     if (page) {
+      if (page.limit < limit && page.limit <= known) {
+        // Perhaps its default, and a limit between is obeyed.
+        refusal = `; ${grouped(limit)} is lowered to ${grouped(page.limit)}`
+        continue
+      }
       if (page.limit < limit) {
         const consequence = 'The limit in the response takes precedence.'
         findings.ok('max-limit', `${grouped(page.limit)}: a larger one is lowered`, consequence)
@@ -54,7 +59,7 @@ async function findMaxLimit(findings: Findings, session: Session, known: number)
         findings.broken(
           'max-limit',
           `limit ${grouped(limit)} returned, but ${grouped(page.count)} of ${grouped(page.totalItems)} items`,
-          'The number of pages cannot be told from the first one: iterating fetches them one after another.',
+          'How many pages there are cannot be told from the first one. Iterating takes more requests, or throws PaginationError.',
         )
         return known
       } else report(limit)

@@ -83,15 +83,16 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     return
   }
   const ids = idsOf(first) ?? []
-  const pairs = [
+  const pairsWithIds = [
     [first, second],
     [small, smallSecond],
   ].flatMap(([one, next]) => {
     const ids = one && idsOf(one)
     const nextIds = next && idsOf(next)
     const isUnchanged = one?.page?.totalItems === next?.page?.totalItems
-    return ids && nextIds && nextIds.length > 0 && isUnchanged ? [{ ids: new Set(ids), nextIds }] : []
+    return ids && nextIds && nextIds.length > 0 ? [{ ids: new Set(ids), nextIds, isUnchanged }] : []
   })
+  const pairs = pairsWithIds.filter(({ isUnchanged }) => isUnchanged)
   const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.has(id)))
   const consequence =
     'Iterating yields repeated items once, with a `drift` event, and can miss others without an error.'
@@ -101,7 +102,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
     const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
     findings.broken('neighbours', observed, consequence)
-  } else if (pairs.length === 0) findings.notChecked('neighbours', 'no two pages with ids')
+  } else if (pairsWithIds.length === 0) findings.notChecked('neighbours', 'no two pages with ids')
+  else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
   else if (!isContinuous(pages)) {
     const { limit } = small.requested
     const observed = `page 2 with limit ${limit} does not begin after item ${limit} of the list`

@@ -93,7 +93,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
     findings.broken(
       'same-key',
       `${response}, ${difference}`,
-      'This is no replay: a retry may apply the write again. Set `maxRetries: 0` for writes, and ask the owner of the service.',
+      'This may be no replay, and a retry may apply the write again: ask the owner of the service. Until then set `maxRetries: 0` for writes.',
     )
   } else if (again.verdict === 'none') findings.notChecked('same-key', response)
   else {
