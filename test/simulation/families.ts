@@ -388,6 +388,23 @@ export const families: readonly Family[] = [
     verified: {},
   },
   {
+    name: 'long list, hundreds added and removed, stale replicas',
+    isSlow: true,
+    vary: (plain, random) => {
+      const long = { ...plain, limit: 100, size: random.integer(500, 4000), pause: undefined }
+      const bulk = () => ({ place: someplace(random), count: random.integer(1, 1500) })
+      const change = () => (random.chance(0.5) ? { insert: bulk() } : { remove: bulk() })
+      return {
+        ...long,
+        changes: spread(long, random, random.integer(1, 12), change),
+        service: { ...long.service, replicaLagsMs: lags(random) },
+      }
+    },
+    // It changes by more than a bounded memory holds.
+    default: { isOutsideGuarantee: true },
+    verified: {},
+  },
+  {
     name: 'the reader leaves early',
     vary: (plain, random) => ({
       changes: mixed(plain, random, random.integer(0, 4)),
