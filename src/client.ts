@@ -29,7 +29,8 @@ type Options = ClientOptions & { readonly [shared]?: Partial<Transport> }
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
  *
- * In tests, pass it the `fetch` of a `FakeService` from `virtual-accounts/testing`, rather than an object of your own.
+ * To log or measure requests and retries, pass `onEvent`. In tests, pass the `fetch` of a `FakeService` from
+ * `virtual-accounts/testing`, rather than an object of your own.
  *
  * @example
  * ```ts

@@ -41,7 +41,7 @@ export interface Issue {
 const brand = Symbol.for('virtual-accounts.ApiError')
 
 /**
- * Base class of the five failures of a call. `kind` says which one it is.
+ * Base class of the five failures of a call. `kind` says which one it is, and {@link isApiError} narrows by it.
  *
  * Three failures are not `ApiError`s: a wrong argument throws a `TypeError`, an aborted call rejects with the signal's
  * reason, and errors thrown by `apiKey` or `dedupeBy` propagate unchanged (those of `apiKey` become the `cause` if an earlier

@@ -76,7 +76,7 @@ export function classifyNetworkError(
   if (certificateRejected.test(code)) {
     const problem = `the TLS certificate of ${host} was rejected${shown}`
     const hint =
-      'Check that it is valid for this host and has not expired, and that this runtime trusts its authority.'
+      'Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.'
     return { isSent: false, isRetryable: false, problem, hint }
   }
   return lost(`connection lost before a response arrived${shown}`, checkNetwork)

@@ -29,7 +29,7 @@ const transaction = /* @__PURE__ */ object({
   description: /* @__PURE__ */ string(),
 })
 
-/** The methods of `client.transactions`. */
+/** The methods of `client.transactions`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface Transactions {
   /**
    * Lists transactions. Iterate the list for every transaction, or await it for one page.

@@ -13,7 +13,7 @@ export interface VirtualAccountRef {
   virtualAccountId: string
 }
 
-/** The methods of `client.virtualAccounts`. */
+/** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
   // First, as TypeScript then suggests it, and not the opposite, for `activate`.
   /** Reactivates a virtual account, in the same way as {@link VirtualAccounts.deactivate}. */

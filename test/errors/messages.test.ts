@@ -217,7 +217,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a rejected certificate',
         { steps: ['CERT_HAS_EXPIRED'] },
-        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED) (1 attempt). Check that it is valid for this host and has not expired, and that this runtime trusts its authority.`,
+        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED) (1 attempt). Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.`,
       ],
       [
         'a failed handshake',
