@@ -3,7 +3,7 @@ import { describe } from '../internal/describe.js'
 import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempotency-key.js'
 import { toJson } from '../internal/json-body.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
-import { assertObject, checkedLater, type KnownOptions } from '../internal/validate.js'
+import { assertObject, type Check, checkedLater, type KnownOptions } from '../internal/validate.js'
 import {
   assertJsonContentType,
   type CommonOptions,
@@ -76,12 +76,16 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeChecks = { ...callChecks, idempotencyKey: assertIdempotencyKey, ...checkedLater('body') }
 
-/** The options of a resource's method whose first argument has these names. They are no options, not even `body`. */
-export function knownWriteOptions(argumentNames: readonly string[]): KnownOptions {
-  const checks = Object.entries(writeChecks).filter(([name]) => !argumentNames.includes(name))
+/**
+ * The options of a resource's method whose first argument has these names.
+ *
+ * @param setsBody The method sets the body itself: `body` is no option.
+ */
+export function knownWriteOptions(argumentNames: readonly string[], setsBody = false): KnownOptions {
+  const { body: _body, ...withoutBody }: Readonly<Record<string, Check>> = writeChecks
   return {
     title: 'Options of a write',
-    checks: Object.fromEntries(checks),
+    checks: setsBody ? withoutBody : writeChecks,
     elsewhere: name =>
       argumentNames.includes(name) ? 'pass it in the first argument' : clientOptionHint(name),
   }

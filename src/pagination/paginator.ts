@@ -64,9 +64,8 @@ export class Paginator<T> implements Walk<T> {
    * moved further than the list grew, here or on a page before. The page is then fetched again, once.
    */
   async #fetch(number: number): Promise<InspectedPage<T>> {
-    const fetched = await this.#request(() => this.#prefetcher.get(number))
-    const inspected = this.#inspect(fetched)
-    const { keys = [], sightings } = inspected
+    const inspected = await this.#receive(() => this.#prefetcher.get(number))
+    const { fetched, keys = [], sightings } = inspected
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
@@ -75,7 +74,15 @@ export class Paginator<T> implements Walk<T> {
     for (const [index, key] of keys.entries()) {
       if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
     }
-    return this.#inspect(await this.#request(() => this.#prefetcher.refetch(number)))
+    return this.#receive(() => this.#prefetcher.refetch(number))
+  }
+
+  async #receive(request: () => Promise<FetchedPage<T>>): Promise<InspectedPage<T>> {
+    const inspected = this.#inspect(await this.#request(request))
+    const { fetched, hasMoved } = inspected
+    // Responses to earlier requests may show the list as it was before.
+    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
+    return inspected
   }
 
   async #request(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
@@ -90,17 +97,15 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * Looks up where the items of a page were seen before. An item that moved further than the list grew shows that something
-   * before it was added and something else removed: earlier responses are no longer trusted.
+   * before it was added and something else removed.
    */
   #inspect(fetched: FetchedPage<T>): InspectedPage<T> {
     const keys = fetched.keys()
     const sightings = keys?.map(key => this.#memory.find(key)) ?? []
-    const hasMoved = keys?.some((key, index) => {
-      const earlier = sightings[index]
-      return earlier !== undefined && movedBeyondGrowth(fetched, index, key, earlier)
-    })
-    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
-    return { fetched, keys, sightings }
+    const hasMoved = sightings.some(
+      (earlier, index) => earlier !== undefined && movedBeyondGrowth(fetched, index, keys?.[index], earlier),
+    )
+    return { fetched, keys, sightings, hasMoved }
   }
 
   /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
@@ -139,9 +144,7 @@ export class Paginator<T> implements Walk<T> {
     if (this.#mustThrowShrink(fetched)) {
       this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
-      // Where the list has ended before its total, nothing tells where they were.
-      const page = fetched.data.length === 0 ? 1 : undefined
-      this.#throwMissed(fetched, problem, largestTotalBefore - totalItems, page)
+      this.#throwMissed(fetched, problem, largestTotalBefore - totalItems)
     }
     if (totalItems !== previous.totalItems) this.#emitDrift(fetched, 'total', previous.totalItems, totalItems)
   }
@@ -199,19 +202,19 @@ export class Paginator<T> implements Walk<T> {
       lacking > 0
         ? `the list ended after ${this.#position} of ${totalItems} items`
         : 'the list changed while it was read, and items of an earlier response did not appear again'
-    // Nothing tells where they were.
-    this.#throwMissed(loaded, problem, missed, 1)
+    this.#throwMissed(loaded, problem, missed)
   }
 
-  #throwMissed(loaded: LoadedPage<T>, problem: string, missed: number, page?: number): void {
+  #throwMissed(loaded: LoadedPage<T>, problem: string, missed: number): void {
     if (this.#options.onMissedItems === 'continue') return
     const repair =
       loaded.keys() === undefined
         ? ''
         : '`verified: true` would have repaired it, unless totalItems is wrong. '
     const hint = `${repair}To accept missed items, pass onMissedItems: 'continue'.`
-    const [safePage] = this.#resumeAt(missed)
-    throw this.#error(loaded, `${problem}, so up to ${missed} may have been missed`, hint, page ?? safePage)
+    // Where the list has ended, nothing tells where they were.
+    const [page] = loaded.data.length === 0 ? [1] : this.#resumeAt(missed)
+    throw this.#error(loaded, `${problem}, so up to ${missed} may have been missed`, hint, page)
   }
 
   #emitDrift(loaded: LoadedPage<T>, change: DriftEvent['change'], before: number, after: number): void {
@@ -235,6 +238,7 @@ interface InspectedPage<T> {
   readonly fetched: FetchedPage<T>
   readonly keys: readonly unknown[] | undefined
   readonly sightings: readonly (Sighting | undefined)[]
+  readonly hasMoved: boolean
 }
 
 /** Whether an item has moved back by more places than the list grew since it was read. */

@@ -2,65 +2,48 @@ import { minItems, minPages } from './item-memory.js'
 
 /** The items that a verified walk has read, in the order of the list. What it forgets is always the beginning. */
 export class ReadItems {
-  /** The item with position p is at p - forgotten. */
-  #keys: readonly unknown[] = []
+  /** In the order of the list, as one window after another has shown it. */
+  #ordered: readonly unknown[] = []
+  /** The index of each, counted from the first item that was read. */
   readonly #positions = new Map<unknown, number>()
-  /** Where new items came instead of these, they were removed or lie ahead: nothing tells which. */
-  readonly #skipped = new Set<unknown>()
+  /** Those, and items that a later window did not show where they were: nothing tells where they are, so they are kept. */
+  readonly #known = new Set<unknown>()
   #forgotten = 0
   #minKept = minItems
-  /** The order of some items is not certain. Nothing is forgotten any more. */
-  #isUncertain = false
 
   /** Whether a window at the beginning of the list needs no known item. */
   get mayBeginAgain(): boolean {
-    return this.#forgotten === 0 && !this.#isUncertain
+    return this.#forgotten === 0
   }
 
-  /** The position of an item among those read, if all that were read after it are remembered. */
+  /** The position of an item among those whose order is certain. */
   find(key: unknown): number | undefined {
     return this.#positions.get(key)
   }
 
-  /** Adds the new items of a window. Returns for each whether it is new. */
+  /** Continues the order with a window, from its first item on. Returns for each of its items whether it is new. */
   merge(window: readonly unknown[]): readonly boolean[] {
-    const isNew = window.map(key => !this.#positions.has(key) && !this.#skipped.has(key))
-    const isPlaced = window.map(key => this.#positions.has(key))
-    for (let start = 0; start < window.length; start++) {
-      const next = isPlaced.indexOf(true, start)
-      const end = next === -1 ? window.length : next
-      if (end > start) this.#insert(window.slice(start, end), window[start - 1], window[next])
-      start = end
+    const isNew = window.map(key => !this.#known.has(key))
+    const start = this.find(window[0]) ?? this.#forgotten
+    const before = this.#ordered.slice(0, start - this.#forgotten)
+    for (const key of this.#ordered.slice(before.length)) this.#positions.delete(key)
+    for (const [index, key] of window.entries()) {
+      this.#known.add(key)
+      this.#positions.set(key, start + index)
     }
+    this.#ordered = [...before, ...window]
     this.#minKept = Math.max(this.#minKept, minPages * window.length)
-    const last = this.find(window.at(-1)) ?? 0
     // Many at once, as each time costs.
-    if (!this.#isUncertain && last - this.#forgotten > 2 * this.#minKept)
-      this.#forgetBefore(last - this.#minKept)
+    if (this.#ordered.length > 2 * this.#minKept) this.#forget(this.#ordered.length - this.#minKept)
     return isNew
   }
 
-  /** Inserts items that follow one and precede another in a window; either is undefined at the end of the window. */
-  #insert(added: readonly unknown[], previous: unknown, next: unknown): void {
-    const end = this.#forgotten + this.#keys.length
-    const from = (this.find(previous) ?? end - 1) + 1
-    const to = this.find(next) ?? end
-    const isBeginning = previous === undefined && end > 0
-    this.#isUncertain ||= isBeginning || to < from || added.some(key => this.#skipped.has(key))
-    const [index, nextIndex] = [from - this.#forgotten, Math.max(from, to) - this.#forgotten]
-    for (const key of this.#keys.slice(index, nextIndex)) {
+  #forget(count: number): void {
+    for (const key of this.#ordered.slice(0, count)) {
+      this.#known.delete(key)
       this.#positions.delete(key)
-      this.#skipped.add(key)
     }
-    for (const key of added) this.#skipped.delete(key)
-    this.#keys = [...this.#keys.slice(0, index), ...added, ...this.#keys.slice(nextIndex)]
-    for (const [offset, key] of this.#keys.slice(index).entries()) this.#positions.set(key, from + offset)
-  }
-
-  #forgetBefore(position: number): void {
-    const count = position - this.#forgotten
-    for (const key of this.#keys.slice(0, count)) this.#positions.delete(key)
-    this.#keys = this.#keys.slice(count)
-    this.#forgotten = position
+    this.#ordered = this.#ordered.slice(count)
+    this.#forgotten += count
   }
 }

@@ -108,11 +108,12 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
-    const isNew = this.#read.merge(keys)
-    const newItems = data.filter((_, index) => isNew[index])
     // New items are progress, unless none before them is known. Known items are, as long as the walk moves forward.
     const lastKey = keys.at(-1)
-    const isForward = (this.#read.find(lastKey) ?? -1) > (this.#read.find(this.#lastKey) ?? -1)
+    const isForward =
+      (this.#read.find(lastKey) ?? Number.POSITIVE_INFINITY) > (this.#read.find(this.#lastKey) ?? -1)
+    const isNew = this.#read.merge(keys)
+    const newItems = data.filter((_, index) => isNew[index])
     if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
     else if (newItems.length === 0 && !isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
