@@ -25,11 +25,16 @@ if (program && program !== import.meta.filename) {
 
 /** @param {string} file */
 function pathOf(file) {
-  try {
-    return createRequire(import.meta.url).resolve(resolve(file))
-  } catch {
-    return undefined
+  const { resolve: find } = createRequire(import.meta.url)
+  // From the current folder, or by the name alone.
+  for (const path of [resolve(file), resolve(import.meta.dirname, file)]) {
+    try {
+      return find(path)
+    } catch {
+      // Not there.
+    }
   }
+  return undefined
 }
 
 /** Those that README.md names, with what it says about each. */

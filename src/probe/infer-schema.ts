@@ -44,6 +44,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     "import * as z from 'zod'",
     '',
     `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${shown}.`,
+    ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
     `// After "npm install zod": client.list('${shown.replaceAll(/['\\]/g, '\\$&')}', {}, { schema })`,
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     `export const schema = ${toZod(sample.item)}`,

@@ -32,6 +32,12 @@ describe('npm run example', () => {
     })
   })
 
+  test('finds a program by its name alone, too', async () => {
+    const { code, stdout } = await run('index.js', { args: ['list-transactions', '--help'], folder: root })
+    expect(code).toBe(0)
+    expect(stdout).toContain('npm run example examples/list-transactions.js')
+  })
+
   test('lists the programs where there is no such file, or none is named', () =>
     checkInParallel(
       [

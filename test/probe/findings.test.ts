@@ -140,6 +140,13 @@ describe('the probe finds exactly what is broken:', () => {
           changePages((page, query) => (query.get('page') === '14' ? pageOf(page, 240) : page)),
         ],
         [
+          'the last page is returned under its own number beyond the end',
+          'page-beyond-end',
+          changePages((page, query) =>
+            query.get('page') === '14' ? { ...pageOf(page, 240), page: 13 } : page,
+          ),
+        ],
+        [
           'pages beyond the end say another number',
           'page-beyond-end',
           changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),

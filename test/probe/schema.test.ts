@@ -127,7 +127,9 @@ test('pages of the whole list are read, at most five', async () => {
   )
   const { code } = await infer(items)
   expect(code).toContain('old: z.boolean().optional()')
-  expect(code).toContain('// From 100 items on 5 of 12 pages of /refunds.')
+  expect(code).toContain(
+    '// From 100 items on 5 of 12 pages of /refunds.\n// If others differ, a loop throws, and names',
+  )
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
 

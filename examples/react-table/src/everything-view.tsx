@@ -254,7 +254,7 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
     <section className="card" aria-label="Loaded transactions">
       <div className="toolbar">
         <Filter label="Filter what is loaded" value={filter} />
-        <p className="muted steady" role="status">
+        <p className="muted steady" role={matches && progress.state !== 'loading' ? 'status' : undefined}>
           {matches ? `${grouped(rows)} of ${grouped(count)}` : counted(count, 'transaction')}
         </p>
       </div>

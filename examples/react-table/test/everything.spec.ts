@@ -96,6 +96,26 @@ test('rows of sums keep their order while they grow', async ({ page }) => {
   expect(orders.every(order => order === order.split(' ').sort().join(' '))).toBe(true)
 })
 
+test('progress is announced a few times, not with every page', async ({ page }) => {
+  await open(page, 'everything', '?count=20000&latency=0')
+  await page.evaluate(() => {
+    const said: string[] = []
+    Object.assign(globalThis, { said })
+    new MutationObserver(changes => {
+      for (const { target } of changes) {
+        const status = (target.parentElement ?? (target as Element)).closest('[role=status]')
+        const text = status?.textContent ?? ''
+        if (text !== '' && said.at(-1) !== text) said.push(text)
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  })
+  await loadAll(page)
+  await expect(page.getByText('20,000 of 20,000')).toBeVisible()
+  const said = await page.evaluate(() => (globalThis as unknown as { said: string[] }).said)
+  expect(said.length).toBeGreaterThan(0)
+  expect(said.length).toBeLessThanOrEqual(8)
+})
+
 for (const width of [1280, 390, 320]) {
   test(`nothing moves while loading, nor when it ends or fails, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 860 })

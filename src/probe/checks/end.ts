@@ -96,6 +96,8 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
   else if (page.count === 0) {
     if (page.page !== number) broken('empty, with the wrong page number')
     else findings.ok('page-beyond-end', 'an empty page')
+  } else if (page.page !== number) {
+    broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
   } else if (page.totalItems >= endOf(page)) {
     findings.notChecked('page-beyond-end', 'the list grew meanwhile')
   } else {
