@@ -99,8 +99,9 @@ describe('errors.md', () => {
     const messages = [await deactivate()]
     refuse(429, { 'Retry-After': '90' })
     messages.push(await list())
-    service.fail({ times: 3, with: 'truncate' })
-    messages.push(await deactivate())
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: reset }))
+    messages.push(await messageOf(client.withOptions({ fetch }).virtualAccounts.deactivate(account)))
     const shown = snippet('errors.md', 'Messages').trim().split('\n\n')
     expect(messages).toEqual(shown.map(message => message.replaceAll('\n', ' ')))
     const misspelt = snippet('errors.md', 'What is not an ApiError')
