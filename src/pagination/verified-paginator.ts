@@ -199,7 +199,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (++this.#fruitless <= maxFruitless) return
     throw this.#createError(
       loaded,
-      `the list changed faster than it could be read (more than ${maxFruitless} responses without progress)`,
+      `the list changed faster than it could be read, or the service ignores page or limit (more than ${maxFruitless} responses without progress)`,
       'Start over, or iterate when fewer changes are made.',
       1,
     )

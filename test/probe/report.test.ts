@@ -66,7 +66,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Digits of numbers    more digits than a number can hold: sequence
                                       -> Such a number arrives as a string of its
                                          digits.
-    ok           Page number          pages 1 and 2 are those requested
+    ok           Page number          pages 1 and 2 have the numbers requested
     ok           First page           page 0: HTTP 400
     ok           Limit                2 is obeyed; the default is 20
     ok           Largest limit        100: a larger one is lowered

@@ -73,7 +73,7 @@ async function checkLastPage(findings: Findings, session: Session, last: PageOut
     findings.broken(
       'total',
       `${grouped(page.totalItems)}, but page ${grouped(number)} has ${countOf(page.count, 'item')} instead of ${grouped(expected)}`,
-      'Iterating throws PaginationError at the end, as items seem to be missing.',
+      'Iterating throws PaginationError at the end if items are missing.',
     )
   } else if (endOf(page) > page.totalItems) {
     reportTooLow(findings, `${page.totalItems}, but page ${number} ends at item ${endOf(page)}`)
@@ -89,7 +89,7 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page there. Lists that start beyond their end, or end before their total, fail.',
+      'The client expects an empty page there. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
   else if (page === undefined) broken(describeOutcome(outcome))

@@ -24,7 +24,7 @@ export function checkLimitEcho(findings: Findings, { first, small, all }: Listed
     findings.broken(
       'limit-echo',
       `limit ${limit} was requested, limit ${grouped(small.page.limit)} returned`,
-      'The limit in the response takes precedence. `maxItems` loads more than it needs, and `verified` lists fail.',
+      'The limit in the response takes precedence. `maxItems` can load more than it needs, and `verified` lists can fail.',
     )
   } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${grouped(first.page.limit)}`)
 }

@@ -28,7 +28,7 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Lists fail with PaginationError.')
   } else if (second === undefined) findings.notChecked('page-echo', 'the list has one page only')
-  else if (second.page) findings.ok('page-echo', 'pages 1 and 2 are those requested')
+  else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
   else findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails there.')
 }
@@ -43,7 +43,7 @@ export async function checkPageZero(findings: Findings, session: Session, first:
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
   else if (count === 0)
     findings.ok('page-zero', `page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
-  else if (!ids || !first.ids) findings.notChecked('page-zero', 'no ids to compare')
+  else if (!ids || !first.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (ids.some(id => known.has(id))) findings.ok('page-zero', 'page 0 has items of page 1')
   else {
     findings.broken(
@@ -59,7 +59,7 @@ export function checkOrder(findings: Findings, { first, again }: ListedPages): v
   const ids = idsOf(first)
   const idsAgain = idsOf(again)
   if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
-  else if (!ids || !idsAgain) findings.notChecked('order', 'no ids to compare')
+  else if (!ids || !idsAgain) findings.notChecked('order', 'not all items have an id')
   else if (ids.length < 2) findings.notChecked('order', 'fewer than two items')
   else if (ids.join('\n') === idsAgain.join('\n')) {
     findings.ok('order', 'page 1 has the same ids when it is read again')
@@ -102,7 +102,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
     const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
     findings.broken('neighbours', observed, consequence)
-  } else if (pairsWithIds.length === 0) findings.notChecked('neighbours', 'no two pages with ids')
+  } else if (pairsWithIds.length === 0)
+    findings.notChecked('neighbours', 'no two pages whose items all have an id')
   else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
   else if (!isContinuous(pages)) {
     const { limit } = small.requested
