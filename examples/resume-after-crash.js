@@ -11,11 +11,11 @@
 // transactions those are. Transactions are on the disk before the position that counts them. What follows it in the
 // file is cut off at the start: it will come again. With a database, put both into one database transaction instead.
 
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isApiError } from 'virtual-accounts'
 import { connect } from './connect.js'
-import { clearLine, counted, grouped, runMain, startProgress } from './terminal.js'
+import { clearLine, counted, grouped, makeFolder, runMain, startProgress } from './terminal.js'
 
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {{ count: number, bytes: number }} Position */
@@ -39,7 +39,7 @@ async function readAll({ positionals }) {
 
 /** @param {import('virtual-accounts').Client} client */
 async function readRest(client) {
-  await makeFolder()
+  await makeFolder(folder)
   const file = await open(join(folder, 'transactions.jsonl'), 'a+')
   try {
     const position = await readPosition()
@@ -115,15 +115,6 @@ async function* chunks(transactions) {
 function idsIn(lines) {
   const transactions = lines.split('\n').filter(Boolean)
   return new Set(transactions.map(line => /** @type {string} */ (JSON.parse(line).id)))
-}
-
-/** Not with `recursive`: on a path such as /proc/x, Node would never return. */
-async function makeFolder() {
-  try {
-    await mkdir(folder)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  }
 }
 
 /** @returns {Promise<Position>} */

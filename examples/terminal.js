@@ -2,6 +2,7 @@
 // What the programs of this folder share: their arguments, how they end, and what they print.
 
 import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { parseArgs, styleText } from 'node:util'
 import { isApiError } from 'virtual-accounts'
 import { elapsed, grouped, missingDecimals, pace } from './format.js'
@@ -69,6 +70,19 @@ export function portOf(byDefault) {
   const { PORT = String(byDefault) } = process.env
   if (/^\d+$/.test(PORT) && Number(PORT) <= 65_535) return Number(PORT)
   throw new Problem(`PORT: expected a number from 0 to 65535, got ${PORT}.`)
+}
+
+/**
+ * Makes a folder unless it exists. Not with `recursive`: on a path such as /proc/x, Node would never return.
+ *
+ * @param {string} folder
+ */
+export async function makeFolder(folder) {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 // What both queue programs share: where their state is, and watching a queue until it is done.
 
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { counted, grouped, Problem, pace } from '../terminal.js'
+import { counted, grouped, makeFolder, Problem, pace } from '../terminal.js'
 import { Queue, Redis } from './bullmq/index.js'
 import { startRedis } from './redis.js'
 
@@ -15,10 +15,7 @@ import { startRedis } from './redis.js'
  */
 export async function openState(given) {
   const folder = given === undefined ? await mkdtemp(join(tmpdir(), 'scaling-')) : resolve(given)
-  // Not with `recursive`: on a path such as /proc/x, Node would never return.
-  await mkdir(folder).catch(error => {
-    if (error.code !== 'EEXIST') throw error
-  })
+  await makeFolder(folder)
   async function remove() {
     if (given === undefined) await rm(folder, { recursive: true, force: true })
   }

@@ -2,7 +2,7 @@ import { escapeControl } from '../internal/describe.js'
 import { countOf } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { maxRepeats, Session } from './session.js'
-import { toZod } from './shape.js'
+import { toLiteral, toZod } from './shape.js'
 
 const maxPages = 5
 
@@ -39,13 +39,12 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
-  const shown = escapeControl(path)
   return [
     "import * as z from 'zod'",
     '',
-    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${shown}.`,
+    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeControl(path)}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
-    `// After "npm install zod": client.list('${shown.replaceAll(/['\\]/g, '\\$&')}', {}, { schema })`,
+    `// After "npm install zod": client.list(${toLiteral(path)}, {}, { schema })`,
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     `export const schema = ${toZod(sample.item)}`,
     '',

@@ -1,5 +1,6 @@
 import { escapeControl } from '../internal/describe.js'
 import { countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
+import { toLiteral } from './shape.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */
 export interface ProbeReport {
@@ -85,7 +86,7 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
     ...toSchemaLines(advice),
     '',
     'const client = new Client({',
-    `  baseUrl: '${escapeControl(baseUrl.replaceAll(/['\\]/g, '\\$&'))}',`,
+    `  baseUrl: ${toLiteral(baseUrl)},`,
     `  apiKey: ${hasKey ? "process.env.API_KEY ?? ''" : 'null'},`,
     ...(allowInsecureHttp ? ['  allowInsecureHttp: true,'] : []),
     ...(concurrency === undefined ? [] : [`  concurrency: ${concurrency},`]),

@@ -134,9 +134,14 @@ function toZodType(type: string, shape: Shape, indent: string): string {
   return `z.looseObject({\n${lines.join('')}${indent}})`
 }
 
-/** The name of a property. Any other than an identifier is a string literal of ASCII, which cannot end early. */
+/** The name of a property. */
 function toKey(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : escapeControl(JSON.stringify(name))
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : toLiteral(name)
+}
+
+/** A text of others as a string literal of JavaScript, which it cannot end early. */
+export function toLiteral(text: string): string {
+  return `'${escapeControl(text.replaceAll(/['\\]/g, '\\$&'))}'`
 }
 
 const maxListed = 20

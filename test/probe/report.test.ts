@@ -99,11 +99,11 @@ test('a report has what is broken first, one line for what was not checked for t
       currency: z.string(),
       description: z.string(),
       settledAt: z.unknown(), // only null was seen
-      "with spaces": z.looseObject({
+      'with spaces': z.looseObject({
         deep: z.array(z.union([z.number(), z.string()])),
       }),
       sequence: z.union([z.number(), z.string()]),
-      "café\\u009b": z.string(),
+      'café\\u009b': z.string(),
       tags: z.array(z.unknown()).optional(),
     })
 

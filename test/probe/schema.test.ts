@@ -70,7 +70,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
         sku: z.string(),
         count: z.number().optional(),
       })),
-      "odd name": z.array(z.unknown()),
+      'odd name': z.array(z.unknown()),
       late: z.unknown().optional(), // only null was seen
     })
 
