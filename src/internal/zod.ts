@@ -1,43 +1,49 @@
-import {
-  $ZodCustom,
-  type $ZodLooseShape,
-  $ZodNumber,
-  $ZodObject,
-  $ZodString,
-  type $ZodType,
-} from 'zod/v4/core'
+import { $constructor, type $ZodLooseShape, $ZodObject, $ZodType, type $ZodTypeDef } from 'zod/v4/core'
 import { describe, typeName } from './describe.js'
 import { isExact } from './lossless-json.js'
 
+type IsValid = (value: unknown) => boolean
+
+/** A type that one predicate recognises: zod's own ones bring more than they are used for. */
+const Type = /* @__PURE__ */ $constructor<$ZodType, $ZodTypeDef & { isValid: IsValid }>(
+  'Type',
+  (inst, def) => {
+    $ZodType.init(inst, def)
+    inst._zod.parse = payload => {
+      const { value: input, issues } = payload
+      if (!def.isValid(input)) issues.push({ code: 'custom', input, inst })
+      return payload
+    }
+  },
+)
+
 /** zod's core has no messages of its own. These name types, never values. */
-function expected(what: string, toName = typeName): { error: (issue: { input?: unknown }) => string } {
+function expected(what: string, toName = typeName): Pick<$ZodTypeDef, 'error'> {
   return { error: ({ input }) => `expected ${what}, got ${toName(input)}` }
 }
 
-export function string(): $ZodString {
-  return new $ZodString({ type: 'string', ...expected('a string') })
+function type<T>(isValid: IsValid, what: string, toName?: (input: unknown) => string): $ZodType<T> {
+  return new Type({ type: 'custom', isValid, ...expected(what, toName) }) as $ZodType<T>
 }
 
-export function number(): $ZodNumber {
+export function string(): $ZodType<string> {
+  return type(value => typeof value === 'string', 'a string')
+}
+
+export function number(): $ZodType<number> {
   const toName = (input: unknown) => (isUnsafeNumber(input) ? tooManyDigits : typeName(input))
-  return new $ZodNumber({ type: 'number', checks: [], ...expected('a number', toName) })
+  return type(value => typeof value === 'number', 'a number', toName)
 }
 
 export function integer(minimum: number): $ZodType<number> {
-  return custom(
-    value => Number.isSafeInteger(value) && (value as number) >= minimum,
-    expected(`a whole number of at least ${minimum}`, input =>
-      typeof input === 'number' && input !== 0 ? 'another number' : describe(input),
-    ),
-  )
+  const isValid = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= minimum
+  const toName = (input: unknown) =>
+    typeof input === 'number' && input !== 0 ? 'another number' : describe(input)
+  return type(isValid, `a whole number of at least ${minimum}`, toName)
 }
 
 export function array(): $ZodType<unknown[]> {
-  return custom(Array.isArray, expected('an array'))
-}
-
-function custom<T>(fn: (value: unknown) => boolean, message: object): $ZodType<T> {
-  return new $ZodCustom({ type: 'custom', check: 'custom', fn, ...message }) as $ZodType<T>
+  return type(Array.isArray, 'an array')
 }
 
 /** A schema for an object that may have further fields: its output, which lacks them, is not used (see `validate`). */
