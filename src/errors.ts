@@ -21,8 +21,6 @@ export interface ErrorFacts {
   /** Why there is no other attempt. */
   readonly note?: string | undefined
   readonly cause?: unknown
-  /** This failure is not retried, so "1 attempt" would tell nothing. */
-  readonly isNeverRetried?: boolean
   /** The client retries by itself: there is nothing to do. */
   readonly isRetried?: boolean
   /** Where the list can be resumed, if not at the page that failed. */
@@ -143,11 +141,10 @@ const loggedNames = [
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {
-  const { info, problem, note, hint, isNeverRetried, isRetried, resumeAt } = facts
+  const { info, problem, note, hint, isRetried, resumeAt } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
-  const shownAttempts =
-    isNeverRetried && attempts === 1 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
+  const shownAttempts = attempts === 1 ? '' : ` (${attempts} attempts)`
   const happened = `${method} ${toLine(path, 300)}${shownPage}: ${problem}${shownAttempts}.`
   if (isRetried) return happened
   const resume =
@@ -234,7 +231,7 @@ export class InvalidResponseError extends ApiError {
   constructor(facts: InvalidResponseFacts) {
     const issues = facts?.issues?.slice(0, maxIssues) ?? []
     const problem = describeIssues(issues, facts?.isCustomSchema)
-    super('InvalidResponseError', { ...facts, problem, isNeverRetried: true })
+    super('InvalidResponseError', { ...facts, problem })
     this.status = facts.status
     this.headers = facts.headers
     this.issues = issues
@@ -276,7 +273,7 @@ export class PaginationError extends ApiError {
 
   /** @internal */
   constructor(facts: ErrorFacts) {
-    super('PaginationError', { ...facts, isNeverRetried: true })
+    super('PaginationError', facts)
   }
 }
 

@@ -39,24 +39,19 @@ describe('a page fails', () => {
   test('with a status', () =>
     checkEach<[what: string, response: () => Response, params: ListParams, message: string]>(
       [
-        [
-          '404',
-          notFound,
-          {},
-          'HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1).',
-        ],
-        ['400', () => new Response(null, { status: 400 }), {}, 'HTTP 400 (1 attempt).'],
+        ['404', notFound, {}, 'HTTP 404. Check the path, and that of baseUrl (none, or one such as /v1).'],
+        ['400', () => new Response(null, { status: 400 }), {}, 'HTTP 400.'],
         [
           '404 above page 1',
           notFound,
           { page: 7 },
-          'HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list.',
+          'HTTP 404. Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list.',
         ],
         [
           '429',
           respond('', { status: 429 }),
           {},
-          'HTTP 429, rate limited (1 attempt). Retry later. If this recurs, lower `concurrency`.',
+          'HTTP 429, rate limited. Retry later. If this recurs, lower `concurrency`.',
         ],
       ],
       async ([, response, params, message]) => expect(await read(response, params)).toBe(message),
@@ -163,7 +158,7 @@ describe('a page fails', () => {
         [`{"message":"${'x'.repeat(201)}"}`, `${'x'.repeat(200)}...`],
       ] as const,
       async ([body, reason]) =>
-        expect(await read(respond(body, { status: 403 }))).toContain(`HTTP 403: "${reason}" (1 attempt).`),
+        expect(await read(respond(body, { status: 403 }))).toContain(`HTTP 403: "${reason}".`),
     ))
 })
 
@@ -358,7 +353,7 @@ describe('an iteration fails', () => {
     await stage.respond(3)
     ;(await stage.of(2)).respondWith(new Response(null, { status: 404 }))
     expect(await iteration).toBe(
-      `HTTP 404 (1 attempt). Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list. ${resume(1, 2)}`,
+      `HTTP 404. Check the path, and that of baseUrl (none, or one such as /v1). The page may also be beyond the end of the list. ${resume(1, 2)}`,
     )
   })
 })

@@ -49,16 +49,16 @@ const host = 'virtual-accounts.test:443'
 describe('the message of an HttpError', () => {
   test('has the status, and where to look', () =>
     checkMessages([
-      ['400', { steps: [respond(400)] }, 'HTTP 400 (1 attempt).'],
+      ['400', { steps: [respond(400)] }, 'HTTP 400.'],
       [
         '400 and a body without a reason',
         { steps: [respond(400, { code: 7 })] },
-        'HTTP 400 (1 attempt). See error.body.',
+        'HTTP 400. See error.body.',
       ],
       [
         '404',
         { steps: [respond(404)] },
-        'HTTP 404 (1 attempt). Check the path and the ids in it, and that of baseUrl (none, or one such as /v1).',
+        'HTTP 404. Check the path and the ids in it, and that of baseUrl (none, or one such as /v1).',
       ],
       [
         '422 and a reason',
@@ -66,38 +66,38 @@ describe('the message of an HttpError', () => {
           steps: [respond(422, { error: { message: 'account is frozen' } })],
           options: { idempotencyKey: 'k' },
         },
-        'HTTP 422: "account is frozen" (1 attempt).',
+        'HTTP 422: "account is frozen".',
       ],
     ]))
 
   test('says what to check about the API key', () =>
     checkMessages([
-      ['401', { steps: [respond(401)] }, 'HTTP 401 (1 attempt). Check that apiKey belongs to this baseUrl.'],
+      ['401', { steps: [respond(401)] }, 'HTTP 401. Check that apiKey belongs to this baseUrl.'],
       [
         '403',
         { steps: [respond(403)] },
-        'HTTP 403 (1 attempt). Check that apiKey belongs to this baseUrl, and is allowed to do this.',
+        'HTTP 403. Check that apiKey belongs to this baseUrl, and is allowed to do this.',
       ],
       [
         'a key in quotes',
         { steps: [respond(401)], client: { apiKey: '"test_key"' } },
-        'HTTP 401 (1 attempt). Check apiKey: it begins with ", which is hardly part of the key.',
+        'HTTP 401. Check apiKey: it begins with ", which is hardly part of the key.',
       ],
       [
         'a key with a scheme',
         { steps: [respond(401)], client: { apiKey: 'Bearer test_key' } },
-        'HTTP 401 (1 attempt). Check apiKey: it begins with Bearer, which is hardly part of the key.',
+        'HTTP 401. Check apiKey: it begins with Bearer, which is hardly part of the key.',
       ],
       [
         'a key that was not filled in',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: as a template that nobody filled in
         { steps: [respond(401)], client: { apiKey: '${API_KEY}' } },
-        'HTTP 401 (1 attempt). Check apiKey: it begins with ${, which is hardly part of the key.',
+        'HTTP 401. Check apiKey: it begins with ${, which is hardly part of the key.',
       ],
       [
         'no key',
         { steps: [respond(401)], client: { apiKey: null } },
-        'HTTP 401 (1 attempt). No key was sent (apiKey is null): pass one, unless a proxy adds it.',
+        'HTTP 401. No key was sent (apiKey is null): pass one, unless a proxy adds it.',
       ],
     ]))
 
@@ -114,44 +114,40 @@ describe('the message of an HttpError', () => {
 
   test('says what an idempotency key has to do with it, if it is your own', () =>
     checkMessages([
-      ['409', { steps: [respond(409)] }, 'HTTP 409 (1 attempt).'],
+      ['409', { steps: [respond(409)] }, 'HTTP 409.'],
       [
         "409 and the caller's own key",
         { steps: [respond(409)], options: { idempotencyKey: 'k' } },
-        `HTTP 409 (1 attempt). ${applied} A request with this idempotencyKey may still be in progress: retry with the same key.`,
+        `HTTP 409. ${applied} A request with this idempotencyKey may still be in progress: retry with the same key.`,
       ],
       [
         "409, the caller's own key and a reason",
         { steps: [respond(409, { message: 'it is already inactive' })], options: { idempotencyKey: 'k' } },
-        `HTTP 409: "it is already inactive" (1 attempt). ${applied}`,
+        `HTTP 409: "it is already inactive". ${applied}`,
       ],
-      ['422', { steps: [respond(422)] }, 'HTTP 422 (1 attempt).'],
+      ['422', { steps: [respond(422)] }, 'HTTP 422.'],
       [
         "422 and the caller's own key",
         { steps: [respond(422)], options: { idempotencyKey: 'k' } },
-        'HTTP 422 (1 attempt). The idempotencyKey may have been used for another request.',
+        'HTTP 422. The idempotencyKey may have been used for another request.',
       ],
     ]))
 
   test('says when to retry, and why it was not retried', async () => {
     await checkMessages([
-      ['429', { steps: [respond(429)] }, 'HTTP 429, rate limited (1 attempt). Retry later.'],
+      ['429', { steps: [respond(429)] }, 'HTTP 429, rate limited. Retry later.'],
       [
         '429 and a delay',
         { steps: [respond(429, undefined, { 'Retry-After': '90' })] },
-        'HTTP 429, rate limited (1 attempt). Retry after 90 s.',
+        'HTTP 429, rate limited. Retry after 90 s.',
       ],
-      ['500', { steps: [respond(500)] }, `HTTP 500 (1 attempt). ${applied} The service failed: retry later.`],
+      ['500', { steps: [respond(500)] }, `HTTP 500. ${applied} The service failed: retry later.`],
       [
         '503 and a delay',
         { steps: [respond(503, undefined, { 'Retry-After': '90' })] },
-        `HTTP 503 (1 attempt). ${applied} The service failed: retry after 90 s.`,
+        `HTTP 503. ${applied} The service failed: retry after 90 s.`,
       ],
-      [
-        '501',
-        { steps: [respond(501)] },
-        `HTTP 501 (1 attempt). ${applied} The service does not support this request.`,
-      ],
+      ['501', { steps: [respond(501)] }, `HTTP 501. ${applied} The service does not support this request.`],
     ])
     let calls = 0
     const apiKey = () => {
@@ -159,7 +155,7 @@ describe('the message of an HttpError', () => {
       return 'test_key'
     }
     expect(await write({ steps: [respond(500)], client: { apiKey, maxRetries: 1 } })).toBe(
-      `HTTP 500 (1 attempt). ${applied} Not retried: the apiKey function failed, see error.cause. The service failed: retry later.`,
+      `HTTP 500. ${applied} Not retried: the apiKey function failed, see error.cause. The service failed: retry later.`,
     )
   })
 
@@ -174,7 +170,7 @@ describe('the message of an HttpError', () => {
     }
     expect(messages[0]).toBe(`HTTP 500 (2 attempts). ${applied} The service failed: retry later.`)
     expect(messages[35]).toBe(
-      `HTTP 500 (1 attempt). ${applied} Not retried: too many calls failed recently (retry budget). The service failed: retry later.`,
+      `HTTP 500. ${applied} Not retried: too many calls failed recently (retry budget). The service failed: retry later.`,
     )
   })
 
@@ -184,19 +180,15 @@ describe('the message of an HttpError', () => {
       [
         '302',
         { steps: [respond(302, undefined, { Location: 'https://login.example.com/sso?from=api' })] },
-        `HTTP 302, a redirect to https://login.example.com/sso, which is not followed (1 attempt). ${applied} ${hint}`,
+        `HTTP 302, a redirect to https://login.example.com/sso, which is not followed. ${applied} ${hint}`,
       ],
-      [
-        '308 to nowhere',
-        { steps: [respond(308)] },
-        `HTTP 308, a redirect, which is not followed (1 attempt). ${hint}`,
-      ],
+      ['308 to nowhere', { steps: [respond(308)] }, `HTTP 308, a redirect, which is not followed. ${hint}`],
     ])
     // What `redirect: 'manual'` gives in a browser.
     const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
     const fetch = async () => opaque as Response
     expect(await write({ steps: [], client: { fetch } })).toBe(
-      `a redirect, which is not followed (1 attempt). ${applied} Check baseUrl and the path: use an address that does not redirect; the browser's network tab shows where it leads.`,
+      `a redirect, which is not followed. ${applied} Check baseUrl and the path: use an address that does not redirect; the browser's network tab shows where it leads.`,
     )
   })
 })
@@ -207,52 +199,52 @@ describe('the message of a ConnectionError', () => {
       [
         'a refused connection',
         { steps: ['ECONNREFUSED'], client: { baseUrl: 'http://localhost:8080/v1' } },
-        'could not connect to localhost:8080 (ECONNREFUSED) (1 attempt). Check baseUrl and the network; for a proxy, see docs/networks.md.',
+        'could not connect to localhost:8080 (ECONNREFUSED). Check baseUrl and the network; for a proxy, see docs/networks.md.',
       ],
       [
         'an unknown host, that of a FakeService',
         { steps: ['ENOTFOUND'] },
-        `could not connect to ${host} (ENOTFOUND) (1 attempt). A FakeService is only reached through its fetch: pass \`fetch: service.fetch\`.`,
+        `could not connect to ${host} (ENOTFOUND). A FakeService is only reached through its fetch: pass \`fetch: service.fetch\`.`,
       ],
       [
         'a rejected certificate',
         { steps: ['CERT_HAS_EXPIRED'] },
-        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED) (1 attempt). Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.`,
+        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED). Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.`,
       ],
       [
         'a failed handshake',
         { steps: ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'] },
-        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION) (1 attempt). Check the scheme and port of baseUrl, and the TLS versions of both sides.`,
+        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION). Check the scheme and port of baseUrl, and the TLS versions of both sides.`,
       ],
       [
         'a refused proxy tunnel',
         { steps: ['ERR_PROXY_TUNNEL'] },
-        `the request could not be sent to ${host} (ERR_PROXY_TUNNEL) (1 attempt). Check the proxy: see error.cause.`,
+        `the request could not be sent to ${host} (ERR_PROXY_TUNNEL). Check the proxy: see error.cause.`,
       ],
       [
         'a refused header',
         { steps: ['UND_ERR_INVALID_ARG'] },
-        `the request could not be sent to ${host} (UND_ERR_INVALID_ARG) (1 attempt). Check baseUrl and the headers.`,
+        `the request could not be sent to ${host} (UND_ERR_INVALID_ARG). Check baseUrl and the headers.`,
       ],
       [
         'a lost connection',
         { steps: ['ECONNRESET'] },
-        `connection lost before a response arrived (ECONNRESET) (1 attempt). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
+        `connection lost before a response arrived (ECONNRESET). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
       ],
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch" (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
+        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch". ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `could not connect to ${host}, or connection lost before a response arrived (1 attempt). ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
+        `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
       ],
       [
         'a response that is cut off',
         { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
-        `connection lost before the response was complete: "the body is shorter than its Content-Length" (1 attempt). ${applied} Check the network.`,
+        `connection lost before the response was complete: "the body is shorter than its Content-Length". ${applied} Check the network.`,
       ],
     ]))
 
@@ -274,22 +266,22 @@ describe('the message of a TimeoutError', () => {
       [
         'timeout',
         { steps: [], client: { ...late, timeout: 5 } },
-        `no complete response within the timeout of 5 ms (1 attempt). ${applied} Raise \`timeout\` (milliseconds) if the service needs longer.`,
+        `no complete response within the timeout of 5 ms. ${applied} Raise \`timeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'totalTimeout',
         { steps: [], client: { ...late, totalTimeout: 5 } },
-        `no complete response within the totalTimeout of 5 ms (1 attempt). ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
+        `no complete response within the totalTimeout of 5 ms. ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'an apiKey function',
         { steps: [], client: { apiKey: hang, timeout: 5 } },
-        'the apiKey function returned no key within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if apiKey needs longer.',
+        'the apiKey function returned no key within the timeout of 5 ms. Raise `timeout` (milliseconds) if apiKey needs longer.',
       ],
       [
         'a schema',
         { steps: [respond(200, {})], client: { totalTimeout: 20 }, options: { schema } },
-        `the schema did not finish within the totalTimeout of 20 ms (1 attempt). ${applied} Raise \`totalTimeout\` (milliseconds), or make the schema faster.`,
+        `the schema did not finish within the totalTimeout of 20 ms. ${applied} Raise \`totalTimeout\` (milliseconds), or make the schema faster.`,
       ],
     ])
   })
@@ -305,6 +297,6 @@ test('a message shows only the beginning of a long path, without control charact
     respondWith(null, { status: 404 })
     const error = await rejectionOf(createClient().request('GET', path))
     expect(error).toMatchObject({ path })
-    expect((error as Error).message).toMatch(`GET ${shown}: HTTP 404 (1 attempt).`)
+    expect((error as Error).message).toMatch(`GET ${shown}: HTTP 404.`)
   })
 })

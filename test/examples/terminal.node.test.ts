@@ -46,7 +46,7 @@ describe('what the examples print', () => {
     for (const whole of [
       '90 s.',
       '1,250 ms',
-      '(1 attempt).',
+      '(3 attempts).',
       '`maxRetries: 0`',
       'list({ page: 1, limit: 50 }),',
       '{"error":{"message":"no such account"}}',

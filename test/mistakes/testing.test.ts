@@ -14,7 +14,7 @@ test('reading errors', () =>
       mistake: 'uses the key of another environment',
       wrote: () => client.withOptions({ apiKey: 'another key' }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." (1 attempt). Check that apiKey belongs to this baseUrl.',
+        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong.". Check that apiKey belongs to this baseUrl.',
     },
     {
       mistake: 'has a baseUrl with the wrong path',
@@ -28,14 +28,14 @@ test('reading errors', () =>
         return client.withOptions({ timeout: 5 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): no complete response within the timeout of 5 ms (1 attempt). Raise `timeout` (milliseconds) if the service needs longer.',
+        'GET /transactions (page 1): no complete response within the timeout of 5 ms. Raise `timeout` (milliseconds) if the service needs longer.',
     },
     {
       mistake: 'returns a body instead of a Response from fetch',
       // @ts-expect-error
       wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected a Response, such as Response.json(data)" (1 attempt). Check `fetch`, or what mocks it: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected a Response, such as Response.json(data)". Check `fetch`, or what mocks it: see error.cause.',
     },
     {
       mistake: 'logs the body of a response, and returns the response that was read',
@@ -48,7 +48,7 @@ test('reading errors', () =>
         return client.withOptions({ fetch: logging, maxRetries: 2 }).transactions.list()
       },
       getsFromCall:
-        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected an unread body: return a new Response each time, and read only its clone()" (1 attempt). Check `fetch`, or what mocks it: see error.cause.',
+        'GET /transactions (page 1): fetch did not resolve with a Response that can be read: "expected an unread body: return a new Response each time, and read only its clone()". Check `fetch`, or what mocks it: see error.cause.',
     },
     {
       mistake: 'has an apiKey function that returns nothing',
