@@ -90,6 +90,7 @@ export class PagePrefetcher<T> {
       controller.abort()
     }
     this.#nextPage = page + 1
+    this.lastPage = page
     this.#hasFailed = false
   }
 

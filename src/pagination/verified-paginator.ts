@@ -78,10 +78,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   #readFirst(loaded: LoadedPage<T>): Batch<T> {
-    const { page, limit, data } = loaded
-    this.#limit = limit
-    this.#end = (page - 1) * limit
-    return this.#accept(loaded, data, this.#keysOf(loaded))
+    this.#limit = loaded.limit
+    return this.#accept(loaded, loaded.data, this.#keysOf(loaded))
   }
 
   #readNext(loaded: LoadedPage<T>): Batch<T> | undefined {
@@ -115,20 +113,17 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const isNew = this.#read.merge(keys)
     const newItems = data.filter((_, index) => isNew[index])
     if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
-    else if (newItems.length === 0 && !isForward) this.#countFruitless(loaded)
+    else if (!isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
     this.#end = end
     const isFull = loaded.data.length === limit
-    if (this.#remaining <= 0 || (!isFull && totalItems <= end)) {
-      this.cancel()
-    } else {
-      // A short page ends the list. Where its total says more, one of the two is wrong.
-      if (!isFull) this.#replan({ page: page + 1, limit, isPastEnd: true })
-      else this.#planAhead(loaded)
-    }
+    if (this.#remaining <= 0 || (!isFull && totalItems <= end)) this.cancel()
+    // A short page ends the list. Where its total says more, one of the two is wrong.
+    else if (!isFull) this.#replan({ page: page + 1, limit, isPastEnd: true })
+    else this.#planAhead(loaded)
     return { page: loaded, items }
   }
 
@@ -209,9 +204,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #replan(next?: Window): void {
     this.#prefetcher.dropAfter(this.#step)
     this.#plan.clear()
-    if (next === undefined) return
-    this.#plan.set(this.#step + 1, next)
-    this.#prefetcher.lastPage = this.#step + 1
+    if (next) this.#plan.set(this.#step + 1, next)
   }
 
   /** Plans the next window, and those after it as if the list did not change. */

@@ -210,6 +210,28 @@ describe('a verified list', () => {
     })
   })
 
+  test('ends where its pages end if one of its last two responses has no larger total', () =>
+    checkEach([3, 4], async tooLarge => {
+      const all = sampleTransactions(45)
+      respondTo((page, limit, count) => {
+        const totalItems = count === tooLarge ? 60 : 45
+        return { ...envelopeOf(all, page, limit), totalItems }
+      })
+      const list = createClient().transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+      expect(await collect(list)).toEqual(all)
+    }))
+
+  test('goes on after a short page when more was added behind it meanwhile', () =>
+    checkEach(['throw', 'continue'] as const, async onMissedItems => {
+      const all = sampleTransactions(100)
+      respondTo((page, limit, count) => ({
+        ...envelopeOf(all.slice(0, count < 4 ? 45 : 100), page, limit),
+        totalItems: 100,
+      }))
+      const options = { verified: true, concurrency: 1, onMissedItems } as const
+      expect(await collect(createClient().transactions.list({ limit: 20 }, options))).toEqual(all)
+    }))
+
   test('is a PaginationError when the service does not honour smaller limits', async () => {
     const all = sampleTransactions(400)
     respondTo(page => envelopeOf(all, page, 20))
@@ -422,6 +444,27 @@ describe('a verified list', () => {
     })()
     const error = await rejectionOf(iteration)
     expect(error).toMatchObject({ kind: 'pagination', page: 1 })
+  })
+
+  test('recognises what it read seven of the longest pages ago', () =>
+    checkEach([100, 500], async limit => {
+      const { fake, client, all } = createService(20 * limit, limit)
+      const list = client.transactions.list({ limit }, { verified: true, concurrency: 1 })
+      const seen = await collectWith(list, 12 * limit, () => fake.transactions.splice(6 * limit, 7 * limit))
+      expect(seen.slice(0, 6 * limit)).toEqual(all.slice(0, 6 * limit))
+      expect(seen.slice(-7 * limit)).toEqual(all.slice(13 * limit))
+      expect(new Set(seen).size).toBe(seen.length)
+    }))
+
+  test('is a PaginationError, rather than yields an item twice, when only items are left that it has forgotten', async () => {
+    const { fake, client } = createService(4_000)
+    const list = client.transactions.list({ limit: 100 }, { verified: true, concurrency: 1 })
+    const seen: Transaction[] = []
+    const iteration = (async () => {
+      for await (const item of list) if (seen.push(item) === 2_500) fake.transactions.splice(500, 2_100)
+    })()
+    expect(await rejectionOf(iteration)).toMatchObject({ kind: 'pagination', page: 1 })
+    expect(new Set(seen).size).toBe(seen.length)
   })
 
   test('is a PaginationError when none of the items that were read is left', async () => {
