@@ -97,7 +97,7 @@ function advice(error) {
     case 'timeout':
       return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
     case 'invalid-response':
-      return `look at ${error.issues.map(issue => issue.path.join('.'))}: if that is right, pass a schema`
+      return 'look at issues and body of the error: if the service is right, pass a schema'
     case 'pagination':
       return `resume at page ${error.page}`
   }

@@ -109,7 +109,7 @@ test('handle-errors shows all five kinds of failure, and what to do', async () =
     '→ check baseUrl and the network, or retry later',
     '→ more than 100 ms: raise timeout, or retry later',
     'data[0].amount: expected a number',
-    '→ look at data.0.amount: if that is right, pass a schema',
+    '→ look at issues and body of the error: if the service is right, pass a schema',
     '→ resume at page 1',
     'the list shrank from 250 to 247 items',
     'resumed: 250 of 250 read, 0 missed',
