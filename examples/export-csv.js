@@ -68,13 +68,17 @@ async function exportTo(name, client) {
       if (isNotFound(error)) return undefined
       throw error
     })
-    if (page && lastIds.includes(page.data[0]?.id ?? '')) first = page
-    // Too much has changed for the two runs to overlap.
-    else ({ bytes, count, lastIds } = start)
+    if (page && lastIds.includes(page.data[0]?.id ?? '')) {
+      first = page
+      console.error(`Continuing after ${counted(count, 'transaction')}`)
+    } else {
+      console.error('Starting again: the list has changed too much for the two runs to overlap')
+      ;({ bytes, count, lastIds } = start)
+    }
   }
   const file = await open(part, bytes === 0 ? 'w' : 'r+')
   const written = new Set(lastIds)
-  const progress = startProgress(Math.max(0, first.totalItems - count))
+  const progress = startProgress(Math.max(first.totalItems, count), count)
   try {
     // What follows was not certain: it comes again.
     await file.truncate(bytes)

@@ -13,9 +13,8 @@
 
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isApiError } from 'virtual-accounts'
 import { connect } from './connect.js'
-import { clearLine, counted, grouped, makeFolder, runMain, startProgress } from './terminal.js'
+import { counted, grouped, makeFolder, runMain, startProgress } from './terminal.js'
 
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {{ count: number, bytes: number }} Position */
@@ -50,12 +49,11 @@ async function readRest(client) {
     // The page that the last one was on, as far as one can know now.
     const page = Math.max(1, Math.ceil(position.count / limit))
     if (before > 0) {
-      console.log(`${counted(before, 'transaction')} already there, continuing at page ${grouped(page)}`)
+      console.log(`Continuing after ${counted(before, 'transaction')}, at page ${grouped(page)}`)
     }
-    const missing = Math.max(0, totalItems - before)
-    if (missing > 0) console.log('Press Ctrl-C, and run it again: it continues.')
+    if (totalItems > before) console.log('Press Ctrl-C, and run it again: it continues.')
 
-    const progress = startProgress(missing)
+    const progress = startProgress(Math.max(totalItems, before), before)
     let { bytes } = position
     for await (const fresh of chunks(unwritten(client, page, written))) {
       const lines = fresh.map(transaction => `${JSON.stringify(transaction)}\n`).join('')
@@ -69,10 +67,6 @@ async function readRest(client) {
     if (written.size > before) progress.end()
     const end = written.size > before ? 'Done' : 'Nothing new'
     console.log(`${end}: ${counted(written.size, 'transaction')} in ${folder}, each once`)
-  } catch (error) {
-    clearLine()
-    if (isApiError(error)) console.error('Start it again: it continues where it was.')
-    throw error
   } finally {
     await file.close()
   }

@@ -26,6 +26,7 @@ export class Problem extends Error {}
 export function runMain(file, main, { options = {}, positionals = 0, help } = {}) {
   // `… | head` closes the pipe early, on purpose.
   process.stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1))
+  endOnSignals()
   const run = async () => {
     const given = parseArgs({
       options: { ...options, help: { type: 'boolean', short: 'h' } },
@@ -43,9 +44,30 @@ export function runMain(file, main, { options = {}, positionals = 0, help } = {}
     error => {
       clearLine()
       console.error(reason(error, Object.keys({ ...options, help })))
+      if (whereStopped) console.error(whereStopped())
       process.exitCode = 1
     },
   )
+}
+
+/** Says how far a program was that could not finish. @type {(() => string) | undefined} */
+let whereStopped
+
+/** Ctrl-C and kill end the line that is shown, and then the program, unless it ends by itself. */
+function endOnSignals() {
+  for (const [signal, code] of /** @type {const} */ ([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) > 1) return
+      const { stdout, stderr } = process
+      if (stderr.isTTY) stderr.write('\n')
+      else if (stdout.isTTY) stdout.write('\n')
+      if (whereStopped) console.error(whereStopped())
+      process.exit(code)
+    })
+  }
 }
 
 /**
@@ -164,22 +186,24 @@ export function clearLine() {
 
 /**
  * A line on stderr that says how far a program is: redrawn ten times a second on a terminal, elsewhere a new line for
- * each tenth of the total.
+ * each tenth of the total. It is for programs that continue where they were stopped.
  *
  * @param {number} total
+ * @param {number} before how many of them earlier runs have done
  */
-export function startProgress(total) {
+export function startProgress(total, before) {
   const { stderr } = process
   const began = performance.now()
-  let done = 0
-  let nextAt = stderr.isTTY ? began + 100 : total / 10
+  let done = before
+  let nextAt = stderr.isTTY ? began + 100 : before + total / 10
+  whereStopped = () => `Stopped at ${grouped(done)} of ${grouped(total)}. Run it again: it continues.`
 
   /** @param {string} [end] */
   function show(end) {
     const seconds = (performance.now() - began) / 1000
     const facts = [
       `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}`,
-      pace({ done, total, seconds, left: end ? 0 : total - done }),
+      pace({ done: done - before, total: total - before, seconds, left: end ? 0 : total - done }),
       end && `in ${elapsed(seconds)}`,
     ]
     clearLine()
@@ -200,6 +224,7 @@ export function startProgress(total) {
     },
     end() {
       show('\n')
+      whereStopped = undefined
     },
   }
 }

@@ -39,6 +39,21 @@ describe('export-csv', () => {
     expect(lines.slice(1).map(line => line.split(',')[0])).toEqual(transactions.map(({ id }) => id))
   })
 
+  test('ends its line at Ctrl-C, says how far it is, and continues from there', async () => {
+    const folder = createFolder()
+    const { service, env } = await serveFake({ transactions: sampleTransactions(1000), latency: 100 })
+    const isTerminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true']
+    const stopped = await run('export-csv.js', { env, folder, flags: isTerminal, interruptAt: /░ [1-9]/ })
+    expect(stopped.code).toBe(130)
+    expect(stopped.stderr).toMatch(/ left\nStopped at [1-9]\d* of 1,000\. Run it again: it continues\.\n$/)
+    const { code, stderr } = await run('export-csv.js', { env, folder })
+    expect(stderr).toMatch(/\nContinuing after [1-9]\d* transactions\n/)
+    expect(stderr).toMatch(/█{20} 1,000 of 1,000, .*\n$/)
+    expect(code).toBe(0)
+    const lines = readFileSync(join(folder, 'transactions.csv'), 'utf8').trimEnd().split('\n')
+    expect(lines.slice(1).map(line => line.split(',')[0])).toEqual(service.transactions.map(({ id }) => id))
+  })
+
   test('leaves nothing that looks like a whole export when it fails', async () => {
     const transactions = sampleTransactions(250)
     // No amount, and on the second page.

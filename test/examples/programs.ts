@@ -33,19 +33,22 @@ interface RunOptions {
   /** Flags of Node. */
   readonly flags?: readonly string[]
   readonly folder?: string
+  /** Ctrl-C as soon as stderr matches. */
+  readonly interruptAt?: RegExp
 }
 
 /** Runs an example to its end. */
 export function run(
   example: string,
-  { env = {}, args = [], flags = [], folder = tmpdir() }: RunOptions = {},
+  { env = {}, args = [], flags = [], folder = tmpdir(), interruptAt }: RunOptions = {},
 ): Promise<Ended> {
   const options = { cwd: folder, env: environment({ NO_COLOR: '1', ...env }) }
   const command = [...fromSource, ...flags, resolve(root, 'examples', example), ...args]
   return new Promise(end => {
-    execFile(process.execPath, command, options, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, command, options, (error, stdout, stderr) => {
       end({ code: Number(error?.code ?? 0), stdout, stderr })
     })
+    child.stderr?.on('data', text => interruptAt?.test(text) && child.kill('SIGINT'))
   })
 }
 
