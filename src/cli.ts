@@ -27,7 +27,7 @@ Options of probe:
   --json                      print the report as JSON
 
 Exit status of probe: 0 if nothing is broken, 1 if something is, 2 if the probe
-could not run. Of schema: 0, or 2 if there is no schema.`
+could not run, 130 after Ctrl-C. Of schema: 0, 2 if there is no schema, or 130.`
 
 const common = {
   'allow-insecure-http': { type: 'boolean' },
@@ -139,7 +139,7 @@ function distanceBetween(a: string, b: string): number {
 async function runProbe(): Promise<number> {
   const apiKey = readApiKey()
   const account = readAccount()
-  const signal = account && interruptSignal()
+  const signal = interruptSignal(account !== undefined)
   const origin = values.origin as string | undefined
   const onProgress = createProgress(account ? 'deactivates and reactivates the test account' : 'read-only')
   const report = await probe({ baseUrl, apiKey, allowInsecureHttp, account, origin, signal, onProgress })
@@ -157,10 +157,13 @@ async function runSchema(): Promise<number> {
     throw new UsageError('path: expected one without a query, as all items of the list are described')
   }
   const onProgress = createProgress('read-only')
-  print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, onProgress }))
+  const signal = interruptSignal(false)
+  print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, signal, onProgress }))
   return 0
 }
 
+/** The exit status if there is no result. After a signal it is what shells expect. */
+let failure = 2
 const clearLine = '\r\x1b[K'
 const howToPassKey = 'In bash or zsh run: read -rs API_KEY && export API_KEY'
 const allowInsecureHttp = values['allow-insecure-http'] === true
@@ -186,13 +189,17 @@ function readAccount(): ProbeOptions['account'] {
   return undefined
 }
 
-/** Lets the probe reactivate the test account before the program ends. A second signal ends it immediately. */
-function interruptSignal(): AbortSignal {
+/** Lets a probe reactivate the test account before the program ends. A second signal ends it immediately. */
+function interruptSignal(isWriting: boolean): AbortSignal {
   const controller = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  const end = isWriting
+    ? 'If it was deactivated, the service has confirmed its reactivation.'
+    : 'Interrupted.'
+  for (const [name, status] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
     process.once(name, () => {
-      warn('Interrupted. Reactivating the test account, if it was deactivated ...')
-      controller.abort(new UsageError('If it was deactivated, the service has confirmed its reactivation.'))
+      failure = status
+      if (isWriting) warn('Interrupted. Reactivating the test account, if it was deactivated ...')
+      controller.abort(new UsageError(end))
     })
   }
   return controller.signal
@@ -243,6 +250,6 @@ main().then(
   (error: unknown) => {
     const message = (error as Partial<Error> | undefined)?.message ?? String(error)
     warn(message.replace('allowInsecureHttp: true', '--allow-insecure-http'))
-    process.exitCode = 2
+    process.exitCode = failure
   },
 )

@@ -41,11 +41,13 @@ function run(
   args: string[],
   env: NodeJS.ProcessEnv = { API_KEY: apiKey },
   onStart: (child: ChildProcess) => void = () => {},
+  before = '',
 ) {
   return new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
     const unset = { API_KEY: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined }
     const options = { cwd: root, env: environment({ ...unset, ...env }) }
-    const child = execFile(process.execPath, [...cli, ...args], options, (error, stdout, stderr) => {
+    const command = ['--import', `data:text/javascript,${before}`, ...cli, ...args]
+    const child = execFile(process.execPath, command, options, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr })
     })
     onStart(child)
@@ -100,11 +102,11 @@ describe.concurrent('the command probe', () => {
   })
 
   test('reactivates the account when it is interrupted or ended', () =>
-    checkInParallel(['SIGINT', 'SIGTERM'] as const, async signal => {
+    checkInParallel(Object.entries({ SIGINT: 130, SIGTERM: 143 } as const), async ([signal, expected]) => {
       let child: ChildProcess | undefined
       using served = await serve(fetch => async (input, init) => {
         const response = await fetch(input, init)
-        if (String(input).endsWith('/deactivate')) child?.kill(signal)
+        if (String(input).endsWith('/deactivate')) child?.kill(signal as NodeJS.Signals)
         return response
       })
       const { url, service } = served
@@ -115,8 +117,29 @@ describe.concurrent('the command probe', () => {
       expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
       expect(service.isActive(account)).toBe(true)
       expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
-      expect(status).toBe(2)
+      expect(status).toBe(expected)
     }))
+
+  test('replaces the line of its progress when it is interrupted', async () => {
+    let child: ChildProcess | undefined
+    using served = await serve(fetch => (input, init) => {
+      child?.kill('SIGINT')
+      // A second signal would end it immediately.
+      child = undefined
+      return fetch(input, init)
+    })
+    const { status, stdout, stderr } = await run(
+      ['probe', served.url],
+      undefined,
+      started => {
+        child = started
+      },
+      'process.stderr.isTTY = true',
+    )
+    expect(stderr.split('GET /transactions?page=1').at(-1)).toBe('\r\x1b[KInterrupted.\n')
+    expect(stdout).toBe('')
+    expect(status).toBe(130)
+  })
 
   test('writes nothing without --write, even if an account is named', async () => {
     using served = await serve()
