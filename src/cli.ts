@@ -70,8 +70,9 @@ const [name, ...args] = positionals as [string?, ...string[]]
 const [baseUrl = '', path = ''] = args
 
 async function main(): Promise<number> {
+  assertNode()
   if (values.help || (values.version && !name)) {
-    print(values.help ? usage : readVersion())
+    print(values.help ? usage : readPackage().version)
     return 0
   }
   if (name === undefined) throw new UsageError(usage)
@@ -89,6 +90,15 @@ async function main(): Promise<number> {
     throw new UsageError(`${name}: ${problem}, as in\n  ${example}`)
   }
   return command.run()
+}
+
+/** Bun and Deno have versions of their own. */
+function assertNode(): void {
+  const { node, bun, deno } = process.versions
+  if (bun || deno) return
+  const [needed = ''] = /\d+/.exec(readPackage().engines.node) ?? []
+  if (Number.parseInt(node, 10) >= Number(needed)) return
+  throw new UsageError(`virtual-accounts needs Node ${needed} or later: this is Node ${node}`)
 }
 
 function checkFlags(command: string, known: Flags): void {
@@ -225,8 +235,8 @@ function colored(report: string): string {
 }
 
 /** Where it is beside both the source and the built command. */
-function readVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+function readPackage(): { version: string; engines: { node: string } } {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 }
 
 function print(text: string): void {

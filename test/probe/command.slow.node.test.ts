@@ -190,6 +190,14 @@ test('--version is that of the package', async () => {
   expect(status).toBe(0)
 })
 
+test('an older Node is told which one is needed', async () => {
+  const older = "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })"
+  const { status, stdout, stderr } = await run(['probe', url], undefined, undefined, older)
+  expect(stderr).toBe('virtual-accounts needs Node 22 or later: this is Node 20.20.2\n')
+  expect(stdout).toBe('')
+  expect(status).toBe(2)
+})
+
 test('--help explains every option', async () => {
   const { status, stdout } = await run(['probe', '--help'])
   for (const name of ['allow-insecure-http', 'version', 'origin', 'customer-id', 'write', 'json']) {
