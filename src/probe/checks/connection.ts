@@ -1,7 +1,7 @@
 import { isRedirect } from '../../http/http-error.js'
-import type { Findings } from '../findings.js'
+import { countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { findEnvelopeProblems } from '../page.js'
+import { findEnvelopeProblems, toListedPage } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
@@ -78,9 +78,15 @@ export async function checkWrongKey(
   const outcome = await session.get({ page: '1' }, client)
   const { verdict, response, data } = outcome
   const observed = describeOutcome(outcome)
-  if (verdict === 'ok' && findEnvelopeProblems(data).length === 0) {
-    const consequence = 'Anyone who reaches the service can read the list, and a mistyped key goes unnoticed.'
-    findings.broken('wrong-key', `${observed}, a page`, consequence)
+  if (verdict === 'ok') {
+    const isPage = findEnvelopeProblems(data).length === 0
+    const content = isPage ? `a page with ${countOf(toListedPage(data).count, 'item')}` : 'no page of a list'
+    const seen = `${observed}, ${content}`
+    const consequence =
+      'The status does not tell a wrong key from a right one: a mistyped key can go unnoticed.'
+    // Where the right key gets no page either, something else is wrong.
+    if (isPage || session.sample.pages > 0) findings.broken('wrong-key', seen, consequence)
+    else findings.notChecked('wrong-key', seen)
   } else if (verdict === 'failed') {
     findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
