@@ -28,8 +28,9 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const { sample } = session
   const { page, problems, error } = await session.getPage()
   if (page === undefined) {
-    const problem = `this is no page of a list: ${problems.join('; ')}`
-    throw error ?? new Error(`GET ${path}: ${problem}. client.request can read a list of another shape.`)
+    const problem = escapeControl(session.redact(problems.join('; ')))
+    const advice = 'client.request can read a list of another shape.'
+    throw error ?? new Error(`GET ${path}: this is no page of a list: ${problem}. ${advice}`)
   }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
   const last = Math.ceil(page.totalItems / page.limit)

@@ -12,7 +12,13 @@ export interface ListedPage {
   readonly ids: readonly string[] | undefined
 }
 
-/** What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got undefined`. */
+const maxNames = 10
+const maxNameLength = 40
+
+/**
+ * What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got undefined`; last the
+ * names that it has, each as a whole, as half an API key could not be found.
+ */
 export function findEnvelopeProblems(body: unknown): string[] {
   if (jsonType(body) !== 'object') return [`expected an object, got ${describe(body)}`]
   const { data, ...envelope } = body as Record<string, unknown>
@@ -22,7 +28,11 @@ export function findEnvelopeProblems(body: unknown): string[] {
     if (Number.isSafeInteger(value) && (value as number) >= minimum) continue
     problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
   }
-  return problems
+  if (problems.length === 0) return []
+  const names = Object.keys(body as object)
+  const shown = names.filter(({ length }) => length <= maxNameLength).slice(0, maxNames)
+  if (shown.length < names.length) shown.push('and more')
+  return [...problems, `the object has ${shown.join(', ') || 'no fields'}`]
 }
 
 /** A body without envelope problems as a page. */

@@ -323,6 +323,13 @@ test('says what to do where there is no page of transactions', () =>
     },
   ))
 
+test('names what another envelope has, each name as a whole or not at all', async () => {
+  const long = 'x'.repeat(41)
+  const body = { items: [{ secret: 1 }], [`is_${service.apiKey}`]: 1, [long]: 2, '\u001b[31m': 3 }
+  const { find } = await probeService([always(() => json(body))])
+  expect(find('envelope').observed).toMatch(/; the object has items, is_\[api key\], \\u001b\[31m, and more$/)
+})
+
 test('an HTML page with status 200 does not show that the key is accepted', async () => {
   const html = () => new Response('<h1>Log in</h1>')
   const { find } = await probeService([respond(html)])
