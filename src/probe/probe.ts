@@ -23,6 +23,11 @@ import { toZod } from './shape.js'
 // Page 1 twice, page 2, both with a small limit, page 0, a wrong key.
 const maxReads = 7 + maxEndRequests + maxLimitRequests + maxRepeats
 
+// By option, and by flag of the command line.
+const noOrigin = 'no origin was given (`origin`, or --origin)'
+const noAccount =
+  'no account was given to write to (`account`, or --customer-id, --virtual-account-id and --write)'
+
 const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as const
 
 /**
@@ -48,9 +53,9 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   const findings = new Findings(text => session.redact(text))
 
   const isListed = await checkLists(findings, session, options)
-  if (origin === undefined) findings.notChecked('cors', 'no origin was given')
+  if (origin === undefined) findings.notChecked('cors', noOrigin)
   else if (isListed) await checkCors(findings, session, origin)
-  if (account === undefined) findings.notCheckedElse(writeFindings, 'no account was given to write to')
+  if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
   checkResponses(findings, session)
   session.end()
@@ -68,7 +73,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
     allowInsecureHttp: options.allowInsecureHttp === true,
     schema,
   }
-  return createReport(data, isListed ? advice : undefined)
+  return createReport(data, advice, isListed)
 }
 
 /** The client checks it, and sends nothing, as its signal is aborted. */

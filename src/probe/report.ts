@@ -11,7 +11,7 @@ export interface ProbeReport {
   /** Number of requests that were sent. */
   readonly requests: number
   /**
-   * A table of at most 80 columns, what is broken first; then the options as code to paste. The last line names what is broken once more.
+   * The service and the time; a table of at most 80 columns, what is broken first; then the options as code to paste. The last line names what is broken once more.
    */
   toString(): string
 }
@@ -33,24 +33,31 @@ const maxSchemaLines = 40
 // Instead of the names of all findings, when there was no response.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: there was no response`
 
-/** A report from its data. Without advice, as there was no page of transactions, its text is short. */
-export function createReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | undefined): ProbeReport {
-  const text = formatReport(data, advice)
+/** A report from its data. Where there was no page of transactions, its text is short. */
+export function createReport(
+  data: Omit<ProbeReport, 'toString'>,
+  advice: Advice,
+  isListed: boolean,
+): ProbeReport {
+  const text = formatReport(data, advice, isListed)
   return Object.defineProperty({ ...data }, 'toString', { value: () => text })
 }
 
-function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice | undefined): string {
+function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isListed: boolean): string {
   const { findings, requests } = data
   const [broken, ok, notChecked] = (['broken', 'ok', 'not-checked'] as const).map(wanted =>
     findings.filter(({ status }) => status === wanted),
   ) as [ProbeFinding[], ProbeFinding[], ProbeFinding[]]
   const titles = broken.map(({ title }) => title).join(', ')
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
+  const time = new Date().toISOString().slice(0, 16).replace('T', ' ')
   return [
+    ...wrap(`Probe of ${escapeControl(advice.baseUrl)}, ${time} UTC`, width, '', ''),
+    '',
     ...[...broken, ...ok].flatMap(toRows),
     ...(ok.length > 0 ? toNotCheckedRows(notChecked) : [nothingElse]),
     '',
-    ...(advice ? toAdvice(data, advice) : ['Fix what is broken, and probe again.']),
+    ...(isListed ? toAdvice(data, advice) : ['Fix what is broken, and probe again.']),
     '',
     `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,
   ].join('\n')

@@ -1,5 +1,5 @@
 import { sampleTransactions } from 'virtual-accounts/testing'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import {
   changeHeaders,
@@ -14,7 +14,12 @@ import {
   service,
 } from './service.ts'
 
-beforeEach(() => service.reset())
+beforeEach(() => {
+  service.reset()
+  vi.setSystemTime('2026-11-22T16:40:31Z')
+})
+
+afterEach(() => void vi.useRealTimers())
 
 /** Items of all kinds, and the key and terminal codes wherever a service can put them. */
 const deviating = [
@@ -47,7 +52,9 @@ test('a report has what is broken first, one line for what was not checked for t
   vi.spyOn(performance, 'now').mockReturnValue(0)
   const { report } = await probeService(deviating)
   expect(String(report)).toMatchInlineSnapshot(`
-    "broken       Items                amount: string instead of number
+    "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
+
+    broken       Items                amount: string instead of number
                                       -> Lists fail with InvalidResponseError,
                                          unless a \`schema\` accepts these items.
     broken       Caches               a cache responded instead of the service
@@ -84,7 +91,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Deactivate           HTTP 200, no body
     ok           Reactivate           HTTP 200, no body
     ok           Deactivate twice     HTTP 200, no body
-    not-checked  CORS: no origin was given
+    not-checked  CORS: no origin was given (\`origin\`, or --origin)
     not-checked  Same key again: HTTP 200, no body, and the same for another key: a
                  replay and a second application look alike
 
@@ -125,7 +132,9 @@ test('a report without a page of transactions is short', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(0)
   const { report } = await probeService([respond(() => json({}, 404))], { account: undefined })
   expect(String(report)).toMatchInlineSnapshot(`
-    "broken       Page envelope        GET /transactions: HTTP 404
+    "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
+
+    broken       Page envelope        GET /transactions: HTTP 404
                                       -> Lists fail like this. Check the path of
                                          baseUrl.
     ok           Reachable            https, HTTP 404
@@ -138,9 +147,10 @@ test('a report without a page of transactions is short', async () => {
                  Page number, First page, Limit, Largest limit, totalItems, Page
                  beyond the end, Order of items, Neighbouring pages: no page of
                  transactions could be read
-    not-checked  CORS: no origin was given
+    not-checked  CORS: no origin was given (\`origin\`, or --origin)
     not-checked  Deactivate, Reactivate, Same key again, Deactivate twice: no
-                 account was given to write to
+                 account was given to write to (\`account\`, or --customer-id,
+                 --virtual-account-id and --write)
 
     Fix what is broken, and probe again.
 
