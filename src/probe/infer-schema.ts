@@ -7,7 +7,8 @@ import { toLiteral, toZod } from './shape.js'
 const maxPages = 5
 
 /**
- * Reads up to five pages of a list, and returns a zod schema of its items, with its type, as TypeScript.
+ * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items, with its
+ * type, as TypeScript.
  *
  * Export it, and pass it to `client.list` as `schema`. It accepts every item that was read. A field that some items lack is
  * optional; objects may have more fields than it names; and no string is an enum, as other items may have other values.
@@ -24,9 +25,16 @@ const maxPages = 5
 export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const options = readInferSchemaOptions(given)
   const { path } = options
-  const session = new Session(options, path, maxPages + maxRepeats)
+  const session = new Session(options, path, 1 + maxPages + maxRepeats)
   const { sample } = session
-  const { page, problems, error } = await session.getPage()
+  let limit: number | undefined = 100
+  let first = await session.getPage({ limit })
+  if (first.page === undefined) {
+    // Perhaps the service refuses such a limit.
+    limit = undefined
+    first = await session.getPage()
+  }
+  const { page, problems, error } = first
   if (page === undefined) {
     const problem = escapeControl(session.redact(problems.join('; ')))
     const advice = 'client.request can read a list of another shape.'
@@ -37,7 +45,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const others = new Set(
     [0.25, 0.5, 0.75, 1].map(part => Math.round(last * part)).filter(number => number > 1),
   )
-  for (const number of others) await session.getPage({ page: number })
+  for (const number of others) await session.getPage({ page: number, limit })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
   return [

@@ -112,7 +112,13 @@ export class Session {
   }
 
   /** Requests a page of the list, and adds its items to the sample. */
-  async getPage({ page = 1, limit }: { page?: number; limit?: number } = {}): Promise<PageOutcome> {
+  async getPage({
+    page = 1,
+    limit,
+  }: {
+    page?: number
+    limit?: number | undefined
+  } = {}): Promise<PageOutcome> {
     const query = { page: String(page), ...(limit !== undefined && { limit: String(limit) }) }
     const { text, data, ...outcome } = await this.get(query)
     const plain = parseJson(text)

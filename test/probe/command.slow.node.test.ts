@@ -170,7 +170,7 @@ describe.concurrent('the command schema', () => {
     service.serveList('/refunds', [{ id: 'r1', reason: null }, { id: 'r2' }])
     const { status, stdout, stderr } = await run(['schema', url, '/refunds'])
     expect(stdout).toMatch(/^import \* as z from 'zod'\n[\s\S]*export type Item = z\.infer<typeof schema>\n$/)
-    expect(stderr).toBe('At most 8 requests, one at a time; read-only.\n')
+    expect(stderr).toBe('At most 9 requests, one at a time; read-only.\n')
     expect(status).toBe(0)
   })
 

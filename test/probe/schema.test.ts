@@ -122,22 +122,29 @@ test('numbers that a double cannot hold are accepted as the client returns them:
 })
 
 test('pages of the whole list are read, at most five', async () => {
-  const items = Array.from({ length: 240 }, (_, index) =>
-    index < 230 ? { id: index } : { id: index, old: true },
+  const items = Array.from({ length: 1150 }, (_, index) =>
+    index < 1140 ? { id: index } : { id: index, old: true },
   )
   const { code } = await infer(items)
   expect(code).toContain('old: z.boolean().optional()')
   expect(code).toContain(
-    '// From 100 items on 5 of 12 pages of /refunds.\n// If others differ, a loop throws, and names',
+    '// From 450 items on 5 of 12 pages of /refunds.\n// If others differ, a loop throws, and names',
   )
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
 
-test('a page that fails is left out', async () => {
+test('a service may refuse the limit', async () => {
   const items = Array.from({ length: 60 }, (_, id) => ({ id }))
+  const refuse = respond((_, query) => (query.has('limit') ? json({}, 400) : undefined))
+  const { code } = await infer(items, [refuse])
+  expect(code).toContain('// From 60 items on 3 of 3 pages of /refunds.')
+})
+
+test('a page that fails is left out', async () => {
+  const items = Array.from({ length: 250 }, (_, id) => ({ id }))
   const fail = respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined))
   const { code } = await infer(items, [fail])
-  expect(code).toContain('// From 40 items on 2 of 3 pages')
+  expect(code).toContain('// From 150 items on 2 of 3 pages')
 })
 
 describe('a hostile service', () => {
