@@ -1,6 +1,7 @@
 import { escapeControl } from '../internal/describe.js'
 import { countOf } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
+import { toClientLines } from './report.js'
 import { maxRepeats, Session } from './session.js'
 import { toLiteral, toZod } from './shape.js'
 
@@ -8,12 +9,11 @@ const maxPages = 5
 
 /**
  * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items, with its
- * type, as TypeScript.
+ * type and an example, as TypeScript: a file to import from.
  *
- * Export it, and pass it to `client.list` as `schema`. It accepts every item that was read. A field that some items lack is
- * optional; objects may have more fields than it names; and no string is an enum, as other items may have other values.
- * A number that JavaScript would round arrives as a string, so such a field accepts both. It shows names and types, never a
- * value.
+ * It accepts every item that was read. A field that some items lack is optional; objects may have more fields than it names;
+ * and no string is an enum, as other items may have other values. A number that JavaScript would round arrives as a string,
+ * so such a field accepts both. It shows names and types, never a value.
  *
  * @throws Error if the list has no item, or the path is no list. ApiError if the first page cannot be fetched. TypeError for
  * an unknown or wrong option.
@@ -48,15 +48,39 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number, limit })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
+  const name = toName(path)
+  const schema = `${name}Schema`
   return [
-    "import * as z from 'zod'",
-    '',
     `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeControl(path)}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
-    `// After "npm install zod": client.list(${toLiteral(path)}, {}, { schema })`,
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
-    `export const schema = ${toZod(sample.item)}`,
+    "import * as z from 'zod' // npm install zod",
     '',
-    'export type Item = z.infer<typeof schema>',
+    `export const ${schema} = ${toZod(sample.item)}`,
+    '',
+    `export type ${name.replace(/^./, letter => letter.toUpperCase())}Item = z.infer<typeof ${schema}>`,
+    '',
+    ...[
+      `In another file, if this one is ${name}.ts:`,
+      '',
+      "import { Client } from 'virtual-accounts'",
+      `import { ${schema} } from './${name}.js'`,
+      '',
+      ...toClientLines({
+        baseUrl: session.redact(String(options.baseUrl)),
+        hasKey: options.apiKey !== null,
+        allowInsecureHttp: options.allowInsecureHttp === true,
+      }),
+      `const list = client.list(${toLiteral(path)}, {}, { schema: ${schema} })`,
+      'for await (const item of list) console.log(item)',
+    ].map(line => `// ${line}`.trimEnd()),
   ].join('\n')
+}
+
+/** `/customers/c1/virtual_accounts` as `virtualAccounts`: letters and digits of the last segment, or `list` without any. */
+function toName(path: string): string {
+  const segment = path.split('/').findLast(Boolean) ?? ''
+  const words = segment.match(/[a-z][a-z\d]*/gi) ?? ['list']
+  const [first = '', ...others] = words.map(word => word.replace(/^./, letter => letter.toUpperCase()))
+  return [first.replace(/^./, letter => letter.toLowerCase()), ...others].join('')
 }

@@ -16,11 +16,15 @@ export interface ProbeReport {
   toString(): string
 }
 
-/** What the text of a report has beyond its data. */
-interface Advice {
+/** What code needs to create a client. */
+interface ClientCode {
   readonly baseUrl: string
   readonly hasKey: boolean
   readonly allowInsecureHttp: boolean
+}
+
+/** What the text of a report has beyond its data. */
+interface Advice extends ClientCode {
   /** A zod schema of the items as code; `undefined` if they are as documented. */
   readonly schema: string | undefined
 }
@@ -84,7 +88,7 @@ function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
 /** The options as code, with a schema if the items are others than documented, and what to ask. */
 function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
   const { limit, concurrency, maxRetries } = suggestedOptions
-  const { baseUrl, hasKey, allowInsecureHttp, schema } = advice
+  const { schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
     'Options for this service:',
@@ -92,18 +96,28 @@ function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: A
     "import { Client } from 'virtual-accounts'",
     ...toSchemaLines(advice),
     '',
-    'const client = new Client({',
-    `  baseUrl: ${toLiteral(baseUrl)},`,
-    `  apiKey: ${hasKey ? "process.env.API_KEY ?? ''" : 'null'},`,
-    ...(allowInsecureHttp ? ['  allowInsecureHttp: true,'] : []),
-    ...(concurrency === undefined ? [] : [`  concurrency: ${concurrency},`]),
-    '})',
+    ...toClientLines(advice, concurrency === undefined ? [] : [`  concurrency: ${concurrency},`]),
     `const list = client.transactions.list(${params}${schema ? ', { schema }' : ''})`,
     ...(maxRetries === 0 ? ['// Pass { maxRetries: 0 } to each write: a retry may apply it again.'] : []),
     '',
     'No response shows this. Ask the owner of the service:',
     '- Is `amount` in major or minor units, and does it depend on the currency?',
     '- For how long is an Idempotency-Key remembered?',
+  ]
+}
+
+/** A client as code, the key from the environment. */
+export function toClientLines(
+  { baseUrl, hasKey, allowInsecureHttp }: ClientCode,
+  furtherOptions: readonly string[] = [],
+): string[] {
+  return [
+    'const client = new Client({',
+    `  baseUrl: ${toLiteral(baseUrl)},`,
+    `  apiKey: ${hasKey ? "process.env.API_KEY ?? ''" : 'null'},`,
+    ...(allowInsecureHttp ? ['  allowInsecureHttp: true,'] : []),
+    ...furtherOptions,
+    '})',
   ]
 }
 
@@ -114,8 +128,8 @@ function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[]
   }
   return [
     '// Too long to be shown. This command prints it:',
-    `// npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > item.ts`,
-    "import { schema } from './item.js'",
+    `// npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > transactions.ts`,
+    "import { transactionsSchema as schema } from './transactions.js'",
   ]
 }
 

@@ -169,7 +169,9 @@ describe.concurrent('the command schema', () => {
     const { url, service } = served
     service.serveList('/refunds', [{ id: 'r1', reason: null }, { id: 'r2' }])
     const { status, stdout, stderr } = await run(['schema', url, '/refunds'])
-    expect(stdout).toMatch(/^import \* as z from 'zod'\n[\s\S]*export type Item = z\.infer<typeof schema>\n$/)
+    expect(stdout).toMatch(
+      /^\/\/ From 2 items [\s\S]*\n\/\/ for await \(const item of list\) console\.log\(item\)\n$/,
+    )
     expect(stderr).toBe('At most 9 requests, one at a time; read-only.\n')
     expect(status).toBe(0)
   })

@@ -9,10 +9,9 @@ const items = [
 ]
 
 const use = `
-import { Client } from 'virtual-accounts'
-const client = new Client({ baseUrl: 'https://api.example.com', apiKey: 'key' })
-for await (const item of client.list('/refunds', {}, { schema })) {
-  const typed: Item = item
+import type { RefundsItem } from './refunds.js'
+for await (const item of list) {
+  const typed: RefundsItem = item
   const id: string = typed.id
   const amount: string | number = typed.amount
   const skus: string[] = typed.lines.map(line => line.sku)
@@ -23,21 +22,28 @@ for await (const item of client.list('/refunds', {}, { schema })) {
 }
 `
 
-test('a printed schema compiles as the schema of client.list, and types the items', {
+test('a printed schema and its example compile, and the items have its types', {
   timeout: 120_000,
 }, async () => {
   const service = new FakeService()
   service.serveList('/refunds', items)
   const { baseUrl, apiKey, fetch } = service
   const code = await inferSchema({ baseUrl, apiKey, fetch, path: '/refunds' })
-  const file = join(import.meta.dirname, 'printed.ts')
+  // The example is for another file.
+  const [, example = ''] = code.split('// In another file, if this one is refunds.ts:\n')
+  const files = new Map([
+    [join(import.meta.dirname, 'refunds.ts'), code],
+    [join(import.meta.dirname, 'main.ts'), example.replaceAll(/^\/\/ ?/gm, '') + use],
+  ])
   const { config } = ts.readConfigFile(join(import.meta.dirname, '../tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, join(import.meta.dirname, '..'))
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile } = host
-  host.fileExists = path => path === file || fileExists(path)
-  host.readFile = path => (path === file ? code + use : readFile(path))
-  const program = ts.createProgram([file], options, host)
-  const problems = ts.getPreEmitDiagnostics(program, program.getSourceFile(file))
+  host.fileExists = path => files.has(path) || fileExists(path)
+  host.readFile = path => files.get(path) ?? readFile(path)
+  const program = ts.createProgram([...files.keys()], options, host)
+  const problems = [...files.keys()].flatMap(file =>
+    ts.getPreEmitDiagnostics(program, program.getSourceFile(file)),
+  )
   expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
 })

@@ -235,8 +235,10 @@ describe('the code in the report', () => {
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field${index}`, index]))
     const { report } = await probeService([changeItems(item => ({ ...item, ...fields }))])
     const { baseUrl } = service
-    expect(String(report)).toContain(`// npx virtual-accounts schema ${baseUrl} /transactions > item.ts\n`)
-    expect(String(report)).toContain("import { schema } from './item.js'\n")
+    expect(String(report)).toContain(
+      `// npx virtual-accounts schema ${baseUrl} /transactions > transactions.ts\n`,
+    )
+    expect(String(report)).toContain("import { transactionsSchema as schema } from './transactions.js'\n")
     expect(String(report)).not.toContain('field50')
   })
 
@@ -247,7 +249,7 @@ describe('the code in the report', () => {
     const fetch: FakeFetch = (input, init) => deviating(String(input).replace(at, service.baseUrl), init)
     const { report } = await probeService([], { baseUrl: at, allowInsecureHttp: true, fetch })
     expect(String(report)).toContain(
-      " schema 'http://10.0.0.1/it'\\''s' /transactions --allow-insecure-http > item.ts\n",
+      " schema 'http://10.0.0.1/it'\\''s' /transactions --allow-insecure-http > transactions.ts\n",
     )
   })
 

@@ -26,7 +26,9 @@ async function infer(
 
 function evaluate(code: string): z.ZodType {
   const [, expression] =
-    /^export const schema = ([\s\S]*?)\n\nexport type Item = z\.infer<typeof schema>$/m.exec(code) ?? []
+    /^export const refundsSchema = ([\s\S]*?)\n\nexport type RefundsItem = z\.infer<typeof refundsSchema>$/m.exec(
+      code,
+    ) ?? []
   return new Function('z', `return ${expression}`)(z)
 }
 
@@ -56,11 +58,10 @@ test('every field has its type, is optional where an item lacks it, and nullable
     { id: 3, amount: 2, isPaid: false, note: 'n', tags: [1, null], lines: [], 'odd name': [] },
   ])
   expect(code).toMatchInlineSnapshot(`
-    "import * as z from 'zod'
+    "// From 3 items on 1 of 1 page of /refunds.
+    import * as z from 'zod' // npm install zod
 
-    // From 3 items on 1 of 1 page of /refunds.
-    // After "npm install zod": client.list('/refunds', {}, { schema })
-    export const schema = z.looseObject({
+    export const refundsSchema = z.looseObject({
       id: z.union([z.string(), z.number()]),
       amount: z.number(),
       isPaid: z.boolean(),
@@ -74,7 +75,19 @@ test('every field has its type, is optional where an item lacks it, and nullable
       late: z.unknown().optional(), // only null was seen
     })
 
-    export type Item = z.infer<typeof schema>"
+    export type RefundsItem = z.infer<typeof refundsSchema>
+
+    // In another file, if this one is refunds.ts:
+    //
+    // import { Client } from 'virtual-accounts'
+    // import { refundsSchema } from './refunds.js'
+    //
+    // const client = new Client({
+    //   baseUrl: 'https://virtual-accounts.test',
+    //   apiKey: process.env.API_KEY ?? '',
+    // })
+    // const list = client.list('/refunds', {}, { schema: refundsSchema })
+    // for await (const item of list) console.log(item)"
   `)
 })
 
@@ -139,6 +152,22 @@ test('a service may refuse the limit', async () => {
   const { code } = await infer(items, [refuse])
   expect(code).toContain('// From 60 items on 3 of 3 pages of /refunds.')
 })
+
+test('the names are made of the path', () =>
+  checkEach<[path: string, schema: string, type: string]>(
+    [
+      ['/customers/c1/virtual_accounts/', 'virtualAccountsSchema', 'VirtualAccountsItem'],
+      ['/v2/2nd-list.json', 'ndListJsonSchema', 'NdListJsonItem'],
+      ['/new', 'newSchema', 'NewItem'],
+      ['/123', 'listSchema', 'ListItem'],
+    ],
+    async ([path, schema, type]) => {
+      service.serveList(path, [{ id: 1 }])
+      const { code } = await infer([], [], { path })
+      expect(code).toContain(`export const ${schema} = `)
+      expect(code).toContain(`export type ${type} = z.infer<typeof ${schema}>`)
+    },
+  ))
 
 test('a page that fails is left out', async () => {
   const items = Array.from({ length: 250 }, (_, id) => ({ id }))
