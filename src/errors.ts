@@ -150,10 +150,10 @@ function formatMessage(facts: ErrorFacts): string {
   const resume =
     resumeAt &&
     `To resume: list({ page: ${resumeAt.page}, limit: ${resumeAt.limit} }), with all else unchanged.`
-  return [happened, outcomeUnknown && mayHaveBeenApplied, note, hint, resume].filter(Boolean).join(' ')
+  return [happened, outcomeUnknown && outcomeUnknownText, note, hint, resume].filter(Boolean).join(' ')
 }
 
-const mayHaveBeenApplied =
+const outcomeUnknownText =
   'The request may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */

@@ -65,7 +65,7 @@ export class Attempt {
     const { status } = response
     const received = { response, status, headers: toHeaders(response.headers) }
     if (!isSuccess(status)) return { ...received, bytes: undefined }
-    // A fetch that logs the body has read it. Retried, the request would be sent again to the same end.
+    // A custom fetch that logs the body may have read it. It would do so at each retry.
     if (response.bodyUsed || response.body?.locked) {
       throw new InvalidFetchError(
         'expected an unread body: return a new Response each time, and read only its clone()',
@@ -91,7 +91,7 @@ export class Attempt {
   /** ky sees neither headers nor body, so nothing in it holds the API key. */
   async #fetch(init: FetchInit): Promise<Response> {
     const { url, fetch } = this.#options
-    const send = async () => {
+    const fetchResponse = async () => {
       // ky calls this later: the attempt may have been cancelled since.
       init.signal.throwIfAborted()
       const response = (await fetch(url, init)) as Response | undefined
@@ -103,7 +103,7 @@ export class Attempt {
       return response
     }
     try {
-      return await sendOnce(url, { method: init.method, fetch: send })
+      return await sendOnce(url, { method: init.method, fetch: fetchResponse })
     } catch (error) {
       // Some errors, which it knows by their messages, are wrapped by ky.
       throw isNetworkError(error) ? error.cause : error

@@ -100,7 +100,7 @@ export class CallReport {
       url: this.#url,
       page: this.#call.page,
       hasCallerKey: this.#call.hasCallerKey === true,
-      mayHaveBeenApplied: this.#isOutcomeUnknown,
+      outcomeUnknown: this.#isOutcomeUnknown,
       apiKey: [...this.sentKeys].at(-1) ?? this.#keys[0],
     })
     return new HttpError({ ...sequel, ...failed, info: this.info, problem: redactor.text(problem), hint })

@@ -122,7 +122,7 @@ class CallRun {
           return await this.#parse(result.success, parse)
         }
         if (result.delayMs === undefined) throw result.error
-        // A promise of its own: one of all calls would hold on to each of them.
+        // A new promise each time: one for all would keep every call that waited for it in memory.
         await this.#within(result.delayMs, new Promise<never>(() => {}))
       }
     } catch (error) {
@@ -237,7 +237,7 @@ class CallRun {
   }
 
   /** The caller's error, unless it would hide that an earlier attempt may have been applied. */
-  #failOnKey(cause: unknown): AttemptResult {
+  #failOnKey(cause: unknown): never {
     if (!this.#lastError || !this.#report.info.outcomeUnknown) throw cause
     const note = 'Not retried: the apiKey function failed, see error.cause.'
     throw this.#lastError.with({ cause, note, isRetried: false })

@@ -9,7 +9,7 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
   /** The caller passed the idempotency key: another call may have used it. */
   readonly hasCallerKey: boolean
   /** An attempt of a write may have been applied. */
-  readonly mayHaveBeenApplied: boolean
+  readonly outcomeUnknown: boolean
   /** The key that was sent, if any. */
   readonly apiKey: string | undefined
 }
@@ -32,7 +32,7 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
 }
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
-  const { status, retryAfterMs, page, hasCallerKey, mayHaveBeenApplied } = failed
+  const { status, retryAfterMs, page, hasCallerKey, outcomeUnknown } = failed
   if (isRedirect(status)) {
     const where = status === 0 ? "; the browser's network tab shows where it leads" : ''
     return `Check baseUrl and the path: use an address that does not redirect${where}.`
@@ -51,9 +51,9 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
   if (status >= 500) return `The service failed: ${retryLater(retryAfterMs).toLowerCase()}.`
   if (retryAfterMs) return `${retryLater(retryAfterMs)}.`
   if (hasReason) return undefined
-  if (status === 409 && (hasCallerKey || mayHaveBeenApplied))
+  if (status === 409 && (hasCallerKey || outcomeUnknown))
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-  if (status === 422 && hasCallerKey && !mayHaveBeenApplied)
+  if (status === 422 && hasCallerKey && !outcomeUnknown)
     return 'The idempotencyKey may have been used for another request.'
   return undefined
 }

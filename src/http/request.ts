@@ -153,14 +153,14 @@ export async function request<
   }
   if (idempotencyKey !== undefined) transport.idempotencyKeys.assertOwn(idempotencyKey, call)
   return send(transport, call, (bytes, { status, headers, report }) => {
-    const body = parseUnspecifiedBody(bytes, headers)
+    const received = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []
     const toResult = (data: unknown) => {
-      if (validator && issues.length > 0) throw mismatch(issues, body, validator)
+      if (validator && issues.length > 0) throw mismatch(issues, received, validator)
       const { attempts, requestId } = report
       return { data, status, headers, attempts, idempotencyKey, requestId } as Result<SchemaOutput<S, T>, Key>
     }
-    const data = validator ? validate(body, validator, issues) : body
+    const data = validator ? validate(received, validator, issues) : received
     return isThenable(data) ? data.then(toResult) : toResult(data)
   })
 }

@@ -23,7 +23,7 @@ export function findErrorDetails(error: unknown): ErrorDetails {
         const { syscall, address, port } = { ...Object(first), ...own } as ErrorDetails
         return { code, message, syscall, address, port }
       }
-      // Each of several errors may be of another request: none alone tells.
+      // Without a code of their own, several errors tell nothing: each may be of another request.
       current = cause
     }
   } catch {

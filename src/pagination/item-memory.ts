@@ -8,35 +8,20 @@ export class ItemMemory<V> {
   #recent = new Map<unknown, V>()
   #older = new Map<unknown, V>()
   #recentPages = 0
-  /** How many items were new. Items that are read again must not push out others. */
-  #recentItems = 0
 
   find(key: unknown): V | undefined {
     return this.#recent.get(key) ?? this.#older.get(key)
   }
 
-  startPage(): void {
-    if (this.#recentPages >= minPages && this.#recentItems >= minItems) {
-      this.#older = this.#recent
-      this.#recent = new Map()
-      this.#recentPages = 0
-      this.#recentItems = 0
-    }
-    this.#recentPages++
+  /** Remembers an item. `undefined` identifies nothing. */
+  add(key: unknown, value: V): void {
+    if (key !== undefined) this.#recent.set(key, value)
   }
 
-  /**
-   * Remembers an item of the page, and returns whether it is new. `undefined` identifies nothing.
-   *
-   * @param known What was remembered about it before this page.
-   */
-  add(key: unknown, value: V, known: V | undefined): boolean {
-    if (key === undefined) return true
-    const { size } = this.#recent
-    this.#recent.set(key, value)
-    // An item may occur twice on one page.
-    const isNew = known === undefined && this.#recent.size > size
-    if (isNew) this.#recentItems++
-    return isNew
+  endPage(): void {
+    if (++this.#recentPages < minPages || this.#recent.size < minItems) return
+    this.#older = this.#recent
+    this.#recent = new Map()
+    this.#recentPages = 0
   }
 }

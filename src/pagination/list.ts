@@ -223,7 +223,7 @@ class LazyList<T> implements List<T> {
     const startWalk = (site: CallSite) => {
       let loaded = first
       const load = (request: PageRequest) => {
-        // What a walk requests first is its first page.
+        // What a walk requests first is its first page: this one, which has arrived.
         const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
         loaded = undefined
         return result

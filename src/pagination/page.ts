@@ -108,11 +108,11 @@ export class PageLoader<T> {
 
   load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>> {
     const { endpoint, validator, query, settings, signal } = this.#list
-    const { limit = this.#list.limit, onThrottled } = request
+    const { limit: wantedLimit = this.#list.limit, onThrottled } = request
     const call = {
       method: 'GET',
       path: endpoint.path,
-      query: `?page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
+      query: `?page=${request.page}${wantedLimit === undefined ? '' : `&limit=${wantedLimit}`}${query}`,
       settings,
       signals: [signal, request.signal],
       page: request.page,

@@ -63,26 +63,24 @@ export class Paginator<T> implements Walk<T> {
    * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, and so does an item that
    * moved further than the list grew, here or on a page before. The page is then fetched again, once.
    */
-  async #fetch(number: number): Promise<InspectedPage<T>> {
-    const inspected = await this.#receive(() => this.#prefetcher.get(number))
-    const { fetched, keys = [], sightings } = inspected
+  async #fetch(number: number): Promise<FetchedPage<T>> {
+    const fetched = await this.#receive(() => this.#prefetcher.get(number))
     const previous = this.#previous
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
       fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
-    if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return inspected
-    for (const [index, key] of keys.entries()) {
-      if (key !== undefined && sightings[index] === undefined) this.#awaited.add(key)
+    if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return fetched
+    for (const key of fetched.keys() ?? []) {
+      if (key !== undefined && this.#memory.find(key) === undefined) this.#awaited.add(key)
     }
     return this.#receive(() => this.#prefetcher.refetch(number))
   }
 
-  async #receive(request: () => Promise<FetchedPage<T>>): Promise<InspectedPage<T>> {
-    const inspected = this.#inspect(await this.#request(request))
-    const { fetched, hasMoved } = inspected
+  async #receive(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
+    const fetched = await this.#request(request)
     // Responses to earlier requests may show the list as it was before.
-    if (hasMoved) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
-    return inspected
+    if (this.#hasMoved(fetched)) this.#trustedSince = Math.max(this.#trustedSince, fetched.arrivedAt)
+    return fetched
   }
 
   async #request(request: () => Promise<FetchedPage<T>>): Promise<FetchedPage<T>> {
@@ -96,16 +94,16 @@ export class Paginator<T> implements Walk<T> {
   }
 
   /**
-   * Looks up where the items of a page were seen before. An item that moved further than the list grew shows that something
-   * before it was added and something else removed.
+   * Whether an item has moved back by more places than the list grew since it was read: something before it was added and
+   * something else removed.
    */
-  #inspect(fetched: FetchedPage<T>): InspectedPage<T> {
-    const keys = fetched.keys()
-    const sightings = keys?.map(key => this.#memory.find(key)) ?? []
-    const hasMoved = sightings.some(
-      (earlier, index) => earlier !== undefined && movedBeyondGrowth(fetched, index, keys?.[index], earlier),
-    )
-    return { fetched, keys, sightings, hasMoved }
+  #hasMoved({ page, limit, totalItems, keys }: LoadedPage<T>): boolean {
+    return (keys() ?? []).some((key, index) => {
+      const earlier = this.#memory.find(key)
+      if (earlier === undefined) return false
+      const movedBy = (page - earlier.page) * limit + index - earlier.keys.indexOf(key)
+      return movedBy > totalItems - earlier.totalItems
+    })
   }
 
   /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
@@ -113,14 +111,12 @@ export class Paginator<T> implements Walk<T> {
     return this.#options.onMissedItems === 'throw' && totalItems < largestTotalBefore
   }
 
-  #read(inspected: InspectedPage<T>): Batch<T> {
-    const { fetched, keys } = inspected
+  #read(fetched: FetchedPage<T>): Batch<T> {
     const { data, page, limit, totalItems } = fetched
     this.#checkTotal(fetched)
     this.#assertNotCut(fetched)
     this.#assertNotEndless(fetched)
-    const newItems = keys ? this.#newItemsOf(inspected, keys) : data
-    const items = newItems.slice(0, this.#remaining)
+    const items = this.#newItemsOf(fetched).slice(0, this.#remaining)
     if (this.#previous === undefined) this.#position = (page - 1) * limit
     this.#position += data.length
     this.#remaining -= items.length
@@ -168,19 +164,21 @@ export class Paginator<T> implements Walk<T> {
     )
   }
 
-  #newItemsOf({ fetched, sightings }: InspectedPage<T>, keys: readonly unknown[]): readonly T[] {
-    const { data, page, totalItems } = fetched
-    const current: Sighting = { page, totalItems, keys }
-    this.#memory.startPage()
-    const items: T[] = []
-    for (let index = 0; index < data.length; index++) {
+  #newItemsOf(loaded: LoadedPage<T>): readonly T[] {
+    const { data, page, totalItems } = loaded
+    const keys = loaded.keys()
+    if (keys === undefined) return data
+    const sighting: Sighting = { page, totalItems, keys }
+    const newItems = data.filter((_, index) => {
       const key = keys[index]
-      const earlier = sightings[index]
+      const earlier = this.#memory.find(key)
+      if (earlier) this.#emitDrift(loaded, 'duplicate', earlier.page, page)
+      this.#memory.add(key, sighting)
       this.#awaited.delete(key)
-      if (this.#memory.add(key, current, earlier)) items.push(data[index] as T)
-      else this.#emitDrift(fetched, 'duplicate', (earlier ?? current).page, page)
-    }
-    return items
+      return earlier === undefined
+    })
+    this.#memory.endPage()
+    return newItems
   }
 
   /** The interface has no "more" flag: the end follows from the limit in effect, the total and what was received. */
@@ -188,7 +186,7 @@ export class Paginator<T> implements Walk<T> {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After a repeated page, the next one tells whether the service ignores `page`.
     if (this.#repeated.hasRepeated) return false
-    // Fewer than the total, or more than any total: one of them is wrong, and only an empty page proves the end.
+    // Where fewer or more items came than the totals say, a total is wrong: then only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#prefetcher.largestTotal
   }
 
@@ -232,22 +230,4 @@ export class Paginator<T> implements Walk<T> {
     const page = this.#nextPage - 2 * this.#options.concurrency - Math.ceil(missed / limit)
     return [this.#awaited.size > 0 ? 1 : Math.max(1, page), limit]
   }
-}
-
-interface InspectedPage<T> {
-  readonly fetched: FetchedPage<T>
-  readonly keys: readonly unknown[] | undefined
-  readonly sightings: readonly (Sighting | undefined)[]
-  readonly hasMoved: boolean
-}
-
-/** Whether an item has moved back by more places than the list grew since it was read. */
-function movedBeyondGrowth<T>(
-  { page, limit, totalItems }: LoadedPage<T>,
-  index: number,
-  key: unknown,
-  earlier: Sighting,
-): boolean {
-  const movedBy = (page - earlier.page) * limit + index - earlier.keys.indexOf(key)
-  return movedBy > totalItems - earlier.totalItems
 }

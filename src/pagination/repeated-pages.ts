@@ -34,7 +34,8 @@ function isSamePage<T>(loaded: LoadedPage<T>, previous: LoadedPage<T>, isPastEnd
   const keys = loaded.keys()
   const others = previous.keys()
   if (keys?.every(key => key !== undefined)) return keys.every((key, index) => key === others?.[index])
-  // Without keys, equal items are no proof. Past the end they are: only an empty page ends a list, and such a service has none.
+  // Without keys, two pages may be equal by chance. Beyond every total they show a service that ignores `page`: it never
+  // sends the empty page that ends a list there.
   return isPastEnd && toComparable(loaded.data) === toComparable(previous.data)
 }
 

@@ -21,7 +21,7 @@ const maxFruitless = 8
  */
 export class VerifiedPaginator<T> implements Walk<T> {
   readonly #options: WalkOptions<T>
-  /** Prefetches by step, as the windows have no numbers of their own. */
+  /** Its page numbers are the steps of this walk, as windows of different sizes have no numbers in common. */
   readonly #prefetcher: PagePrefetcher<T>
   /** The windows of this step and of those ahead, planned as if the list did not change. */
   readonly #plan = new Map<number, Window>()
@@ -95,7 +95,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (window.isPastEnd) return this.#checkEnd(loaded)
     const keys = this.#keysOf(loaded)
     const known = keys.findIndex(key => this.#read.find(key) !== undefined)
-    // The beginning of the list needs no known item, unless items on it are not part of the walk or are forgotten.
+    // Nothing is before page 1, so it needs no known item: unless it may show items before the walk's first, or forgotten ones.
     const isBeginning = page === 1 && this.#options.firstPage === 1 && this.#read.mayBeginAgain
     if (known === -1 && !isBeginning) return this.#goBack(loaded)
     const anchor = Math.max(0, known)
@@ -106,7 +106,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
-    // New items are progress, unless none before them is known. Known items are, as long as the walk moves forward.
+    // New items after a known one are progress. A window without them must at least reach further than the last one.
     const lastKey = keys.at(-1)
     const isForward =
       (this.#read.find(lastKey) ?? Number.POSITIVE_INFINITY) > (this.#read.find(this.#lastKey) ?? -1)
@@ -130,8 +130,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** What identifies the items of a window. Without it an item could never be recognised, and the walk would not end. */
   #keysOf(loaded: LoadedPage<T>): readonly unknown[] {
     const keys = loaded.keys() as readonly unknown[]
-    for (const key of keys) {
-      if (key !== undefined) continue
+    if (keys.includes(undefined)) {
       throw new TypeError(
         'verified: expected every item to be identified by a string or a number, got one that is not (see `dedupeBy`)',
       )

@@ -49,9 +49,9 @@ test('when it fails: the message is the one shown', async () => {
 })
 
 test('other endpoints: the items of another list', async () => {
-  service.serveList('/customers', [{ id: 'c1' }, { id: 'c2' }])
+  service.serveList('/refunds', [{ id: 'r1' }, { id: 'r2' }])
   await run(snippet('README.md', 'Other endpoints'))
-  expect(printed()).toEqual(['c1', 'c2'])
+  expect(printed()).toEqual(['r1', 'r2'])
 })
 
 test('test your code: two retries', async () => {

@@ -84,7 +84,7 @@ function forgetAfterTwoPages(): () => void {
   const restore = [
     replace(
       ItemMemory<unknown>,
-      'startPage',
+      'endPage',
       original =>
         function () {
           pages.set(this, (pages.get(this) ?? 0) + 1)
@@ -104,10 +104,9 @@ function forgetAfterTwoPages(): () => void {
       ItemMemory<unknown>,
       'add',
       original =>
-        function (key, value, known) {
+        function (key, value) {
           seenBy(this)?.set(key, pages.get(this) ?? 0)
-          original.call(this, key, value, known)
-          return known === undefined
+          original.call(this, key, value)
         },
     ),
   ]
