@@ -182,8 +182,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#countFruitless(loaded)
     this.#lastKey = undefined
     const shrunkBy = Math.max(0, this.#total - totalItems)
-    // Farther each time: one window, then two, four …
-    const back = this.#fruitless === 1 ? 0 : this.#limit * 2 ** (this.#fruitless - 2)
+    // Farther each time: by 0 pages more, then 1, 3, 7 …
+    const back = this.#limit * (2 ** (this.#fruitless - 1) - 1)
     this.#end = Math.max(1, Math.min(start - back, this.#end - shrunkBy))
     this.#replan()
     this.#planAhead(loaded)
