@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts'
 import type { Collection } from './collection.ts'
 import { EverythingView } from './everything-view.tsx'
 import { useMedia, wide } from './media.ts'
-import { hrefOf, useRoute, type View, views } from './route.ts'
+import { linkTo, useRoute, type View, views } from './route.ts'
 import { TransactionsView } from './transactions-view.tsx'
 
 const names: Record<View, string> = {
@@ -51,7 +51,7 @@ export function App({ backend, collection, accounts }: AppProps) {
             {views.map(name => (
               <a
                 key={name}
-                href={hrefOf({ ...route, view: name })}
+                href={linkTo(name)}
                 data-name={names[name]}
                 aria-current={name === view ? 'page' : undefined}
               >

@@ -5,17 +5,23 @@ export type View = (typeof views)[number]
 
 export const pageSizes = [10, 25, 50, 100]
 
+/** Accounts have only a view, and the list of all transactions has no pages. */
 export interface Route {
   readonly view: View
   readonly page: number
   readonly limit: number
-  /** Shared by the views that list transactions. */
   readonly filter: string
 }
 
 /** What the page shows is part of its URL, so that reloading, links and the back button work. */
 const route = new Store(parse(location.hash))
 let filterTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Each view as it was seen last. */
+const lastOf = new Map<View, Route>()
+const remember = () => lastOf.set(route.get().view, route.get())
+remember()
+route.subscribe(remember)
 
 addEventListener('hashchange', () => {
   clearTimeout(filterTimer)
@@ -42,10 +48,20 @@ export function setFilter(filter: string) {
   filterTimer = setTimeout(() => history.replaceState(null, '', hrefOf(route.get())), 200)
 }
 
-export function hrefOf({ view, page, limit, filter }: Route): string {
-  const query = new URLSearchParams({ page: String(page), limit: String(limit) })
-  if (filter) query.set('filter', filter)
-  return `#${view}?${query}`
+/** Leads to a view as it was seen last. */
+export function linkTo(view: View): string {
+  return hrefOf(lastOf.get(view) ?? parse(`#${view}`))
+}
+
+/** With the parameters of its view alone. */
+function hrefOf({ view, page, limit, filter }: Route): string {
+  const query = new URLSearchParams()
+  if (view === 'transactions') {
+    query.set('page', String(page))
+    query.set('limit', String(limit))
+  }
+  if (view !== 'accounts' && filter) query.set('filter', filter)
+  return query.size > 0 ? `#${view}?${query}` : `#${view}`
 }
 
 function parse(hash: string): Route {
