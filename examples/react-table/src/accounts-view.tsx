@@ -11,7 +11,7 @@ import {
 } from './accounts.ts'
 import { Confirm } from './confirm.tsx'
 import { explain } from './explain.ts'
-import { useKeepFocus, useReveal } from './focus.ts'
+import { useReveal } from './focus.ts'
 import { dateTime } from './format.ts'
 import { Details, Problem } from './problem.tsx'
 import { useStore } from './store.ts'
@@ -235,7 +235,6 @@ interface UnknownOutcomeProps {
 function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
   const { operation, customerId, virtualAccountId, idempotencyKey, sentAt } = write
   const box = useRef<HTMLElement>(null)
-  useKeepFocus(box)
   useReveal(box, error !== undefined)
   const last = error === undefined ? undefined : explain(error)
   return (

@@ -4,7 +4,7 @@ import type { Collection, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
 import { explain } from './explain.ts'
 import { Filter, NoMatch } from './filter.tsx'
-import { useKeepFocus, useReveal } from './focus.ts'
+import { useReveal } from './focus.ts'
 import { counted, dateTime, elapsed, grouped, pace } from './format.ts'
 import { Details, RetryButton } from './problem.tsx'
 import { useMatches } from './search.ts'
@@ -51,7 +51,13 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
           max={total || 1}
         />
         <Figures progress={progress} />
-        {state === 'loading' && <Cancel onClick={collection.cancel} />}
+        {/* In a place of its own, so that no other button appears under the finger about to press it. The focus moves to
+            "Resume", if loading did not end by itself: an Enter meant for this button must not download a file. */}
+        {state === 'loading' && (
+          <button type="button" id="cancel" data-next="#resume" onClick={collection.cancel}>
+            Cancel
+          </button>
+        )}
       </div>
       <Actions collection={collection} progress={progress} />
       <div className="message">
@@ -127,11 +133,9 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   if (state === 'idle') {
     return (
       <div className="actions">
-        <Starter>
-          <button type="button" className="primary" onClick={() => void collection.start()}>
-            Load all
-          </button>
-        </Starter>
+        <button type="button" className="primary" data-next="#cancel" onClick={() => void collection.start()}>
+          Load all
+        </button>
       </div>
     )
   }
@@ -140,15 +144,14 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
       <div className="actions">
         {(state === 'loading' || count > 0) && <Download progress={progress} />}
         {state === 'done' && (
-          <Starter>
-            <button
-              type="button"
-              className={count > 0 ? 'quiet' : 'primary'}
-              onClick={() => void collection.start()}
-            >
-              Load again
-            </button>
-          </Starter>
+          <button
+            type="button"
+            className={count > 0 ? 'quiet' : 'primary'}
+            data-next="#cancel"
+            onClick={() => void collection.start()}
+          >
+            Load again
+          </button>
         )}
       </div>
     )
@@ -158,43 +161,17 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
   const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
   return (
     <div className="actions">
-      <Starter>
-        <RetryButton
-          id="resume"
-          notBefore={(failure?.at ?? 0) + waitMs}
-          className={isRetryable ? 'primary' : undefined}
-          onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
-        >
-          {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
-        </RetryButton>
-      </Starter>
+      <RetryButton
+        id="resume"
+        data-next="#cancel"
+        notBefore={(failure?.at ?? 0) + waitMs}
+        className={isRetryable ? 'primary' : undefined}
+        onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
+      >
+        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
+      </RetryButton>
       {count > 0 && <Download progress={progress} />}
     </div>
-  )
-}
-
-/** Holds a button that starts loading. It is gone while the list loads: the focus moves to "Cancel". */
-function Starter({ children }: { children: ReactNode }) {
-  const holder = useRef<HTMLSpanElement>(null)
-  useKeepFocus(holder, '#cancel')
-  return (
-    <span className="starter" ref={holder}>
-      {children}
-    </span>
-  )
-}
-
-/**
- * In a place of its own, so that no other button appears under the finger about to press it. The focus then moves to
- * "Resume", if loading did not end by itself: an Enter meant for this button must not download a file.
- */
-function Cancel({ onClick }: { onClick: () => void }) {
-  const button = useRef<HTMLButtonElement>(null)
-  useKeepFocus(button, '#resume')
-  return (
-    <button type="button" id="cancel" ref={button} onClick={onClick}>
-      Cancel
-    </button>
   )
 }
 

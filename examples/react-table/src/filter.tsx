@@ -24,7 +24,7 @@ export function NoMatch({ filter, what }: { filter: string; what: string }) {
       <p>
         No {what} matches “<span className="wrap">{filter.trim()}</span>”.
       </p>
-      <button type="button" onClick={() => setFilter('')}>
+      <button type="button" data-next=".filter input" onClick={() => setFilter('')}>
         Clear the filter
       </button>
     </div>

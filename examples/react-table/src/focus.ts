@@ -1,21 +1,22 @@
-import { type RefObject, useEffect, useLayoutEffect } from 'react'
+import { type RefObject, useEffect } from 'react'
 
 /**
- * Moves the focus when the element that has it is removed: to what `next` finds, or else to the view. It would otherwise
- * move to the top of the document, and keyboard users would lose their place.
+ * Moves the focus when the element that has it is removed: to what its `data-next` finds, or else to the view. It would
+ * otherwise move to the top of the document, and keyboard users would lose their place.
  */
-export function useKeepFocus(removed: RefObject<HTMLElement | null>, next = 'main') {
-  useLayoutEffect(() => {
-    const element = removed.current
-    return () => {
-      if (!element?.contains(document.activeElement)) return
-      // Later, when what replaces it is in the document.
-      queueMicrotask(() => {
-        const target = document.querySelector<HTMLElement>(next) ?? document.querySelector('main')
-        target?.focus({ preventScroll: true })
-      })
-    }
-  }, [removed, next])
+export function keepFocus() {
+  let last: HTMLElement | undefined
+  addEventListener('focusin', ({ target }) => {
+    last = target as HTMLElement
+  })
+  // Called when what replaces the element is in the document.
+  new MutationObserver(() => {
+    if (!last || last.isConnected || document.activeElement !== document.body) return
+    const next = document.querySelector<HTMLElement>(last.dataset.next ?? 'main')
+    const target = next ?? document.querySelector('main')
+    last = undefined
+    target?.focus({ preventScroll: true })
+  }).observe(document.body, { childList: true, subtree: true })
 }
 
 /**

@@ -6,6 +6,7 @@ import { App } from './app.tsx'
 import { connect } from './backend.ts'
 import { Collection } from './collection.ts'
 import { AddressError } from './explain.ts'
+import { keepFocus } from './focus.ts'
 import { Problem } from './problem.tsx'
 
 const queryClient = new QueryClient({
@@ -20,6 +21,7 @@ const queryClient = new QueryClient({
   },
 })
 
+keepFocus()
 const root = createRoot(document.getElementById('root') as HTMLElement)
 try {
   const backend = await connect(new URLSearchParams(location.search))

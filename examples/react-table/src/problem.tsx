@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
-import { useKeepFocus, useReveal } from './focus.ts'
+import { useReveal } from './focus.ts'
 import { dateTime, duration } from './format.ts'
 
 interface ProblemProps {
@@ -23,7 +23,6 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
   const explanation = explain(error)
   const { advice, waitMs = 0, details, isRetryable } = explanation
   const box = useRef<HTMLDivElement>(null)
-  useKeepFocus(box)
   useReveal(box, at)
   return (
     <div className="problem" ref={box}>
@@ -61,6 +60,7 @@ interface RetryButtonProps {
   readonly notBefore: number
   readonly busy?: boolean
   readonly id?: string
+  readonly 'data-next'?: string
   readonly className: string | undefined
   readonly onClick: () => void
   readonly children: string

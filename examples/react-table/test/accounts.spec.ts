@@ -108,9 +108,10 @@ test('keeps the key over a reload while the outcome is unknown, and retries with
   await expect(question(page)).toContainText('It may have been applied')
   expect(await keyInDetails(page)).toBe(key)
 
-  await retry(page).click()
+  await retry(page).press('Enter')
   await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*deactivated/)
   await expect(question(page)).toHaveCount(0)
+  await expect(page.getByRole('main')).toBeFocused()
   await expect(activity(page)).toContainText(`key ${key}`)
 
   await page.reload()
@@ -161,8 +162,9 @@ test('starts no other change of an account before the last one is settled or dis
   await expect(page.getByText('The outcome of the last change to this account is unknown.')).toBeVisible()
 
   await faultSwitch(page, 'Lost responses').click()
-  await page.getByRole('button', { name: 'I checked the account: discard this request' }).click()
+  await page.getByRole('button', { name: 'I checked the account: discard this request' }).press('Enter')
   await expect(question(page)).toHaveCount(0)
+  await expect(page.getByRole('main')).toBeFocused()
   await button.click()
   await expect(changes(page)).toContainText('reactivated')
 })
@@ -329,9 +331,10 @@ test('with storage full it says so and sends nothing, until there is room', asyn
   await expect(activity(page)).toContainText('Requests0')
 
   await page.evaluate(() => localStorage.clear())
-  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('button', { name: 'Try again' }).press('Enter')
   await expect(changes(page)).toContainText('deactivated')
   await expect(page.getByRole('alert')).toHaveCount(0)
+  await expect(page.getByRole('main')).toBeFocused()
 })
 
 test('with storage blocked it says so and sends nothing', async ({ page }) => {

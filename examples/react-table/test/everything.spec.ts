@@ -414,8 +414,9 @@ test('then offers a CSV file that spreadsheets open and do not run', async ({ pa
   await loadAll(page)
   const button = page.getByRole('button', { name: 'Download CSV' })
   await expect(button).toHaveClass(/primary/)
-  const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+  const [download] = await Promise.all([page.waitForEvent('download'), button.press('Enter')])
   expect(download.suggestedFilename()).toBe('transactions-all-2000.csv')
+  await expect(button).toBeFocused()
 
   const text = await readFile(await download.path(), 'utf8')
   const lines = text.split('\r\n')

@@ -138,6 +138,7 @@ test('turns to any page, back, to the last and no further', async ({ page }) => 
   await picker(page).fill('42')
   await picker(page).press('Enter')
   await expect(rows(page).first()).toContainText(samples[41 * 25]?.id ?? '')
+  await expect(picker(page)).toBeFocused()
 
   await page.getByRole('button', { name: 'Previous page' }).click()
   await expect(picker(page)).toHaveValue('41')
@@ -191,6 +192,31 @@ test('an empty list is said to be empty', async ({ page }) => {
   await expect(page.getByRole('navigation', { name: 'Pages' })).toHaveCount(0)
 })
 
+test('when an empty list has something, the focus is on the view', async ({ page }) => {
+  let items: object[] = []
+  await serveList(page, () => items)
+  await open(page, 'transactions', '?service=/api')
+  const check = page.getByRole('button', { name: 'Check again' })
+  await expect(check).toBeVisible()
+  items = samples.slice(0, 3)
+  await check.press('Enter')
+  await expect(rows(page)).toHaveCount(3)
+  await expect(page.getByRole('main')).toBeFocused()
+})
+
+test('each switch is read with what it does', async ({ page }) => {
+  await open(page, 'transactions')
+  for (const [name, description] of [
+    ['No network', 'No request reaches the service.'],
+    ['Wrong API key', 'The service responds with 401.'],
+    ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
+    ['Invalid page', 'Lists do not match the interface.'],
+    ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
+  ] as const) {
+    await expect(faultSwitch(page, name)).toHaveAccessibleDescription(description)
+  }
+})
+
 test('filters what is on the page', async ({ page }) => {
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
@@ -202,8 +228,9 @@ test('filters what is on the page', async ({ page }) => {
 
   await filter.fill('no such thing')
   await expect(page.getByText('No transaction on this page matches “no such thing”.')).toBeVisible()
-  await page.getByRole('button', { name: 'Clear the filter' }).click()
+  await page.getByRole('button', { name: 'Clear the filter' }).press('Enter')
   await expect(rows(page)).toHaveCount(25)
+  await expect(filter).toBeFocused()
 })
 
 test('finds an amount as it is displayed and as plain digits', async ({ page }) => {
@@ -216,20 +243,33 @@ test('finds an amount as it is displayed and as plain digits', async ({ page }) 
   }
 })
 
-test('keeps the filter in the URL, over a change of view and a reload', async ({ page }) => {
-  await open(page, 'transactions')
-  await page.getByLabel('Filter this page').fill('4,841,890')
-  await expect(page).toHaveURL(/filter=4%2C841%2C890/)
+test('each view has its own page and filter, which are there again when it is returned to', async ({
+  page,
+}) => {
+  await open(page, 'transactions?page=2&limit=50')
+  const filter = page.getByLabel('Filter this page')
+  await filter.fill('refund')
+  await expect(page).toHaveURL(/#transactions\?page=2&limit=50&filter=refund$/)
 
   await page.getByRole('link', { name: 'Accounts' }).click()
-  await expect(page.getByRole('heading', { name: 'Accounts' })).toBeVisible()
-  await page.getByRole('link', { name: 'Transactions', exact: true }).click()
-  await expect(page.getByLabel('Filter this page')).toHaveValue('4,841,890')
-  await expect(rows(page)).toHaveCount(1)
+  await expect(page).toHaveURL(/#accounts$/)
+  await page.getByRole('link', { name: 'All transactions' }).click()
+  await expect(page).toHaveURL(/#everything$/)
+  await page.getByRole('button', { name: 'Load all' }).click()
+  const other = page.getByLabel('Filter what is loaded')
+  await expect(other).toHaveValue('')
+  await other.fill('4,841,890')
+  await expect(page).toHaveURL(/#everything\?filter=4%2C841%2C890$/)
 
+  await page.getByRole('link', { name: 'Transactions', exact: true }).click()
+  await expect(filter).toHaveValue('refund')
+  await expect(picker(page)).toHaveValue('2')
+  await page.goBack()
+  await expect(other).toHaveValue('4,841,890')
+  await page.goForward()
   await page.reload()
-  await expect(page.getByLabel('Filter this page')).toHaveValue('4,841,890')
-  await expect(rows(page)).toHaveCount(1)
+  await expect(filter).toHaveValue('refund')
+  await expect(picker(page)).toHaveValue('2')
 })
 
 test('can be used by keyboard alone', async ({ page }) => {
