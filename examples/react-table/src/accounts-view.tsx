@@ -126,7 +126,7 @@ function IdField({ label, example, value, onChange }: IdFieldProps) {
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
-        placeholder={example}
+        placeholder={`for example ${example}`}
         value={value}
         onChange={event => onChange(event.target.value)}
       />

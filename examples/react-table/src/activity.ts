@@ -1,4 +1,5 @@
 import { type AnyApiError, type ClientEvent, isApiError } from 'virtual-accounts'
+import { grouped } from './format.ts'
 import { Store } from './store.ts'
 
 /** One call of the client, as its events describe it. */
@@ -70,9 +71,9 @@ function stateOf(event: Exclude<ClientEvent, { type: 'drift' }>): Pick<Call, 'st
     case 'request':
       return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'in flight' }
     case 'response':
-      return { state: 'done', detail: `${event.status} in ${Math.round(event.durationMs)} ms` }
+      return { state: 'done', detail: `${event.status} in ${milliseconds(event.durationMs)}` }
     case 'retry':
-      return { state: 'retrying', detail: `${reason(event.error)}, retry in ${seconds(event.delayMs)}` }
+      return { state: 'retrying', detail: `${reason(event.error)}, retry in ${milliseconds(event.delayMs)}` }
     case 'failure':
       if (isAbort(event.error)) return { state: 'cancelled', detail: 'cancelled' }
       return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'failed' }
@@ -99,6 +100,6 @@ function reason(error: AnyApiError): string {
   }
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
+function milliseconds(ms: number): string {
+  return `${grouped(Math.round(ms))} ms`
 }

@@ -5,7 +5,7 @@ import { csvOf, download } from './csv.ts'
 import { explain } from './explain.ts'
 import { Filter, NoMatch } from './filter.tsx'
 import { useReveal } from './focus.ts'
-import { counted, dateTime, elapsed, grouped, pace } from './format.ts'
+import { counted, elapsed, grouped, pace, timeOfDay } from './format.ts'
 import { Details, RetryButton } from './problem.tsx'
 import { useMatches } from './search.ts'
 import { useStore } from './store.ts'
@@ -99,7 +99,7 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
       <>
         <Alert>
           <strong>{title}.</strong> {advice}
-          {waitMs !== undefined && ` Wait until ${dateTime(failure.at + waitMs)}.`}
+          {waitMs !== undefined && ` Wait until ${timeOfDay(failure.at + waitMs)}.`}
         </Alert>
         <Details>{details}</Details>
       </>

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
 import { useReveal } from './focus.ts'
-import { dateTime, duration } from './format.ts'
+import { duration, timeOfDay } from './format.ts'
 
 interface ProblemProps {
   readonly error: unknown
@@ -34,7 +34,7 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
         </p>
         {waitMs > 0 && (
           <p>
-            It asks to wait {duration(waitMs / 1000)}, until {dateTime(at + waitMs)}.
+            It asks to wait {duration(waitMs / 1000)}, until {timeOfDay(at + waitMs)}.
           </p>
         )}
         {children}

@@ -422,14 +422,12 @@ for (const { fault, title, advice, isRetryable } of [
 }
 
 test('waits as long as the service asks, and says until when', async ({ page }) => {
-  await page.clock.install()
+  await page.clock.install({ time: '2026-11-21T15:00:00' })
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
 
   await faultSwitch(page, 'Rate limited').click()
-  await expect(page.getByRole('alert')).toContainText(
-    /It asks to wait 65 s, until \d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d\./,
-  )
+  await expect(page.getByRole('alert')).toContainText(/It asks to wait 65 s, until 15:0\d:\d\d\./)
   const again = page.getByRole('button', { name: 'Try again' })
   await expect(again).toBeDisabled()
   await expect(page.getByText(/^in \d+ s$/)).toBeVisible()
