@@ -86,10 +86,12 @@ function sizesPlot(sizes: readonly Size[]): Plot.PlotOptions {
   return {
     marginLeft: 84,
     marginRight: 56,
+    marginTop: 0,
+    marginBottom: 0,
     x: { axis: null },
-    y: { label: null, domain: sizes.map(({ name }) => name), tickSize: 0 },
+    y: { label: null, domain: sizes.map(({ name }) => name), tickSize: 0, padding: 0 },
     marks: [
-      Plot.barX(sizes, { x: 'count', y: 'name', fill: 'var(--accent)', rx2: 3, insetTop: 3, insetBottom: 3 }),
+      Plot.barX(sizes, { x: 'count', y: 'name', fill: 'var(--accent)', rx2: 3, insetTop: 5, insetBottom: 5 }),
       Plot.text(sizes, {
         x: 'count',
         y: 'name',
@@ -104,6 +106,7 @@ function sizesPlot(sizes: readonly Size[]): Plot.PlotOptions {
 function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
   return {
     marginLeft: 48,
+    marginTop: 10,
     marginBottom: 40,
     x: {
       label: 'Position in the list',

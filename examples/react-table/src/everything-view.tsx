@@ -42,7 +42,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
 const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
   const { state, total, count } = progress
   return (
-    <section className="card padded loader" data-state={state} aria-label="Load all transactions">
+    <section className="card padded loader" aria-label="Load all transactions">
       <Announcement progress={progress} />
       <div className="progress">
         <progress

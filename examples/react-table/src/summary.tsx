@@ -12,7 +12,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
   const shown = sums.find(({ currency }) => currency === chosen) ?? sums[0]
   return (
     <section className="card padded" aria-labelledby="sums">
-      <div>
+      <div className="heading">
         <h2 id="sums">Per currency</h2>
         <DecimalsNote />
       </div>

@@ -101,12 +101,12 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
     <>
       <div className="heading">
         <h1>Transactions</h1>
-        <DecimalsNote />
         <p className="muted">
           {isNotLoaded ? 'Not loaded' : total}
           {/* What the message said that was dismissed. */}
           {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
         </p>
+        <DecimalsNote />
         <p className="hidden" role="status">
           {announcement}
         </p>
