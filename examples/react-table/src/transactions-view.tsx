@@ -38,6 +38,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   const pageCount = totalItems === undefined ? undefined : Math.ceil(totalItems / limit)
   const isEmpty = totalItems === 0
   const isNotLoaded = error !== null && !shown
+  const isList = !isEmpty && !isNotLoaded
   const isBeyondEnd = data !== undefined && pageCount !== undefined && pageCount > 0 && page > pageCount
 
   useEffect(() => {
@@ -106,13 +107,13 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
           {/* What the message said that was dismissed. */}
           {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
         </p>
-        <DecimalsNote />
+        {isList && <DecimalsNote />}
         <p className="hidden" role="status">
           {announcement}
         </p>
       </div>
       <div className="card list" ref={list}>
-        {!isEmpty && !isNotLoaded && (
+        {isList && (
           <div className="toolbar">
             <Filter label="Filter this page" value={filter} />
             <label className="field">
@@ -159,7 +160,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
         )}
         <div className="dock">
           {shown && problem}
-          {!isEmpty && !isNotLoaded && (
+          {isList && (
             <Pager page={page} pageCount={pageCount} busy={isFetching && !data} onTurn={turnTo} />
           )}
         </div>
