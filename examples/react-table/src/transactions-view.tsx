@@ -160,9 +160,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
         )}
         <div className="dock">
           {shown && problem}
-          {isList && (
-            <Pager page={page} pageCount={pageCount} busy={isFetching && !data} onTurn={turnTo} />
-          )}
+          {isList && <Pager page={page} pageCount={pageCount} busy={isFetching && !data} onTurn={turnTo} />}
         </div>
       </div>
     </>
