@@ -197,7 +197,7 @@ class CallRun {
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
-    const { apiKeys, idempotencyKeys, maxResponseBytes } = this.#transport
+    const { apiKeys, maxResponseBytes } = this.#transport
     return new Attempt({
       apiKeys,
       maxResponseBytes,
@@ -207,7 +207,6 @@ class CallRun {
       onSend: apiKey => {
         if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
-        if (idempotencyKey !== undefined) idempotencyKeys.remember(idempotencyKey, this.#call)
         this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })
         this.#throwIfAborted()
       },

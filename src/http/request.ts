@@ -151,7 +151,7 @@ export async function request<
     signals: [signal],
     site,
   }
-  if (idempotencyKey !== undefined) transport.idempotencyKeys.assertOwn(idempotencyKey, call)
+  if (idempotencyKey !== undefined) transport.idempotencyKeys.take(idempotencyKey, `${method} ${path}`)
   return send(transport, call, (bytes, { status, headers, report }) => {
     const received = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []

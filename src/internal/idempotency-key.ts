@@ -18,25 +18,19 @@ export function createIdempotencyKey(): string {
 
 const maxRemembered = 1_000
 
-interface Write {
-  readonly method: string
-  readonly path: string
-}
-
-/** The keys that a client sent last. A service may answer a key that it knows without applying the write. */
+/** The keys that a client used last. A service may answer a key that it knows without applying the write. */
 export class IdempotencyKeys {
   readonly #writes = new Map<string, string>()
 
-  /** Throws for a key that was sent with another write. */
-  assertOwn(key: string, { method, path }: Write): void {
-    const write = this.#writes.get(key)
-    if (write === undefined || write === `${method} ${path}`) return
-    throw new TypeError('idempotencyKey: expected a key of its own for each write, got that of another write')
-  }
-
-  remember(key: string, { method, path }: Write): void {
+  /** Takes a key for a write, such as `POST /refunds`. Throws for the key of another one. */
+  take(key: string, write: string): void {
+    if ((this.#writes.get(key) ?? write) !== write) {
+      throw new TypeError(
+        'idempotencyKey: expected a key of its own for each write, got that of another write',
+      )
+    }
     this.#writes.delete(key)
-    this.#writes.set(key, `${method} ${path}`)
+    this.#writes.set(key, write)
     if (this.#writes.size > maxRemembered) this.#writes.delete(this.#writes.keys().next().value as string)
   }
 }

@@ -30,10 +30,13 @@ export class Redactor {
     return result
   }
 
-  /** A copy without keys in values. */
+  /** A copy without keys in values, and without headers whose names, which are in lower case, contain one. */
   headers(headers: Headers): Headers {
     const copy = new Headers()
-    for (const [name, value] of headers) copy.append(name, this.text(value, 1))
+    const names = this.#keys.filter(key => key.length >= minKeyLengthInText).map(key => key.toLowerCase())
+    for (const [name, value] of headers) {
+      if (!names.some(key => name.includes(key))) copy.append(name, this.text(value, 1))
+    }
     return copy
   }
 

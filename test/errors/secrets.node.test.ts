@@ -66,6 +66,12 @@ describe.concurrent('the key is nowhere in', () => {
       )
     }))
 
+  test('an HttpError with a header that is named like it', async () => {
+    await using server = await FaultServer.start(respond(500, '', { [`x-${plainKey}`]: 'unknown' }))
+    const error = await apiErrorOf('http', list(clientOf(server, { apiKey: plainKey, maxRetries: 0 })))
+    expect(everythingOf(error).toLowerCase()).not.toContain(plainKey.toLowerCase())
+  })
+
   test('an HttpError whose body echoes it, however it is spelled', () =>
     checkInParallel(spellingsOf(key), async spelling => {
       for (const body of [

@@ -151,10 +151,13 @@ test('writing', () =>
     },
     {
       mistake: 'uses one idempotency key for two accounts',
-      wrote: async () => {
+      wrote: () => {
+        const { virtualAccounts } = client.withOptions({ apiKey: async () => 'test_key' })
         const options = { idempotencyKey: 'job-18' }
-        await client.virtualAccounts.deactivate(account, options)
-        await client.virtualAccounts.deactivate({ ...account, virtualAccountId: 'v2' }, options)
+        const ids = ['v1', 'v2']
+        return Promise.all(
+          ids.map(virtualAccountId => virtualAccounts.deactivate({ ...account, virtualAccountId }, options)),
+        )
       },
       gets: 'idempotencyKey: expected a key of its own for each write, got that of another write',
       sends: true,
