@@ -107,7 +107,8 @@ describe('a listener', () => {
       attempt: 1,
       delayMs: 250,
       page: 2,
-      error: { kind: 'http', status: 503 },
+      // What happened, and nothing to do.
+      error: { kind: 'http', status: 503, message: 'GET /transactions (page 2): HTTP 503.' },
     })
     expect(events[3]).toMatchObject({ attempt: 2, page: 2, idempotencyKey: undefined })
     expect(new Set(events.map(({ callId }) => callId)).size).toBe(1)
