@@ -61,7 +61,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     `export type ${name.replace(/^./, letter => letter.toUpperCase())}Item = z.infer<typeof ${schema}>`,
     '',
     ...[
-      `In another file, if this one is ${name}.ts:`,
+      `In another file, if this one is ${name}.ts (in Node without a build: './${name}.ts'):`,
       '',
       "import { Client } from 'virtual-accounts'",
       `import { ${schema} } from './${name}.js'`,

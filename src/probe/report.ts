@@ -34,6 +34,8 @@ const statusWidth = 13
 const titleWidth = 21
 const indent = ' '.repeat(statusWidth + titleWidth)
 const maxSchemaLines = 40
+// What lists rely on, whatever their options.
+const ofLists: readonly string[] = ['page-echo', 'page-zero', 'total', 'order', 'neighbours']
 // Instead of the names of all findings, when there was no response.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: there was no response`
 
@@ -61,7 +63,9 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     ...[...broken, ...ok].flatMap(toRows),
     ...(ok.length > 0 ? toNotCheckedRows(notChecked) : [nothingElse]),
     '',
-    ...(isListed ? toAdvice(data, advice) : ['Fix what is broken, and probe again.']),
+    ...(isListed
+      ? toAdvice(data, advice)
+      : ['Check baseUrl and the key, or ask the owner of the service, and probe again.']),
     '',
     `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,
   ].join('\n')
@@ -86,12 +90,15 @@ function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
 }
 
 /** The options as code, with a schema if the items are others than documented, and what to ask. */
-function toAdvice({ suggestedOptions }: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
+function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
+  const { findings, suggestedOptions } = data
+  const wrong = findings.filter(({ id, status }) => status === 'broken' && ofLists.includes(id))
+  const until = `; until this is repaired, lists can fail or miss items: ${wrong.map(({ title }) => title).join(', ')}`
   const { limit, concurrency, maxRetries } = suggestedOptions
   const { schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
-    'Options for this service:',
+    ...wrap(`Options for this service${wrong.length > 0 ? until : ':'}`, width, '', ''),
     '',
     "import { Client } from 'virtual-accounts'",
     ...toSchemaLines(advice),

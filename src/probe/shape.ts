@@ -5,6 +5,7 @@ const maxDepth = 8
 const maxFieldsOfObject = 200
 const maxFields = 2_000
 const maxNameLength = 100
+const minKeysOfDictionary = 20
 
 /** What all the places of one sample share. */
 interface Limits {
@@ -50,6 +51,12 @@ export class Shape {
   /** Whether some of the objects around it do not have this field. */
   isOptionalIn(parent: Shape): boolean {
     return this.count < parent.#objects
+  }
+
+  /** Whether its objects have keys of their own, such as ids: names would be as many as there are objects. */
+  get isDictionary(): boolean {
+    const fields = [...this.fields.values()]
+    return fields.length > minKeysOfDictionary && fields.every(({ count }) => count * 2 < this.#objects)
   }
 
   /** Whether something is left out, here or anywhere in the sample. */
@@ -122,13 +129,16 @@ function toZodType(type: string, shape: Shape, indent: string): string {
   if (type === 'array') return `z.array(${shape.items ? toZod(shape.items, indent) : 'z.unknown()'})`
   if (type !== 'object') return `z.${type}()`
   const fields = [...shape.fields]
-  // Objects with keys of their own each: names would be as many as there are objects.
-  const isDictionary = shape.isCut && fields.every(([, field]) => field.isOptionalIn(shape))
-  if (isDictionary || fields.length === 0) return 'z.looseObject({})'
+  if (fields.length === 0) return 'z.looseObject({})'
+  if (shape.isDictionary) {
+    const values = new Set(fields.map(([, field]) => toZod(field, indent)))
+    return `z.record(z.string(), ${values.size === 1 && !shape.isCut ? [...values][0] : 'z.unknown()'})`
+  }
   const lines = fields.map(([name, field]) => {
     const isNullOnly = field.types.size === 1 && field.types.has('null')
     const optional = field.isOptionalIn(shape) ? '.optional()' : ''
-    const comment = isNullOnly ? ' // only null was seen' : ''
+    const isLong = field.hasLongNumbers ? ' // long ones are strings' : ''
+    const comment = isNullOnly ? ' // only null was seen' : isLong
     return `${indent}  ${toKey(name)}: ${toZod(field, `${indent}  `)}${optional},${comment}\n`
   })
   return `z.looseObject({\n${lines.join('')}${indent}})`

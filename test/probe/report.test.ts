@@ -109,7 +109,7 @@ test('a report has what is broken first, one line for what was not checked for t
       'with spaces': z.looseObject({
         deep: z.array(z.union([z.number(), z.string()])),
       }),
-      sequence: z.union([z.number(), z.string()]),
+      sequence: z.union([z.number(), z.string()]), // long ones are strings
       'café\\u009b': z.string(),
       tags: z.array(z.unknown()).optional(),
     })
@@ -152,7 +152,7 @@ test('a report without a page of transactions is short', async () => {
                  account was given to write to (\`account\`, or --customer-id,
                  --virtual-account-id and --write)
 
-    Fix what is broken, and probe again.
+    Check baseUrl and the key, or ask the owner of the service, and probe again.
 
     1 broken: Page envelope. 5 ok, 18 not checked, 1 request."
   `)
@@ -163,7 +163,7 @@ test('a report without a response says so once', async () => {
   expect(String(report).split('\n').slice(-5)).toEqual([
     'not-checked  everything else: there was no response',
     '',
-    'Fix what is broken, and probe again.',
+    'Check baseUrl and the key, or ask the owner of the service, and probe again.',
     '',
     '1 broken: Reachable. 0 ok, 23 not checked, 1 request.',
   ])

@@ -77,7 +77,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // In another file, if this one is refunds.ts:
+    // In another file, if this one is refunds.ts (in Node without a build: './refunds.ts'):
     //
     // import { Client } from 'virtual-accounts'
     // import { refundsSchema } from './refunds.js'
@@ -102,6 +102,11 @@ test('the schema parses the items that it was made from, as a schema of client.l
   expect(page.data).toEqual(items)
 })
 
+/** Items with a record whose keys, as ids would, differ from item to item. */
+function dictionaries(count: number): unknown[] {
+  return Array.from({ length: count }, (_, index) => ({ sums: { [`k${index}`]: index } }))
+}
+
 test('items may be of any type', () =>
   checkEach<[name: string, items: unknown[], accepted: unknown, refused: unknown]>(
     [
@@ -110,6 +115,7 @@ test('items may be of any type', () =>
       ['lists', [[1], ['a']], [2, 'b'], [true]],
       ['objects and numbers', [{ id: 1 }, 2], { id: 3 }, { id: 'x' }],
       ['nothing but null', [null], 'anything', undefined],
+      ['records with keys of their own', dictionaries(30), { sums: { k99: 1.5 } }, { sums: { k99: '1.5' } }],
     ],
     async ([, items, accepted, refused]) => {
       const { schema } = await infer(items)
