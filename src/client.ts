@@ -20,12 +20,6 @@ import { createTransactions, type Transactions } from './resources/transactions.
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
 import type { Schema, SchemaOutput } from './schema.js'
 
-// State shared with clients made by `withOptions`. Kept under a symbol in the options, so that a subclass that passes its
-// options on passes this on, too.
-const shared = Symbol('shared')
-
-type Options = ClientOptions & { readonly [shared]?: Partial<Transport> }
-
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
  *
@@ -63,7 +57,6 @@ export class Client {
       retryBudget: new RetryBudget(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       idempotencyKeys: new IdempotencyKeys(),
-      ...(options as Options)[shared],
       ...config,
     }
     this.transactions = createTransactions(this.#transport)
@@ -125,13 +118,10 @@ export class Client {
   withOptions(options: Partial<ClientOptions>): Client {
     if (options === undefined) throw wrongArgument('options', 'a plain object', options)
     const replaced = readOptions('options', options, clientOptions)
+    const client = new (this.constructor as typeof Client)({ ...this.#options, ...replaced })
     const { retryBudget, apiKeys } = this.#transport
-    const merged: Options = {
-      ...this.#options,
-      ...replaced,
-      // With the same `apiKey` function, its pending calls are shared.
-      [shared]: { retryBudget, ...(replaced.apiKey === undefined && { apiKeys }) },
-    }
-    return new (this.constructor as typeof Client)(merged)
+    // With the same `apiKey` function, its pending calls are shared.
+    Object.assign(client.#transport, { retryBudget, ...(replaced.apiKey === undefined && { apiKeys }) })
+    return client
   }
 }

@@ -122,7 +122,7 @@ export abstract class ApiError extends Error {
   }
 }
 
-/** Nothing else: others attach what is no plain data, or secret. The body of an `InvalidResponseError` is no own property. */
+/** Only these: other code may attach what is secret, or no plain data. The body of an `InvalidResponseError` is no own property. */
 const loggedNames = [
   'kind',
   'method',

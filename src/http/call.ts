@@ -68,7 +68,9 @@ export type ParseResponse<T> = (bytes: Uint8Array, response: SuccessResponse) =>
 
 /** Sends a call, retries it where that may help, and parses its response. */
 export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
-  for (const signal of call.signals) if (signal?.aborted) throw signal.reason
+  const { method, path, idempotencyKey, signals } = call
+  for (const signal of signals) if (signal?.aborted) throw signal.reason
+  if (idempotencyKey !== undefined) transport.idempotencyKeys.take(idempotencyKey, `${method} ${path}`)
   return new CallRun(transport, call).run(parse)
 }
 
@@ -91,7 +93,7 @@ class CallRun {
   readonly #startedAt = performance.now()
   /** What the latest retry has cost. */
   #retryCost: number | undefined
-  /** The part of it that is given back unless the retry is sent. */
+  /** The same until that retry is sent, then 0: a retry that is not sent costs nothing. */
   #unsentCost = 0
   #lastError: ApiError | undefined
   /** Ends what the call is waiting for. */
@@ -136,8 +138,8 @@ class CallRun {
   }
 
   /**
-   * Settles with the work, rejects when the call is aborted, and resolves to `timedOut` when the time is over: at once, even if
-   * the work ignores both. Not by `finally`, which would settle a microtask later than the abort.
+   * Settles as the work does, unless the call is aborted before (it rejects) or the time is over before (it resolves to
+   * `timedOut`). Work that ignores both is not waited for. By `finally` it would settle a microtask later than the abort.
    */
   #within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {

@@ -119,7 +119,7 @@ export interface RequestSpec {
 }
 
 /**
- * Sends a call that is not a list. Public methods call it directly, as the stacks of its errors begin at their caller.
+ * Sends a call that is not a list. Public methods must call it directly: stacks of errors begin at who called them.
  * Options come from `readOptions`; wrong values reject.
  */
 export async function request<
@@ -151,7 +151,6 @@ export async function request<
     signals: [signal],
     site,
   }
-  if (idempotencyKey !== undefined) transport.idempotencyKeys.take(idempotencyKey, `${method} ${path}`)
   return send(transport, call, (bytes, { status, headers, report }) => {
     const received = parseUnspecifiedBody(bytes, headers)
     const issues: FoundIssue[] = []

@@ -28,7 +28,7 @@ import { Paginator } from './paginator.js'
 import { VerifiedPaginator } from './verified-paginator.js'
 import type { Batch, WalkOptions } from './walk.js'
 
-/** Selects a part of a list: the first page, the page size and filters. How it is read (`maxItems`, `verified`) is the options' part. */
+/** Selects a part of a list: the first page, the page size and filters. `maxItems` and `verified` are options. */
 export interface ListParams {
   /**
    * Page to begin with; the first page is 1.

@@ -60,8 +60,8 @@ export class Paginator<T> implements Walk<T> {
 
   /**
    * A page that was requested before its predecessor arrived may show an older state of the list: page 3 served before an
-   * insert and page 2 after it lack the item that moved from 2 to 3. A smaller total shows that, and so does an item that
-   * moved further than the list grew, here or on a page before. The page is then fetched again, once.
+   * insert and page 2 after it lack the item that moved from 2 to 3. The page is fetched again, once, if its total is smaller,
+   * or if a response that arrived after the request, its own included, has an item that moved further than the list grew.
    */
   async #fetch(number: number): Promise<FetchedPage<T>> {
     const fetched = await this.#receive(() => this.#prefetcher.get(number))
@@ -69,6 +69,7 @@ export class Paginator<T> implements Walk<T> {
     const isConcurrent = previous !== undefined && fetched.requestedAt < previous.arrivedAt
     const isOlder =
       fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
+    // A page that shows a shrink is not fetched again, as it might not show it any more.
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return fetched
     for (const key of fetched.keys() ?? []) {
       if (key !== undefined && this.#memory.find(key) === undefined) this.#awaited.add(key)
@@ -106,7 +107,7 @@ export class Paginator<T> implements Walk<T> {
     })
   }
 
-  /** Whether the list certainly shrank, and that is an error: an earlier response had a larger total. */
+  /** Whether that the list shrank is certain, as a total was larger before this page was requested, and is an error. */
   #mustThrowShrink({ totalItems, largestTotalBefore }: FetchedPage<T>): boolean {
     return this.#options.onMissedItems === 'throw' && totalItems < largestTotalBefore
   }
@@ -186,7 +187,7 @@ export class Paginator<T> implements Walk<T> {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After a repeated page, the next one tells whether the service ignores `page`.
     if (this.#repeated.hasRepeated) return false
-    // Where fewer or more items came than the totals say, a total is wrong: then only an empty page proves the end.
+    // If fewer or more items came than a total says, it is wrong: then only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#prefetcher.largestTotal
   }
 

@@ -27,7 +27,7 @@ export class PagePrefetcher<T> {
   readonly #fetchPage: FetchPage<T>
   readonly #firstPage: number
   readonly #concurrency: number
-  /** In flight or buffered, by number, and the page that is read. */
+  /** By number: the page that is read, and those after it that are in flight or have arrived. */
   readonly #pages = new Map<number, PendingPage<T>>()
   #inFlight = 0
   #maxInFlight: number
@@ -37,15 +37,13 @@ export class PagePrefetcher<T> {
   /** The last page worth fetching before the reader asks for it. */
   lastPage: number
   /** The page that the reader waits for, requested as soon as there is room. */
-  #wanted: { readonly request: () => void; readonly cancel: () => void } | undefined
+  #wanted: (() => void) | undefined
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
   #throttledAt = 0
   /** Of all pages that have arrived. */
   largestTotal = 0
   #isCancelled = false
-  /** A page has failed: none after it is needed, unless it is dropped. */
-  #hasFailed = false
 
   constructor(fetchPage: FetchPage<T>, firstPage: number, concurrency: number) {
     this.#fetchPage = fetchPage
@@ -75,11 +73,8 @@ export class PagePrefetcher<T> {
   /** Fetches a page even if it has arrived. */
   refetch(page: number): Promise<FetchedPage<T>> {
     if (this.#inFlight < this.#maxInFlight) return this.#request(page)
-    return new Promise((resolve, reject) => {
-      this.#wanted = {
-        request: () => resolve(this.#request(page)),
-        cancel: () => reject(new Error('cancelled')),
-      }
+    return new Promise(resolve => {
+      this.#wanted = () => resolve(this.#request(page))
     })
   }
 
@@ -91,24 +86,20 @@ export class PagePrefetcher<T> {
     }
     this.#nextPage = page + 1
     this.lastPage = page
-    this.#hasFailed = false
   }
 
   cancel(): void {
     this.#isCancelled = true
-    this.#wanted?.cancel()
-    this.#wanted = undefined
     for (const { controller } of this.#pages.values()) controller.abort()
   }
 
   #fill(): void {
     if (this.#wanted && this.#inFlight < this.#maxInFlight) {
-      this.#wanted.request()
+      this.#wanted()
       this.#wanted = undefined
     }
     while (
       !this.#isCancelled &&
-      !this.#hasFailed &&
       this.#nextPage <= this.lastPage &&
       this.#inFlight < this.#maxInFlight &&
       this.#pages.size < this.#maxHeld
@@ -122,6 +113,7 @@ export class PagePrefetcher<T> {
     this.#nextPage = Math.max(this.#nextPage, page + 1)
     this.#inFlight++
     const controller = new AbortController()
+    if (this.#isCancelled) controller.abort()
     const promise = this.#fetch(page, controller.signal)
     const pending: PendingPage<T> = { promise, controller, totalItems: Number.POSITIVE_INFINITY }
     const onArrival = ({ totalItems }: LoadedPage<T>) => {
@@ -143,7 +135,8 @@ export class PagePrefetcher<T> {
       this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
       return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
-      if (!signal.aborted) this.#hasFailed = true
+      // None after it is needed, unless it is dropped.
+      if (!signal.aborted) this.#nextPage = Number.POSITIVE_INFINITY
       throw error
     } finally {
       this.#inFlight--

@@ -4,7 +4,7 @@ import { minItems, minPages } from './item-memory.js'
 export class ReadItems {
   /** The index of each item whose order is certain, counted from the first item that was read; in the order of the list. */
   readonly #positions = new Map<unknown, number>()
-  /** All items that are not forgotten; also those that a later window no longer showed, whose position is unknown. */
+  /** All items that are not forgotten. Those that a later window no longer showed have no position. */
   readonly #known = new Set<unknown>()
   #forgotten = 0
   #minKept = minItems

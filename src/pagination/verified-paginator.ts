@@ -95,7 +95,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (window.isPastEnd) return this.#checkEnd(loaded)
     const keys = this.#keysOf(loaded)
     const known = keys.findIndex(key => this.#read.find(key) !== undefined)
-    // Nothing is before page 1, so it needs no known item: unless it may show items before the walk's first, or forgotten ones.
+    // Nothing precedes page 1, so it needs no known item: but it may hold forgotten ones, or some before the walk's first page.
     const isBeginning = page === 1 && this.#options.firstPage === 1 && this.#read.mayBeginAgain
     if (known === -1 && !isBeginning) return this.#goBack(loaded)
     const anchor = Math.max(0, known)
@@ -106,7 +106,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
     const end = (page - 1) * limit + loaded.data.length
-    // New items after a known one are progress. A window without them must at least reach further than the last one.
+    // Progress is new items after a known one. A window without them must at least lead further than the last window did.
     const lastKey = keys.at(-1)
     const isForward =
       (this.#read.find(lastKey) ?? Number.POSITIVE_INFINITY) > (this.#read.find(this.#lastKey) ?? -1)

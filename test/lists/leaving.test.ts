@@ -142,6 +142,17 @@ describe('leaving an iteration', () => {
     expect(stage.requests.map(({ isAborted }) => isAborted)).toEqual([true])
   })
 
+  test('by throw() settles a pending next(), and cancels its request', async () => {
+    const stage = createStage(100)
+    const items = createClient({ fetch: stage.fetch }).transactions.list()[Symbol.asyncIterator]()
+    const waiting = items.next()
+    await stage.of(1)
+    const mine = new Error('mine')
+    expect(await rejectionOf(items.throw(mine))).toBe(mine)
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(stage.requests.map(({ isAborted }) => isAborted)).toEqual([true])
+  })
+
   test('by return() of pages() settles a pending next(), and cancels its request', async () => {
     const stage = createStage(100)
     const pages = createClient({ fetch: stage.fetch }).transactions.list().pages()[Symbol.asyncIterator]()
