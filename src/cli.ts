@@ -199,14 +199,16 @@ function readAccount(): ProbeOptions['account'] {
   return undefined
 }
 
-/** Lets a probe reactivate the test account before the program ends. A second signal ends it immediately. */
+/** Lets a probe reactivate the test account before the program ends. A second Ctrl-C ends it immediately. */
 function interruptSignal(isWriting: boolean): AbortSignal {
   const controller = new AbortController()
   const end = isWriting
     ? 'If it was deactivated, the service has confirmed its reactivation.'
     : 'Interrupted.'
-  for (const [name, status] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
-    process.once(name, () => {
+  for (const [name, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
+    // A terminal that is closed sends it twice.
+    const listen = name === 'SIGHUP' ? 'on' : 'once'
+    process[listen](name, () => {
       failure = status
       if (isWriting) warn('Interrupted. Reactivating the test account, if it was deactivated ...')
       controller.abort(new UsageError(end))
@@ -252,6 +254,9 @@ function warn(text: string): void {
 process.stdout.on('error', (error: Error & { code?: string }) => {
   if (error.code !== 'EPIPE') throw error
 })
+
+// The terminal may be closed: the test account is reactivated nevertheless.
+process.stderr.on('error', () => {})
 
 main().then(
   status => {

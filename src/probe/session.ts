@@ -1,5 +1,6 @@
 import { Client } from '../client.js'
-import { type AnyApiError, type HttpError, isApiError } from '../errors.js'
+import { type AnyApiError, isApiError } from '../errors.js'
+import { isThrottled } from '../http/retry.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
 import type { ProbeOptions } from './options.js'
@@ -39,6 +40,9 @@ export interface PageOutcome extends Outcome {
   readonly problems: readonly string[]
 }
 
+/** A call of the client. */
+type Send = () => Promise<{ data: unknown; idempotencyKey: string | undefined }>
+
 /** How often a throttled request is sent again in all: with so few requests, one 429 would hide most of the findings. */
 export const maxRepeats = 3
 
@@ -50,6 +54,8 @@ const timeLimitMs = 240_000
 /** Sends the requests of a probe: one at a time, with pauses and a time limit, and recorded. */
 export class Session {
   readonly client: Client
+  /** Ends the session: reads at once, writes never. */
+  readonly signal: AbortSignal | undefined
   /** What all pages of the list have shown. */
   readonly sample: Sample = new Sample(name => this.redact(name) === name)
   /** Every response so far, in order. */
@@ -58,8 +64,6 @@ export class Session {
   readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
-  /** The first response that throttled a request. */
-  throttled: HttpError | undefined
 
   readonly #options: Omit<ProbeOptions, 'account' | 'origin'>
   readonly #path: string
@@ -73,42 +77,53 @@ export class Session {
   constructor(options: Omit<ProbeOptions, 'account' | 'origin'>, path: string, maxRequests: number) {
     const { baseUrl, apiKey, allowInsecureHttp } = options
     this.#options = options
+    this.signal = options.signal
     this.#path = path
     this.#maxRequests = maxRequests
     // What fails is to be seen rather than retried.
     this.client = new Client({ baseUrl, apiKey, allowInsecureHttp, fetch: this.fetch, maxRetries: 0 })
   }
 
-  /** Sends a call of the client. What is not an `ApiError` rejects. An urgent call is sent after the time limit, too. */
-  async call(
-    name: string,
-    send: (signal: AbortSignal | undefined) => Promise<{ data: unknown; idempotencyKey: string | undefined }>,
-    isUrgent = false,
-  ): Promise<Outcome> {
-    const { signal, onProgress } = this.#options
+  /** Sends a call of the client, again if it is throttled. What is not an `ApiError` rejects. */
+  async call(name: string, send: Send): Promise<Outcome> {
     for (;;) {
-      if (!isUrgent && performance.now() > this.#endsAt) return { verdict: 'none' }
-      onProgress?.({ done: this.requests, total: this.#maxRequests, name })
-      if (this.requests > 0) await sleep(pauseMs, signal)
-      this.#recording = { startedAt: performance.now() }
-      const result = await send(signal).catch(toApiError)
-      const { response, text, startedAt } = this.#recording
-      const isTimedOut = isApiError(result) && result.kind === 'timeout'
-      if (response || isTimedOut) this.durations.push(performance.now() - startedAt)
-      const verdict = verdictOn(response, isApiError(result) ? result : undefined)
-      const { idempotencyKey } = result
-      if (!isApiError(result)) return { verdict, response, text, data: result.data, idempotencyKey }
-      const delayMs = this.#repeatDelay(result)
-      if (delayMs === undefined) return { verdict, response, text, error: result, idempotencyKey }
-      await sleep(delayMs, signal)
+      if (performance.now() > this.#endsAt) return { verdict: 'none' }
+      this.announce(name)
+      if (this.requests > 0) await sleep(pauseMs, this.signal)
+      const outcome = await this.#send(send)
+      const delayMs = this.#repeatDelay(outcome.error)
+      if (delayMs === undefined) return outcome
+      await sleep(delayMs, this.signal)
     }
+  }
+
+  /** Sends a call whatever happened before: after the time limit, and after an abort, too. Only the client repeats it. */
+  async callAnyway(send: Send): Promise<Outcome> {
+    await sleep(pauseMs)
+    return this.#send(send)
+  }
+
+  announce(name: string): void {
+    this.#options.onProgress?.({ done: this.requests, total: this.#maxRequests, name })
+  }
+
+  async #send(send: Send): Promise<Outcome> {
+    this.#recording = { startedAt: performance.now() }
+    const result = await send().catch(toApiError)
+    const { response, text, startedAt } = this.#recording
+    const isTimedOut = isApiError(result) && result.kind === 'timeout'
+    if (response || isTimedOut) this.durations.push(performance.now() - startedAt)
+    const error = isApiError(result) ? result : undefined
+    const data = isApiError(result) ? undefined : result.data
+    const { idempotencyKey } = result
+    return { verdict: verdictOn(response, error), response, text, data, error, idempotencyKey }
   }
 
   /** Requests the list with any query. */
   get(query: Record<string, string>, client: Client = this.client, method = 'GET'): Promise<Outcome> {
     const params = String(new URLSearchParams(query))
     const name = `${method} ${this.#path}${params && `?${params}`}`
-    return this.call(name, signal => client.request('GET', this.#path, { query, signal }))
+    return this.call(name, () => client.request('GET', this.#path, { query, signal: this.signal }))
   }
 
   /** Requests a page of the list, and adds its items to the sample. */
@@ -183,9 +198,8 @@ export class Session {
   }
 
   /** How long to pause before the same request is sent again; `undefined` if it is not. */
-  #repeatDelay(error: AnyApiError): number | undefined {
-    if (error.kind !== 'http' || !isThrottling(error)) return undefined
-    this.throttled ??= error
+  #repeatDelay(error: AnyApiError | undefined): number | undefined {
+    if (error?.kind !== 'http' || !isThrottled(error.status)) return undefined
     const { status, method, retryAfterMs = throttledPauseMs } = error
     const mayBeApplied = status !== 429 && method !== 'GET'
     if (mayBeApplied || retryAfterMs > maxThrottledPauseMs || this.#repeatsLeft === 0) return undefined
@@ -199,21 +213,17 @@ function toApiError(error: unknown): AnyApiError {
   throw error
 }
 
-function isThrottling({ status }: { status: number }): boolean {
-  return status === 429 || status === 503
-}
-
 function verdictOn(
   response: RecordedResponse | undefined,
   error: AnyApiError | undefined,
 ): Outcome['verdict'] {
   const isLost = error?.kind === 'connection' || error?.kind === 'timeout'
-  if (response === undefined || isLost || isThrottling(response)) return 'none'
+  if (response === undefined || isLost || isThrottled(response.status)) return 'none'
   if (response.status >= 500) return 'failed'
   return response.status >= 200 && response.status < 300 ? 'ok' : 'refused'
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)

@@ -103,23 +103,30 @@ describe.concurrent('the command probe', () => {
   })
 
   test('reactivates the account when it is interrupted or ended', () =>
-    checkInParallel(Object.entries({ SIGINT: 130, SIGTERM: 143 } as const), async ([signal, expected]) => {
-      let child: ChildProcess | undefined
-      using served = await serve(fetch => async (input, init) => {
-        const response = await fetch(input, init)
-        if (String(input).endsWith('/deactivate')) child?.kill(signal as NodeJS.Signals)
-        return response
-      })
-      const { url, service } = served
-      const { status, stderr } = await run(['probe', url, ...writing], undefined, started => {
-        child = started
-      })
-      const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
-      expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
-      expect(service.isActive(account)).toBe(true)
-      expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
-      expect(status).toBe(expected)
-    }))
+    checkInParallel(
+      Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }),
+      async ([signal, expected]) => {
+        let child: ChildProcess | undefined
+        using served = await serve(fetch => async (input, init) => {
+          // The service applies it later than the signal arrives.
+          if (String(input).endsWith('/deactivate')) {
+            const isTold = once(child?.stderr as NodeJS.EventEmitter, 'data')
+            child?.kill(signal as NodeJS.Signals)
+            await isTold
+          }
+          return fetch(input, init)
+        })
+        const { url, service } = served
+        const { status, stderr } = await run(['probe', url, ...writing], undefined, started => {
+          child = started
+        })
+        const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
+        expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
+        expect(service.isActive(account)).toBe(true)
+        expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
+        expect(status).toBe(expected)
+      },
+    ))
 
   test('replaces the line of its progress when it is interrupted', async () => {
     let child: ChildProcess | undefined

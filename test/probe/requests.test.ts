@@ -68,6 +68,18 @@ test('there are never more than announced, not even where everything is refused,
   expect(report.requests).toBeGreaterThan(20)
 })
 
+test('there are never more than announced, not even where every reactivation is throttled', async () => {
+  const totals: number[] = []
+  const throttle = respond(({ url }) => (url.endsWith('/reactivate') ? tooMany(1) : undefined))
+  const limited = respond((_, query) => (Number(query.get('limit')) > 20 ? json({}, 400) : undefined))
+  const { report, broken, find } = await probeService([throttle, limited], {
+    onProgress: ({ total }) => totals.push(total),
+  })
+  expect(report.requests).toBeLessThanOrEqual(totals[0] as number)
+  expect(broken).toEqual(['reactivate'])
+  expect(find('rate-limit').observed).toContain('HTTP 429')
+})
+
 test('there is a pause of a quarter of a second between any two', async () => {
   const { report, pauses } = await probeService()
   expect(pauses.filter(ms => ms === 250)).toHaveLength(report.requests - 1)
@@ -138,25 +150,44 @@ describe('an abort', () => {
       expect(service.isActive(account)).toBe(true)
     }))
 
-  test('while a deactivation is on its way reactivates the account, too', async () => {
+  test('while a deactivation is on its way waits for its response, and reactivates the account after it', async () => {
     const controller = new AbortController()
     const abort: Deviation = fetch => async (input, init) => {
       const request = new Request(input, init)
-      const response = await fetch(request)
-      if (isDeactivation(request)) controller.abort(reason)
-      return response
+      if (isDeactivation(request)) {
+        controller.abort(reason)
+        await new Promise(resolve => setTimeout(resolve))
+        if (request.signal.aborted) throw request.signal.reason
+      }
+      return fetch(request)
     }
     await expect(probeService([abort], { signal: controller.signal })).rejects.toBe(reason)
+    expect(posts().map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
     expect(service.isActive(account)).toBe(true)
+  })
+
+  test('says so if a deactivation that got no response may still be applied', async () => {
+    const controller = new AbortController()
+    const lose = respond(request => {
+      if (!isDeactivation(request)) return undefined
+      controller.abort(reason)
+      return Response.error()
+    })
+    await expect(probeService([lose], { signal: controller.signal })).rejects.toMatchObject({
+      message: expect.stringMatching(/^The test account may be or become inactive: .* POST .*connection/),
+      cause: reason,
+    })
+    expect(posts().map(path => path.split('/').at(-1))).toEqual(['reactivate'])
   })
 
   test('says so if the account may be left inactive', async () => {
     const controller = new AbortController()
     const onProgress = ({ name }: ProbeStep) => name.includes('same key') && controller.abort(reason)
     const fail = respond(({ url }) => (url.endsWith('/reactivate') ? json({}, 500) : undefined))
-    await expect(probeService([fail], { signal: controller.signal, onProgress })).rejects.toThrow(
-      /^enough The test account may still be inactive: reactivate it\. POST .*HTTP 500/,
-    )
+    await expect(probeService([fail], { signal: controller.signal, onProgress })).rejects.toMatchObject({
+      message: expect.stringMatching(/^The test account may be or become inactive: .* POST .*HTTP 500/),
+      cause: reason,
+    })
   })
 
   test('before the first deactivation is sent writes nothing', async () => {

@@ -143,10 +143,21 @@ describe('the account is active at the end,', () => {
 
   test('even if every response to a deactivation is lost', async () => {
     service.fail({ with: 'truncate', path: /\/deactivate$/, times: 9 })
-    const { broken } = await probeService([], { fetch: service.fetch })
+    const { broken, find } = await probeService([], { fetch: service.fetch })
     expect(broken).toEqual(['deactivate'])
+    expect(find('deactivate').consequence).toContain('may be or become inactive')
     expect(service.isActive(account)).toBe(true)
   })
+})
+
+test('the report says so if a deactivation without a response may be applied after the reactivation', async () => {
+  let count = 0
+  const loseThird = respond(request =>
+    isDeactivation(request) && ++count === 3 ? Response.error() : undefined,
+  )
+  const { broken, find } = await probeService([loseThird])
+  expect(broken).toEqual(['deactivate'])
+  expect(find('deactivate').consequence).toContain('may be or become inactive')
 })
 
 test('the report says so if the account may be left inactive', async () => {

@@ -1,3 +1,4 @@
+import { isThrottled, parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import type { RecordedResponse, Session } from '../session.js'
 
@@ -45,7 +46,8 @@ function checkRequestId(findings: Findings, { headers }: RecordedResponse): void
 }
 
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
-function checkRateLimit(findings: Findings, { throttled, requests }: Session): void {
+function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
+  const throttled = responses.find(({ status }) => isThrottled(status))
   if (throttled === undefined) {
     findings.ok('rate-limit', `none met in ${countOf(requests, 'request')}`)
     return
@@ -53,7 +55,7 @@ function checkRateLimit(findings: Findings, { throttled, requests }: Session): v
   const retryAfter = throttled.headers.has('retry-after')
   const observed = `HTTP ${throttled.status} at less than four requests a second`
   findings.suggested.concurrency = 1
-  if (retryAfter && throttled.retryAfterMs === undefined) {
+  if (retryAfter && parseRetryAfter(throttled.headers) === undefined) {
     findings.broken(
       'rate-limit',
       `${observed}, with a Retry-After that is neither seconds nor an HTTP date`,

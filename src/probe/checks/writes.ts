@@ -3,10 +3,10 @@ import type { Findings } from '../findings.js'
 import { describeOutcome, type Outcome, parseJson, type Session } from '../session.js'
 import { describeFields, jsonType, Shape } from '../shape.js'
 
-/** Requests that the writes take at most: three deactivations, and a reactivation that may be retried. */
-export const maxWrites = 6
-
 const reactivateOptions = { maxRetries: 2, totalTimeout: 60_000 }
+
+/** Requests that the writes take at most: three deactivations, and a reactivation that may be retried. */
+export const maxWrites: number = 3 + 1 + reactivateOptions.maxRetries
 
 /** What cannot be checked without an account to write to. */
 export const writeFindings = ['deactivate', 'reactivate', 'same-key', 'deactivate-twice'] as const
@@ -18,12 +18,20 @@ export async function checkWrites(
   account: VirtualAccountRef,
 ): Promise<void> {
   const { virtualAccounts } = session.client
-  const deactivate = (note: string, idempotencyKey?: string) =>
-    session.call(`POST deactivate (${note})`, signal =>
-      virtualAccounts.deactivate(account, { idempotencyKey, signal }),
-    )
-  const requestsBefore = session.requests
-  try {
+  let isWritten = false
+  // A reactivation proves nothing about a deactivation that is applied after it.
+  let unknown: Outcome | undefined
+  const deactivate = async (note: string, idempotencyKey?: string) => {
+    // Without the signal: a write that is aborted may be applied nevertheless.
+    const send = () => virtualAccounts.deactivate(account, { idempotencyKey })
+    const outcome = await session.call(`POST deactivate (${note})`, send)
+    const isUnknown = outcome.error?.outcomeUnknown === true
+    isWritten ||= isUnknown || isDone(outcome)
+    // A 2xx and a 500 are of the service itself: it has done what it does.
+    if (isUnknown && outcome.verdict !== 'ok' && outcome.response?.status !== 500) unknown ??= outcome
+    return outcome
+  }
+  const deactivateAll = async () => {
     const first = await deactivate('new key')
     reportDeactivate(findings, first)
     if (isDone(first)) {
@@ -32,31 +40,33 @@ export async function checkWrites(
       reportSameKey(findings, first, again, twice)
       reportTwice(findings, twice)
     }
-    if (isDone(first) || first.error?.outcomeUnknown) {
-      const send = (signal: AbortSignal | undefined) =>
-        virtualAccounts.reactivate(account, { signal, ...reactivateOptions })
-      const outcome = await session.call('POST reactivate', send, true)
-      if (isDone(outcome)) findings.ok('reactivate', describeWrite(outcome))
-      else findings.broken('reactivate', describeWrite(outcome), `The call fails. ${mayBeInactive}`)
+    if (unknown) {
+      const observed = `it is unknown whether one was applied: ${describeOutcome(unknown)}`
+      findings.broken('deactivate', observed, `The call fails. ${mayBeInactive}`)
     }
-    findings.notCheckedElse(writeFindings, 'deactivate failed')
-  } catch (error) {
-    // Aborted, or stopped by a callback.
-    if (session.requests > requestsBefore) await reactivateAfter(error, session, account)
-    throw error
+    if (isWritten) session.announce('POST reactivate')
   }
+  // Aborted, or stopped by a callback.
+  const stopped = await deactivateAll().then(undefined, (reason: unknown) => ({ reason }))
+  const fail = (error: unknown, cause: unknown): never => {
+    throw new Error(`${mayBeInactive} ${(error as Error).message}`, { cause })
+  }
+  let failure: unknown = unknown?.error
+  if (isWritten) {
+    const send = () => virtualAccounts.reactivate(account, reactivateOptions)
+    const outcome = await session.callAnyway(send).catch(error => fail(error, stopped?.reason ?? error))
+    if (isDone(outcome)) findings.ok('reactivate', describeWrite(outcome))
+    else findings.broken('reactivate', describeWrite(outcome), `The call fails. ${mayBeInactive}`)
+    failure ??= outcome.error
+  }
+  findings.notCheckedElse(writeFindings, 'deactivate failed')
+  const stop = stopped ?? (session.signal?.aborted ? session.signal : undefined)
+  if (stop === undefined) return
+  if (failure) fail(failure, stop.reason)
+  throw stop.reason
 }
 
-const mayBeInactive = 'The test account may still be inactive: reactivate it.'
-
-async function reactivateAfter(reason: unknown, session: Session, account: VirtualAccountRef): Promise<void> {
-  try {
-    await session.client.virtualAccounts.reactivate(account, reactivateOptions)
-  } catch (cause) {
-    const { message = reason } = Object(reason) as Partial<Error>
-    throw new Error(`${message} ${mayBeInactive} ${(cause as Error).message}`, { cause })
-  }
-}
+const mayBeInactive = 'The test account may be or become inactive: check it later, and reactivate it.'
 
 function isDone({ verdict, error }: Outcome): boolean {
   return verdict === 'ok' && error === undefined
