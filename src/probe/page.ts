@@ -43,6 +43,11 @@ export function toListedPage(body: unknown): ListedPage {
   return { page, limit, totalItems, count: data.length, ids: isIdentified ? ids.map(String) : undefined }
 }
 
+/** How many items a page lacks by its own total. */
+export function missingOn({ page, limit, count, totalItems }: ListedPage): number {
+  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit) - count)
+}
+
 /** The fields of a transaction that the API specification names. */
 export const documentedFields: Readonly<Record<string, string>> = {
   id: 'string',

@@ -20,8 +20,8 @@ import { createReport, type ProbeReport } from './report.js'
 import { maxRepeats, Session } from './session.js'
 import { toZod } from './shape.js'
 
-// Page 1 twice, page 2, both with a small limit, page 0, a wrong key.
-const maxReads = 7 + maxEndRequests + maxLimitRequests + maxRepeats
+// Page 1 twice, page 2, both with a small limit, the last page, page 0, a wrong key.
+const maxReads = 8 + maxEndRequests + maxLimitRequests + maxRepeats
 
 // By option, and by flag of the command line.
 const noOrigin = 'no origin was given (`origin`, or --origin)'
@@ -33,7 +33,7 @@ const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as 
 /**
  * Checks whether a service conforms to the API specification, and suggests client options.
  *
- * Sends few requests, one at a time and at most four a second: 18 at most, 2 more with `origin`, and 6 more with `account`.
+ * Sends few requests, one at a time and at most four a second: 19 at most, 2 more with `origin`, and 6 more with `account`.
  * After four minutes it stops checking, and reports what it has found. Nothing is written without `account`. The report names
  * fields and types; it never shows the values in a record, or an API key of 8 characters or more.
  *
@@ -101,17 +101,20 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const small = await session.getPage({ limit })
   const smallSecond = await session.getPage({ page: 2, limit })
   const all = [first, again, ...(second ? [second] : []), small, smallSecond]
-  const pages: ListedPages = { first: { ...first, page }, again, second, small, smallSecond, all }
+  const number = Math.max(1, Math.ceil(page.totalItems / page.limit))
+  const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
+  const last = known ?? (await session.getPage({ page: number }))
+  const pages: ListedPages = { first: { ...first, page }, again, second, small, smallSecond, last, all }
 
   checkPageEcho(findings, pages)
   checkLimitEcho(findings, pages)
   checkOrder(findings, pages)
-  await checkPageZero(findings, session, page)
+  await checkPageZero(findings, session, pages)
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'the first page is 0')
   else {
     checkNeighbours(findings, pages)
     await checkEnd(findings, session, pages)
-    await checkMaxLimit(findings, session, page)
+    await checkMaxLimit(findings, session, pages)
   }
   await checkWrongKey(findings, session, options)
   checkEnvelope(findings, all)

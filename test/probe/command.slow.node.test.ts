@@ -68,7 +68,7 @@ describe.concurrent('the command probe', () => {
     expect(lines[0]).toMatch(/^Probe of http:\/\/127\.0\.0\.1:\d+, [\d-]{10} \d\d:\d\d UTC$/)
     expect(lines[2]).toMatch(/^broken +Items /)
     expect(lines.at(-1)).toMatch(/^2 broken: Items, Caches\. /)
-    expect(stderr).toBe('At most 18 requests, one at a time; read-only.\n')
+    expect(stderr).toBe('At most 19 requests, one at a time; read-only.\n')
     expect(status).toBe(1)
   })
 
@@ -165,7 +165,7 @@ describe.concurrent('the command probe', () => {
     child.stdout.destroy()
     const errors = child.stderr.toArray()
     const [status] = await once(child, 'close')
-    expect(Buffer.concat(await errors).toString()).toBe('At most 18 requests, one at a time; read-only.\n')
+    expect(Buffer.concat(await errors).toString()).toBe('At most 19 requests, one at a time; read-only.\n')
     expect(status).toBe(0)
   })
 })

@@ -99,6 +99,22 @@ describe('the probe finds exactly what is broken:', () => {
           changePages(page => ({ ...page, limit: Math.min(page.limit, 15) })),
         ],
         [
+          'the limit in the response is the number of items on the page',
+          'limit-echo',
+          changePages(page => ({ ...page, limit: page.data.length || page.limit })),
+        ],
+        [
+          'the limit is obeyed on page 1 only',
+          'limit-echo',
+          changeQuery(query => query.get('page') !== '1' && query.delete('limit')),
+        ],
+        [
+          'a large limit is obeyed on the first pages only',
+          'max-limit',
+          changeQuery(query => Number(query.get('page')) > 2 && query.delete('limit')),
+          respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
+        ],
+        [
           'a large limit is echoed and not obeyed',
           'max-limit',
           changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) })),
@@ -375,6 +391,11 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
         ],
         [
+          'page 0 as another name of the last page',
+          'page-zero',
+          changeQuery(query => query.get('page') === '0' && query.set('page', '13')),
+        ],
+        [
           'a limit above the largest that is refused',
           'max-limit',
           respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
@@ -506,6 +527,15 @@ test('neighbouring pages are not compared when the list changed between them', a
 test('the suggested limit keeps pages below 1 MiB', async () => {
   const { report } = await probeService([changeItems(item => ({ ...item, note: 'x'.repeat(20_000) }))])
   expect(report.suggestedOptions.limit).toBe(52)
+})
+
+test('no limit is suggested unless the last page was read with it', async () => {
+  const large = changeItems(item => ({ ...item, note: 'x'.repeat(20_000) }))
+  const refuse = respond((_, query) => (query.get('limit') === '52' ? json({}, 400) : undefined))
+  const { report, broken, find } = await probeService([large, refuse])
+  expect(broken).toEqual([])
+  expect(find('max-limit').observed).toContain('page 5 with limit 52: HTTP 400')
+  expect(report.suggestedOptions.limit).toBeUndefined()
 })
 
 test('a page of 20,000 items, and items with 5,000 fields each, are probed like others', async () => {

@@ -87,7 +87,7 @@ test('a report has what is broken first, one line for what was not checked for t
                                       x-correlation-id
                                       -> \`requestId\` is undefined: log
                                          headers.get("x-correlation-id") instead.
-    ok           Rate limit           none met in 14 requests
+    ok           Rate limit           none met in 15 requests
     ok           Deactivate           HTTP 200, no body
     ok           Reactivate           HTTP 200, no body
     ok           Deactivate twice     HTTP 200, no body
@@ -124,7 +124,7 @@ test('a report has what is broken first, one line for what was not checked for t
     - Is \`amount\` in major or minor units, and does it depend on the currency?
     - For how long is an Idempotency-Key remembered?
 
-    2 broken: Items, Caches. 20 ok, 2 not checked, 14 requests."
+    2 broken: Items, Caches. 20 ok, 2 not checked, 15 requests."
   `)
 })
 
@@ -178,7 +178,7 @@ test('counts have their digits in groups', async () => {
 test('the last line says that nothing is broken', async () => {
   const { report } = await probeService()
   expect(String(report).split('\n').at(-1)).toMatch(
-    /^Nothing is broken\. 23 ok, 1 not checked, 14 requests\.$/,
+    /^Nothing is broken\. 23 ok, 1 not checked, 15 requests\.$/,
   )
 })
 

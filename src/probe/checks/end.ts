@@ -1,27 +1,25 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import type { ListedPage } from '../page.js'
+import { type ListedPage, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import type { ListedPages } from './pages.js'
+import { findLimitChange, type ListedPages } from './pages.js'
 
-/** Requests for the end of a list: the last page, the same again if items are missing, and the one after it. */
-export const maxEndRequests = 3
+/** Requests for the end of a list: the last page again if items are missing, and the one after it. */
+export const maxEndRequests = 2
 
 const unclear = 'the end of the list is unclear'
 
 /** Whether the list ends where its total says. */
 export async function checkEnd(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
-  const { first, again, second } = pages
+  const { last } = pages
   const seen = pages.all.flatMap(({ page }) => page ?? [])
   const isOverfull = seen.some(({ count, limit }) => count > limit)
-  if (findings.isBroken('page-echo') || findings.isBroken('neighbours') || isOverfull) {
+  const isUnclear =
+    findings.isBroken('page-echo') || findings.isBroken('neighbours') || findLimitChange(pages) !== undefined
+  if (isUnclear || isOverfull) {
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }
   checkSeenTotals(findings, seen)
-  const { totalItems, limit } = first.page
-  const number = Math.max(1, Math.ceil(totalItems / limit))
-  const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
-  const last = known ?? (await session.getPage({ page: number }))
   if (!findings.isBroken('total')) await checkLastPage(findings, session, last)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
   else await checkBeyondEnd(findings, session, last)
@@ -113,9 +111,4 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
 /** Position of the last item of a page in its list. */
 function endOf({ page, limit, count }: ListedPage): number {
   return (page - 1) * limit + count
-}
-
-/** How many items a page lacks by its own total. */
-function missingOn({ page, limit, count, totalItems }: ListedPage): number {
-  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit) - count)
 }

@@ -1,22 +1,26 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import type { ListedPage } from '../page.js'
-import { describeOutcome, type Session } from '../session.js'
-import type { ListedPages } from './pages.js'
+import { type ListedPage, missingOn } from '../page.js'
+import { describeOutcome, type PageOutcome, type Session } from '../session.js'
+import { findLimitChange, type ListedPages } from './pages.js'
 
 const tried = [1_000, 500, 200, 100, 50]
 const maxPageBytes = 1024 * 1024
 
-/** Requests that the search for the largest limit takes at most. */
-export const maxLimitRequests: number = tried.length
+/** Requests for the largest limit at most: each that is tried, and the last page with the one that is suggested. */
+export const maxLimitRequests: number = tried.length + 1
 
-/** A small limit is obeyed and echoed, and no page holds more than its limit. */
-export function checkLimitEcho(findings: Findings, { first, small, all }: ListedPages): void {
+/** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
+export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
+  const { first, small, all } = pages
   const full = all.find(({ page }) => page && page.count > page.limit)?.page
+  const change = findLimitChange(pages)
   const { limit } = small.requested
   const observed = describeOutcome(small)
   if (full) {
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Lists fail with PaginationError.')
+  } else if (change) {
+    findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
   } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)
   else if (small.page === undefined) {
     findings.broken('limit-echo', `limit ${limit}: ${observed}`, 'Lists with such a limit fail.')
@@ -29,55 +33,89 @@ export function checkLimitEcho(findings: Findings, { first, small, all }: Listed
   } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${grouped(first.page.limit)}`)
 }
 
-/** The largest of some customary limits. */
-export async function checkMaxLimit(findings: Findings, session: Session, first: ListedPage): Promise<void> {
+/** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
+export async function checkMaxLimit(
+  findings: Findings,
+  session: Session,
+  { first }: ListedPages,
+): Promise<void> {
   if (findings.isBroken('limit-echo')) {
-    findings.notChecked('max-limit', 'limits are not obeyed')
+    findings.notChecked('max-limit', 'limits are not as requested, or they change')
     return
   }
-  const largest = await findMaxLimit(findings, session, first.limit)
-  const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
-  findings.suggested.limit = Math.max(1, Math.min(largest, fitting))
-}
-
-async function findMaxLimit(findings: Findings, session: Session, known: number): Promise<number> {
+  let largest: PageOutcome & { readonly page: ListedPage } = first
   let refusal = ''
   let isFailure = false
-  for (const limit of tried.filter(limit => limit > known)) {
+  for (const limit of tried.filter(limit => limit > first.page.limit)) {
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
-    if (page) {
-      if (page.limit < limit && page.limit <= known) {
-        // Perhaps its default, and a limit between is obeyed.
-        refusal = `; ${grouped(limit)} is lowered to ${grouped(page.limit)}`
-        continue
-      }
-      if (page.limit < limit) {
-        const consequence = 'The limit in the response takes precedence.'
-        findings.ok('max-limit', `${grouped(page.limit)}: a larger one is lowered`, consequence)
-      } else if (page.count < Math.min(limit, page.totalItems)) {
-        findings.broken(
-          'max-limit',
-          `limit ${grouped(limit)} returned, but ${grouped(page.count)} of ${grouped(page.totalItems)} items`,
-          'How many pages there are cannot be told from the first one. Iterating takes more requests, or throws PaginationError.',
-        )
-        return known
-      } else report(limit)
-      return page.limit
+    if (page && missingOn(page) > 0) {
+      findings.broken(
+        'max-limit',
+        `limit ${grouped(page.limit)} returned, but ${grouped(page.count)} of ${grouped(page.totalItems)} items`,
+        'How many pages there are cannot be told from the first one. Iterating takes more requests, or throws PaginationError.',
+      )
+      return
+    }
+    if (page && page.limit > first.page.limit) {
+      largest = { ...outcome, page }
+      break
     }
     if (verdict === 'none' && error?.kind !== 'timeout') {
       findings.notChecked('max-limit', describeOutcome(outcome))
-      return known
+      return
     }
-    refusal = `; ${grouped(limit)} gets ${describeOutcome(outcome)}`
+    // If it is lowered, perhaps to the default, a limit between may be obeyed.
+    const response = page ? `is lowered to ${grouped(page.limit)}` : `gets ${describeOutcome(outcome)}`
+    refusal = `; ${grouped(limit)} ${response}`
     isFailure = verdict === 'failed'
   }
-  report(known)
-  return known
+  const { limit } = largest.page
+  const isObeyed = largest.requested.limit === limit
+  const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
+  const wanted = Math.max(1, Math.min(limit, fitting))
+  const seen =
+    largest === first
+      ? `none above the default of ${grouped(limit)} was obtained${refusal}`
+      : isObeyed
+        ? `at least ${grouped(limit)}${refusal}`
+        : `${grouped(limit)}: a larger one is lowered`
+  const last = wanted === first.page.limit ? undefined : await getLastPage(session, largest, wanted)
+  const isUsable = last?.page?.limit === wanted && missingOn(last.page) === 0
+  if (isUsable) findings.suggested.limit = wanted
+  const problem = last && !isUsable ? `; ${describeLast(last)}` : ''
+  const observed = `${seen}${problem}`
+  if (isFailure)
+    findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
+  else if (
+    problem &&
+    isObeyed &&
+    wanted === limit &&
+    last?.verdict !== 'none' &&
+    last?.page?.limit !== limit
+  ) {
+    findings.broken('max-limit', observed, 'A list with this limit fails there.')
+  } else
+    findings.ok(
+      'max-limit',
+      observed,
+      largest === first || isObeyed ? '' : 'The limit in the response takes precedence.',
+    )
+}
 
-  function report(accepted: number): void {
-    const observed = `at least ${grouped(accepted)}${refusal}`
-    if (!isFailure) findings.ok('max-limit', observed)
-    else findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
-  }
+/** Some services obey a limit on the first page only. */
+async function getLastPage(
+  session: Session,
+  first: PageOutcome & { readonly page: ListedPage },
+  limit: number,
+): Promise<PageOutcome> {
+  const page = Math.max(1, Math.ceil(first.page.totalItems / limit))
+  return page === 1 && first.requested.limit === limit ? first : session.getPage({ page, limit })
+}
+
+function describeLast({ page, requested, ...outcome }: PageOutcome): string {
+  const response = page
+    ? `limit ${grouped(page.limit)} and ${countOf(page.count, 'item')}`
+    : describeOutcome(outcome)
+  return `page ${grouped(requested.page)} with limit ${grouped(requested.limit ?? 0)}: ${response}`
 }

@@ -1,4 +1,4 @@
-import type { Findings } from '../findings.js'
+import { type Findings, grouped } from '../findings.js'
 import { type ListedPage, toListedPage } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 
@@ -14,7 +14,9 @@ export interface ListedPages {
   readonly small: PageOutcome
   /** Page 2 with the same limit. */
   readonly smallSecond: PageOutcome
-  /** All of these. */
+  /** The page that the total of page 1 points at. */
+  readonly last: PageOutcome
+  /** All but the last. */
   readonly all: readonly PageOutcome[]
 }
 
@@ -33,8 +35,35 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   else findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails there.')
 }
 
+/** Where the limit in the response changes from one page of a list to the next. */
+export function findLimitChange({
+  first,
+  second,
+  small,
+  smallSecond,
+  last,
+}: ListedPages): string | undefined {
+  const pairs = [
+    [first, second],
+    [small, smallSecond],
+    [first, last],
+  ]
+  for (const [one, other] of pairs) {
+    const [before, after] = [one?.page, other?.page]
+    // A page beyond the end is none of the list.
+    if (before && after && after.count > 0 && after.limit !== before.limit) {
+      return `page 1 has limit ${grouped(before.limit)}, page ${grouped(after.page)} has limit ${grouped(after.limit)}`
+    }
+  }
+  return undefined
+}
+
 /** Page 0 tells services apart that count from 0. */
-export async function checkPageZero(findings: Findings, session: Session, first: ListedPage): Promise<void> {
+export async function checkPageZero(
+  findings: Findings,
+  session: Session,
+  { first: { page: first }, last }: ListedPages,
+): Promise<void> {
   const outcome = await session.get({ page: '0' })
   const { verdict, data } = outcome
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
@@ -45,10 +74,12 @@ export async function checkPageZero(findings: Findings, session: Session, first:
     findings.ok('page-zero', `page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
   else if (!ids || !first.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (ids.some(id => known.has(id))) findings.ok('page-zero', 'page 0 has items of page 1')
+  // Page 0 may also be another name of any page.
+  else if (last.page?.count !== 0) findings.ok('page-zero', 'page 0 has items that are not on page 1')
   else {
     findings.broken(
       'page-zero',
-      'page 0 has items that are not on page 1: the first page is 0',
+      'page 0 has items that are not on page 1, and the last page by totalItems has none: the first page is 0',
       'The client begins at page 1: iterating misses the first page, and throws at the end, as the total is not reached.',
     )
   }
