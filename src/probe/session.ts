@@ -255,10 +255,13 @@ function findProblems(text: string, plain: unknown, data: unknown): string[] {
 }
 
 /** The status or error of an outcome, in a few words. */
-export function describeOutcome({ response, error }: Outcome): string {
+export function describeOutcome(outcome: Outcome | PageOutcome): string {
+  const { response, error } = outcome
   if (response === undefined) return withoutCall(error)
   if (response.status === 0) return 'a redirect'
-  return `HTTP ${response.status}${error && error.kind !== 'http' ? `, ${withoutCall(error)}` : ''}`
+  const problem = 'problems' in outcome ? outcome.problems[0] : undefined
+  const cause = error && error.kind !== 'http' ? withoutCall(error) : problem
+  return `HTTP ${response.status}${cause ? `, ${cause}` : ''}`
 }
 
 /** The message of an error, without the call at its beginning and the advice at its end. */

@@ -38,14 +38,17 @@ export class Shape {
     this.#limits = limits ?? { fieldsLeft: maxFields, isCut: false, isShown }
   }
 
-  /** Adds a value as JSON.parse returns it, and the same value as the client does: with long numbers as strings. */
+  /**
+   * Adds a value as JSON.parse returns it, and the same value as the client does: with long numbers as strings. That may lack
+   * a field: V8 sometimes takes a name of one escaped character, such as a line break, for another.
+   */
   add(plain: unknown, exact: unknown): void {
     this.count++
     const type = jsonType(plain)
     this.types.add(type)
     if (type === 'number' && typeof exact === 'string') this.hasLongNumbers = true
-    if (type === 'array') this.#addItems(plain as unknown[], exact as unknown[])
-    if (type === 'object') this.#addFields(plain as JsonObject, exact as JsonObject)
+    if (type === 'array') this.#addItems(plain as unknown[], exact as unknown[] | undefined)
+    if (type === 'object') this.#addFields(plain as JsonObject, exact as JsonObject | undefined)
   }
 
   /** Whether some of the objects around it do not have this field. */
@@ -64,18 +67,18 @@ export class Shape {
     return this.#limits.isCut
   }
 
-  #addItems(plain: readonly unknown[], exact: readonly unknown[]): void {
+  #addItems(plain: readonly unknown[], exact: readonly unknown[] | undefined): void {
     for (const [index, item] of plain.entries()) {
       this.items ??= this.#createChild()
-      this.items?.add(item, exact[index])
+      this.items?.add(item, exact?.[index])
     }
   }
 
-  #addFields(plain: JsonObject, exact: JsonObject): void {
+  #addFields(plain: JsonObject, exact: JsonObject | undefined): void {
     this.#objects++
     for (const name of Object.keys(plain)) {
       const field = this.fields.get(name) ?? this.#createField(name)
-      field?.add(plain[name], exact[name])
+      field?.add(plain[name], exact?.[name])
     }
   }
 

@@ -24,19 +24,25 @@ test('a page of the origin may call the service', async () => {
 })
 
 test('CORS is broken where a browser would refuse the preflight or the response', () =>
-  checkEach<[name: string, deviation: Deviation, observed: string]>(
+  checkEach<[name: string, deviation: Deviation, observed: string, consequence?: string]>(
     [
       ['is refused', onPreflight(() => new Response(null, { status: 405 })), 'the preflight gets HTTP 405'],
       ['gets no response', onPreflight(() => Response.error()), 'the preflight gets'],
       [
         'does not allow the origin',
-        onPreflight(() => new Response(null, { headers: { 'Access-Control-Allow-Headers': 'Api-Key' } })),
+        onPreflight(() => new Response(null, { headers: { 'Access-Control-Allow-Headers': '*' } })),
         'the preflight does not allow the origin',
       ],
       [
         'does not allow the key',
         changeHeaders(headers => headers.set('Access-Control-Allow-Headers', 'X-Api-Key')),
-        'the preflight does not allow Api-Key',
+        'the preflight does not allow api-key, content-type, idempotency-key',
+      ],
+      [
+        'does not allow what writes need',
+        changeHeaders(headers => headers.set('Access-Control-Allow-Headers', 'API-KEY,content-type')),
+        'the preflight does not allow idempotency-key',
+        'Writes from a page of this origin fail.',
       ],
       [
         'is right, but the response is for another origin',
@@ -46,12 +52,13 @@ test('CORS is broken where a browser would refuse the preflight or the response'
         'the response does not allow the origin',
       ],
     ],
-    async ([, deviation, observed]) => {
+    async ([, deviation, observed, consequence = '']) => {
       service.reset()
 
       const { broken, find } = await probeService([deviation], { origin })
       expect(broken).toEqual(['cors'])
       expect(find('cors').observed).toContain(observed)
+      expect(find('cors').consequence).toContain(consequence)
     },
   ))
 
@@ -73,7 +80,7 @@ test('the preflight is that of a browser: with the origin and the names of heade
   expect(preflights.map(({ url }) => url)).toEqual([`${service.baseUrl}/transactions`])
   const { headers } = preflights[0] as Request
   expect(headers.get('origin')).toBe(origin)
-  expect(headers.get('access-control-request-headers')).toBe('api-key')
+  expect(headers.get('access-control-request-headers')).toBe('api-key,content-type,idempotency-key')
   expect(headers.has('api-key')).toBe(false)
 })
 

@@ -210,11 +210,21 @@ describe('the probe finds exactly what is broken:', () => {
           'cache',
           changeHeaders(headers => headers.set('X-Cache', 'HIT from proxy')),
         ],
+        [
+          'a cache says that it responded, in another way',
+          'cache',
+          changeHeaders(headers => headers.set('X-Cache', 'TCP_HIT')),
+        ],
+        [
+          'a cache says that it responded, in the way of the standard',
+          'cache',
+          changeHeaders(headers => headers.set('Cache-Status', 'edge; hit')),
+        ],
         ['responses are old', 'cache', changeHeaders(headers => headers.set('Age', '30'))],
         [
           'shared caches may keep pages',
           'cache',
-          changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=60')),
+          changeHeaders(headers => headers.set('Cache-Control', 'max-age=60')),
         ],
       ],
       async ([, id, ...deviations]) => {
@@ -324,12 +334,12 @@ test('says what to do where there is no page of transactions', () =>
       ],
       ['another JSON', 'envelope', () => json({}), '`client.request` can read a list of another shape.'],
       ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
-      ['400', 'envelope', () => json({}, 400), 'Lists fail like this.'],
+      ['400', 'envelope', () => json({}, 400), 'Lists without `limit` fail while this lasts.'],
       [
         'too much',
         'envelope',
         () => json({ data: [], page: 1, totalItems: 0, limit: 20, note: 'x'.repeat(11_000_000) }),
-        'Lists fail like this.',
+        'Lists without `limit` fail while this lasts.',
       ],
     ],
     async ([, id, response, advice]) => {
@@ -410,6 +420,16 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           ),
         ],
         ['a total that rises', 'total', rising()],
+        [
+          'pages that shared caches must ask for each time',
+          'cache',
+          changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=0, must-revalidate')),
+        ],
+        [
+          'pages that no cache may keep',
+          'cache',
+          changeHeaders(headers => headers.set('Cache-Control', 'no-store, public, max-age=60')),
+        ],
         ['no request id', 'request-id', changeHeaders(headers => headers.delete('x-request-id'))],
         [
           'a request that is throttled',

@@ -135,14 +135,15 @@ test('a report without a page of transactions is short', async () => {
     "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
 
     broken       Page envelope        GET /transactions: HTTP 404
-                                      -> Lists fail like this. Check the path of
-                                         baseUrl.
+                                      -> Lists without \`limit\` fail while this
+                                         lasts. Check the path of baseUrl.
     ok           Reachable            https, HTTP 404
     ok           Response time        at most 0.00 s, median 0.00 s
     ok           Request id           none
                                       -> \`requestId\` is undefined.
     ok           Rate limit           none met in 1 request
-    ok           Caches               no sign of one
+    ok           Caches               no hit, and no lifetime for shared ones in
+                                      Cache-Control
     not-checked  Api-Key, Wrong Api-Key, Items, Further fields, Digits of numbers,
                  Page number, First page, Limit, Largest limit, totalItems, Page
                  beyond the end, Order of items, Neighbouring pages: no page of

@@ -36,7 +36,8 @@ const exemplary: (handle: FakeService['handle']) => FakeFetch = handle => {
   const keys = new Set<string>()
   return async (input, init) => {
     const request = new Request(input, init)
-    const headers = { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Headers': 'Api-Key' }
+    const allowed = 'Api-Key, Content-Type, Idempotency-Key'
+    const headers = { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Headers': allowed }
     if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers })
     const response = await handle(request)
     if (response.type === 'error') return response

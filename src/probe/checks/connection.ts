@@ -10,7 +10,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   const baseUrl = String(options.baseUrl)
   const observed = describeOutcome(first)
   if (response === undefined) {
-    findings.broken('reachable', observed, 'Every call fails like this. Check baseUrl and the network.')
+    findings.broken('reachable', observed, 'Calls fail while this lasts. Check baseUrl and the network.')
     return
   }
   const { status, headers } = response
@@ -19,7 +19,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
     findings.broken(
       'reachable',
       `${observed}${target ? ` to ${target}` : ''}`,
-      'Redirects are not followed, as they would take the key along: every call fails with HttpError. Set baseUrl to the address that the redirect points to.',
+      'Redirects are not followed, as they would take the key along: such a call fails with HttpError. Check scheme, host and path of baseUrl.',
     )
     return
   }
@@ -34,7 +34,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   else if (page) findings.ok('api-key', 'accepted')
   else if (status === 401 || status === 403) {
     const advice = 'Check the key, and that it belongs to this baseUrl.'
-    findings.broken('api-key', observed, `Every call fails with HttpError. ${advice}`)
+    findings.broken('api-key', observed, `The call fails with HttpError. ${advice}`)
   }
 }
 
@@ -48,12 +48,12 @@ export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
     const advice = 'Is this the path of the API? `client.request` can read a list of another shape.'
-    const consequence = `Lists fail with InvalidResponseError. ${advice}`
+    const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
     const observed = `GET /transactions: ${describeOutcome(first)}`
-    findings.broken('envelope', observed, `Lists fail like this.${adviceOn(first)}`)
+    findings.broken('envelope', observed, `Lists without \`limit\` fail while this lasts.${adviceOn(first)}`)
   }
 }
 

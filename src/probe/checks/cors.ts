@@ -4,7 +4,10 @@ import { describeOutcome, type Outcome, type Session } from '../session.js'
 /** Requests that the check takes at most. */
 export const maxCorsRequests = 2
 
-/** Whether a page of this origin may list transactions with a key. */
+// Sorted, as browsers send them. Reads need the first, writes all.
+const headerNames = ['api-key', 'content-type', 'idempotency-key']
+
+/** Whether a page of this origin may list transactions with a key, and send what writes need. */
 export async function checkCors(findings: Findings, session: Session, origin: string): Promise<void> {
   if (!new Request('https://cors.invalid', { headers: { origin } }).headers.has('origin')) {
     findings.notChecked('cors', 'this runtime does not let programs set Origin')
@@ -13,7 +16,7 @@ export async function checkCors(findings: Findings, session: Session, origin: st
   const headers = {
     origin,
     'access-control-request-method': 'GET',
-    'access-control-request-headers': 'api-key',
+    'access-control-request-headers': headerNames.join(','),
   }
   // The client has no such method, but its time limit is needed here, too.
   const preflightClient = session.client.withOptions({
@@ -27,21 +30,30 @@ export async function checkCors(findings: Findings, session: Session, origin: st
   if (isThrottled) findings.notChecked('cors', describeOutcome(preflight))
   else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {
-    const consequence =
-      'A page of this origin cannot call the service. Put a proxy on your own origin that adds the key, and pass its path as baseUrl with apiKey: null.'
-    findings.broken('cors', problem, consequence)
+    const [observed, failing] = problem
+    const advice =
+      'Put a proxy on your own origin that adds the key, and pass its path as baseUrl with apiKey: null.'
+    findings.broken('cors', observed, `${failing} from a page of this origin fail. ${advice}`)
   } else {
     const exposed = get.response?.headers.get('access-control-expose-headers')
     findings.ok('cors', `allowed; ${exposed ? `exposes ${exposed}` : 'no further headers are exposed'}`)
   }
 }
 
-function findProblem(preflight: Outcome, get: Outcome, origin: string): string | undefined {
-  if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
+/** What is wrong, and which calls fail. */
+function findProblem(preflight: Outcome, get: Outcome, origin: string): [string, string] | undefined {
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
-  const headers = preflight.response?.headers.get('access-control-allow-headers') ?? ''
-  if (!isAllowed(preflight)) return 'the preflight does not allow the origin'
-  if (!/(?:^|,)\s*(?:\*|api-key)\s*(?:,|$)/i.test(headers)) return 'the preflight does not allow Api-Key'
-  return isAllowed(get) ? undefined : 'the response does not allow the origin'
+  if (!isAllowed(get)) return ['the response does not allow the origin', 'All calls']
+  // That of a read asks for less.
+  if (preflight.verdict !== 'ok')
+    return [`the preflight gets ${describeOutcome(preflight)}`, 'Writes, at least,']
+  if (!isAllowed(preflight)) return ['the preflight does not allow the origin', 'All calls']
+  const allowed = (preflight.response?.headers.get('access-control-allow-headers') ?? '')
+    .toLowerCase()
+    .split(/[\s,]+/)
+  const missing = headerNames.filter(name => !allowed.includes(name) && !allowed.includes('*'))
+  if (missing.length === 0) return undefined
+  const failing = missing.includes('api-key') ? 'All calls' : 'Writes'
+  return [`the preflight does not allow ${missing.join(', ')}`, failing]
 }

@@ -40,7 +40,7 @@ function checkSeenTotals(findings: Findings, pages: readonly ListedPage[]): void
     findings.broken(
       'total',
       `it fell from ${grouped(totals[drop - 1] as number)} to ${grouped(totals[drop] as number)} between two requests`,
-      'Iterating throws PaginationError when the list shrinks. `verified: true` repairs it.',
+      'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.',
     )
   } else findings.ok('total', `${grouped(totals.at(-1) as number)}, as the last page shows`)
 }

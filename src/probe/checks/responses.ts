@@ -53,6 +53,11 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     return
   }
   const retryAfter = throttled.headers.has('retry-after')
+  if (throttled.status === 503 && !retryAfter) {
+    const consequence = 'Such a call is retried, and fails if this lasts.'
+    findings.ok('rate-limit', 'HTTP 503 without Retry-After: a rate limit or an outage', consequence)
+    return
+  }
   const observed = `HTTP ${throttled.status} at less than four requests a second`
   findings.suggested.concurrency = 1
   if (retryAfter && parseRetryAfter(throttled.headers) === undefined) {
@@ -65,22 +70,30 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     findings.ok(
       'rate-limit',
       `${observed}, ${retryAfter ? 'with' : 'without'} Retry-After`,
-      'Throttled calls are retried, and lists are iterated more slowly. Lower `concurrency`.',
+      'Throttled calls are retried, and fail if this lasts. Lists are iterated more slowly. Lower `concurrency`.',
     )
   }
 }
 
+// Not `hit=?0`, `RefreshHit` or TCP_REFRESH_HIT: the service was asked then.
+const cacheHit = /(?<![a-z]|refresh_)hit(?![a-z=])/i
+
 function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
   const isCached = responses.some(({ headers }) => {
-    const isHit = /\bhit\b/i.test(`${headers.get('x-cache')} ${headers.get('cf-cache-status')}`)
-    return isHit || Number(headers.get('age')) > 0
+    const names = ['x-cache', 'cf-cache-status', 'cache-status']
+    return names.some(name => cacheHit.test(headers.get(name) ?? '')) || Number(headers.get('age')) > 0
   })
   const control = responses[0]?.headers.get('cache-control') ?? ''
-  if (isCached || /\bpublic\b|\bs-maxage=[1-9]/i.test(control)) {
+  // The client bypasses private caches.
+  const isPrivate = /\b(?:private|no-store|no-cache)\b/i.test(control)
+  const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
+  if (isCached || (!isPrivate && Number(seconds) > 0)) {
     findings.broken(
       'cache',
-      isCached ? 'a cache responded instead of the service' : 'Cache-Control lets shared caches keep pages',
+      isCached
+        ? 'a cache responded instead of the service'
+        : `Cache-Control lets shared caches keep pages for ${seconds} s`,
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
-  } else findings.ok('cache', 'no sign of one')
+  } else findings.ok('cache', 'no hit, and no lifetime for shared ones in Cache-Control')
 }
