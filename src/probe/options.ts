@@ -30,8 +30,8 @@ export interface ProbeOptions {
    */
   fetch?: Fetch | undefined
   /**
-   * Cancels the probe, which then rejects with the signal's reason. An account that may be inactive is reactivated first.
-   * If that fails, the probe rejects with an error that says so.
+   * Cancels the probe, which then rejects with the signal's reason. A write in flight is not aborted, and an account that
+   * may be inactive is reactivated first. If that fails, or a deactivation got no response, the error says so.
    */
   signal?: AbortSignal | undefined
   /**

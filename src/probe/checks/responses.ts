@@ -47,31 +47,30 @@ function checkRequestId(findings: Findings, { headers }: RecordedResponse): void
 
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
-  const throttled = responses.find(({ status }) => isThrottled(status))
-  if (throttled === undefined) {
-    findings.ok('rate-limit', `none met in ${countOf(requests, 'request')}`)
-    return
-  }
-  const retryAfter = throttled.headers.has('retry-after')
-  if (throttled.status === 503 && !retryAfter) {
+  const throttled = responses.filter(({ status }) => isThrottled(status))
+  const limited = throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))
+  if (throttled.length === 0) findings.ok('rate-limit', `none met in ${countOf(requests, 'request')}`)
+  else if (limited === undefined) {
     const consequence = 'Such a call is retried, and fails if this lasts.'
     findings.ok('rate-limit', 'HTTP 503 without Retry-After: a rate limit or an outage', consequence)
-    return
-  }
-  const observed = `HTTP ${throttled.status} at less than four requests a second`
-  findings.suggested.concurrency = 1
-  if (retryAfter && parseRetryAfter(throttled.headers) === undefined) {
-    findings.broken(
-      'rate-limit',
-      `${observed}, with a Retry-After that is neither seconds nor an HTTP date`,
-      'It is ignored: the client retries after its own backoff, of at most 8 s.',
-    )
   } else {
-    findings.ok(
-      'rate-limit',
-      `${observed}, ${retryAfter ? 'with' : 'without'} Retry-After`,
-      'Throttled calls are retried, and fail if this lasts. Lists are iterated more slowly. Lower `concurrency`.',
-    )
+    const { status, headers } = limited
+    const observed = `HTTP ${status} at less than four requests a second`
+    const retryAfter = headers.has('retry-after')
+    findings.suggested.concurrency = 1
+    if (retryAfter && parseRetryAfter(headers) === undefined) {
+      findings.broken(
+        'rate-limit',
+        `${observed}, with a Retry-After that is neither seconds nor an HTTP date`,
+        'It is ignored: the client retries after its own backoff, of at most 8 s.',
+      )
+    } else {
+      findings.ok(
+        'rate-limit',
+        `${observed}, ${retryAfter ? 'with' : 'without'} Retry-After`,
+        'Throttled calls are retried, and fail if this lasts. Lists are iterated more slowly. Lower `concurrency`.',
+      )
+    }
   }
 }
 
