@@ -38,10 +38,8 @@ export class Shape {
     this.#limits = limits ?? { fieldsLeft: maxFields, isCut: false, isShown }
   }
 
-  /**
-   * Adds a value as JSON.parse returns it, and the same value as the client does: with long numbers as strings. That may lack
-   * a field: V8 sometimes takes a name of one escaped character, such as a line break, for another.
-   */
+  // The second may lack a field: V8 sometimes takes a name of one escaped character, such as a line break, for another.
+  /** Adds a value as JSON.parse returns it, and the same value as the client does: with long numbers as strings. */
   add(plain: unknown, exact: unknown): void {
     this.count++
     const type = jsonType(plain)

@@ -70,52 +70,32 @@ export async function checkMaxLimit(
     refusal = `; ${grouped(limit)} ${response}`
     isFailure = verdict === 'failed'
   }
-  const { limit } = largest.page
-  const isObeyed = largest.requested.limit === limit
+  const { page, requested } = largest
+  const isLowered = largest !== first && requested.limit !== page.limit
+  const start = largest === first ? 'none above the default of' : 'at least'
+  let observed = `${start} ${grouped(page.limit)}${refusal}`
+  if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
+
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
-  const wanted = Math.max(1, Math.min(limit, fitting))
-  const seen =
-    largest === first
-      ? `none above the default of ${grouped(limit)} was obtained${refusal}`
-      : isObeyed
-        ? `at least ${grouped(limit)}${refusal}`
-        : `${grouped(limit)}: a larger one is lowered`
-  const last = wanted === first.page.limit ? undefined : await getLastPage(session, largest, wanted)
-  const isUsable = last?.page?.limit === wanted && missingOn(last.page) === 0
-  if (isUsable) findings.suggested.limit = wanted
-  const problem = last && !isUsable ? `; ${describeLast(last)}` : ''
-  const observed = `${seen}${problem}`
+  const limit = Math.max(1, Math.min(page.limit, fitting))
+  let isChanging = false
+  if (limit !== first.page.limit) {
+    const number = Math.max(1, Math.ceil(page.totalItems / limit))
+    const last = await session.getPage({ page: number, limit })
+    const isAsRequested = last.page?.page === number && last.page.limit === limit
+    if (isAsRequested && last.page.count <= limit && missingOn(last.page) === 0)
+      findings.suggested.limit = limit
+    else {
+      const seen = last.page
+        ? `limit ${grouped(last.page.limit)} and ${countOf(last.page.count, 'item')}`
+        : describeOutcome(last)
+      observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${seen}`
+      isChanging = limit === requested.limit && last.page !== undefined && last.page.limit !== limit
+    }
+  }
   if (isFailure)
     findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
-  else if (
-    problem &&
-    isObeyed &&
-    wanted === limit &&
-    last?.verdict !== 'none' &&
-    last?.page?.limit !== limit
-  ) {
-    findings.broken('max-limit', observed, 'A list with this limit fails there.')
-  } else
-    findings.ok(
-      'max-limit',
-      observed,
-      largest === first || isObeyed ? '' : 'The limit in the response takes precedence.',
-    )
-}
-
-/** Some services obey a limit on the first page only. */
-async function getLastPage(
-  session: Session,
-  first: PageOutcome & { readonly page: ListedPage },
-  limit: number,
-): Promise<PageOutcome> {
-  const page = Math.max(1, Math.ceil(first.page.totalItems / limit))
-  return page === 1 && first.requested.limit === limit ? first : session.getPage({ page, limit })
-}
-
-function describeLast({ page, requested, ...outcome }: PageOutcome): string {
-  const response = page
-    ? `limit ${grouped(page.limit)} and ${countOf(page.count, 'item')}`
-    : describeOutcome(outcome)
-  return `page ${grouped(requested.page)} with limit ${grouped(requested.limit ?? 0)}: ${response}`
+  else if (isChanging)
+    findings.broken('max-limit', observed, 'Iterating with this limit throws PaginationError.')
+  else findings.ok('max-limit', observed, isLowered ? 'The limit in the response takes precedence.' : '')
 }

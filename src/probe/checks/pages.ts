@@ -36,34 +36,27 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
 }
 
 /** Where the limit in the response changes from one page of a list to the next. */
-export function findLimitChange({
-  first,
-  second,
-  small,
-  smallSecond,
-  last,
-}: ListedPages): string | undefined {
+export function findLimitChange(pages: ListedPages): string | undefined {
+  const { first, second, small, smallSecond, last } = pages
   const pairs = [
     [first, second],
-    [small, smallSecond],
     [first, last],
-  ]
-  for (const [one, other] of pairs) {
-    const [before, after] = [one?.page, other?.page]
-    // A page beyond the end is none of the list.
-    if (before && after && after.count > 0 && after.limit !== before.limit) {
-      return `page 1 has limit ${grouped(before.limit)}, page ${grouped(after.page)} has limit ${grouped(after.limit)}`
-    }
-  }
-  return undefined
+    [small, smallSecond],
+  ].map(pair => pair.map(outcome => outcome?.page))
+  // A page beyond the end is none of the list.
+  const [before, after] =
+    pairs.find(([one, next]) => one && next && next.count > 0 && next.limit !== one.limit) ?? []
+  return (
+    before &&
+    after &&
+    `page 1 has limit ${grouped(before.limit)}, page ${grouped(after.page)} has limit ${grouped(after.limit)}`
+  )
 }
 
 /** Page 0 tells services apart that count from 0. */
-export async function checkPageZero(
-  findings: Findings,
-  session: Session,
-  { first: { page: first }, last }: ListedPages,
-): Promise<void> {
+export async function checkPageZero(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
+  const { last } = pages
+  const first = pages.first.page
   const outcome = await session.get({ page: '0' })
   const { verdict, data } = outcome
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)

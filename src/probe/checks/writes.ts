@@ -25,10 +25,10 @@ export async function checkWrites(
     // Without the signal: a write that is aborted may be applied nevertheless.
     const send = () => virtualAccounts.deactivate(account, { idempotencyKey })
     const outcome = await session.call(`POST deactivate (${note})`, send)
-    const isUnknown = outcome.error?.outcomeUnknown === true
-    isWritten ||= isUnknown || isDone(outcome)
+    const { verdict, response, error } = outcome
+    isWritten ||= isDone(outcome) || error?.outcomeUnknown === true
     // A 2xx and a 500 are of the service itself: it has done what it does.
-    if (isUnknown && outcome.verdict !== 'ok' && outcome.response?.status !== 500) unknown ??= outcome
+    if (error?.outcomeUnknown && verdict !== 'ok' && response?.status !== 500) unknown ??= outcome
     return outcome
   }
   const deactivateAll = async () => {
@@ -61,9 +61,8 @@ export async function checkWrites(
   }
   findings.notCheckedElse(writeFindings, 'deactivate failed')
   const stop = stopped ?? (session.signal?.aborted ? session.signal : undefined)
-  if (stop === undefined) return
-  if (failure) fail(failure, stop.reason)
-  throw stop.reason
+  if (stop && failure) fail(failure, stop.reason)
+  if (stop) throw stop.reason
 }
 
 const mayBeInactive = 'The test account may be or become inactive: check it later, and reactivate it.'
