@@ -332,7 +332,12 @@ test('says what to do where there is no page of transactions', () =>
         () => new Response('<!doctype html><h1>Log in</h1>'),
         'A proxy or a login page may have responded.',
       ],
-      ['another JSON', 'envelope', () => json({}), '`client.request` can read a list of another shape.'],
+      [
+        'another JSON',
+        'envelope',
+        () => json({}),
+        "`client.request('GET', '/transactions')` reads a list of another shape.",
+      ],
       ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
       ['400', 'envelope', () => json({}, 400), 'Lists without `limit` fail while this lasts.'],
       [

@@ -47,7 +47,8 @@ export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome
   const [first] = outcomes as [PageOutcome]
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
-    const advice = 'Is this the path of the API? `client.request` can read a list of another shape.'
+    const advice =
+      "Is this the path of the API? `client.request('GET', '/transactions')` reads a list of another shape."
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
