@@ -18,7 +18,7 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
   const observed = describeOutcome(small)
   if (full) {
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
-    findings.broken('limit-echo', observed, 'Lists fail with PaginationError.')
+    findings.broken('limit-echo', observed, 'Such a page is a PaginationError.')
   } else if (change) {
     findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
   } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)

@@ -28,7 +28,7 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   const second = pages.second ?? (hasSmallSecond ? pages.smallSecond : undefined)
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
-    findings.broken('page-echo', observed, 'Lists fail with PaginationError.')
+    findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
   } else if (second === undefined) findings.notChecked('page-echo', 'the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
