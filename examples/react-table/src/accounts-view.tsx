@@ -12,12 +12,15 @@ import {
 import { Confirm } from './confirm.tsx'
 import { explain } from './explain.ts'
 import { useReveal } from './focus.ts'
-import { dateTime } from './format.ts'
-import { Details, Problem } from './problem.tsx'
+import { dateTime, timeOfDay } from './format.ts'
+import { Details, Problem, RetryButton, useSecondsUntil } from './problem.tsx'
 import { useStore } from './store.ts'
 
 export function AccountsView({ accounts }: { accounts: Accounts }) {
   const { pending, inFlight, changes, latest, resolvedElsewhere } = useStore(accounts.store)
+  const error = latest && 'error' in latest ? latest.error : undefined
+  // When the service accepts changes again, of whichever account.
+  const notBefore = latest && error ? latest.at + (explain(error).waitMs ?? 0) : 0
   const others = pending.filter(
     ({ idempotencyKey }) => !inFlight.has(idempotencyKey) && idempotencyKey !== latest?.write.idempotencyKey,
   )
@@ -27,20 +30,20 @@ export function AccountsView({ accounts }: { accounts: Accounts }) {
         <h1>Accounts</h1>
         <p className="muted">Deactivate or reactivate an account</p>
       </div>
-      <AccountForm accounts={accounts} />
-      {latest && <LatestOutcome accounts={accounts} latest={latest} />}
+      <AccountForm accounts={accounts} notBefore={notBefore} />
+      {latest && <LatestOutcome accounts={accounts} latest={latest} notBefore={notBefore} />}
       {resolvedElsewhere.map(resolved => (
         <ResolvedElsewhere key={resolved.write.idempotencyKey} resolved={resolved} />
       ))}
       {others.map(write => (
-        <UnknownOutcome key={write.idempotencyKey} accounts={accounts} write={write} />
+        <UnknownOutcome key={write.idempotencyKey} accounts={accounts} write={write} notBefore={notBefore} />
       ))}
       <Changes changes={changes} />
     </>
   )
 }
 
-function AccountForm({ accounts }: { accounts: Accounts }) {
+function AccountForm({ accounts, notBefore }: { accounts: Accounts; notBefore: number }) {
   const { pending, inFlight } = useStore(accounts.store)
   const form = useRef<HTMLFormElement>(null)
   const [customerId, setCustomerId] = useState('')
@@ -48,10 +51,17 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
   const [asked, setAsked] = useState<VirtualAccountRef>()
   const account = { customerId: customerId.trim(), virtualAccountId: virtualAccountId.trim() }
   const open = pending.find(write => isSameAccount(write, account))
+  const mustWait = useSecondsUntil(notBefore) > 0
+  const isDisabled = open !== undefined || mustWait
 
-  function start(operation: Operation) {
-    if (open || !form.current?.reportValidity()) return
-    if (operation === 'deactivate') setAsked(account)
+  async function start(operation: Operation) {
+    if (isDisabled || !form.current?.reportValidity()) return
+    const [, name = '', reason = ''] = /^(\w+): (.+)/.exec((await accounts.refusal(account)) ?? '') ?? []
+    const field = form.current.elements.namedItem(name)
+    if (field instanceof HTMLInputElement) {
+      field.setCustomValidity(reason.charAt(0).toUpperCase() + reason.slice(1))
+      field.reportValidity()
+    } else if (operation === 'deactivate') setAsked(account)
     else void accounts.send(operation, account)
   }
   // No button of the form submits it: Enter in a field changes no account.
@@ -59,9 +69,16 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
   return (
     <form className="card padded" ref={form} onSubmit={ignoreSubmit}>
       <div className="fields">
-        <IdField label="Customer id" example="c1" value={customerId} onChange={setCustomerId} />
+        <IdField
+          label="Customer id"
+          name="customerId"
+          example="c1"
+          value={customerId}
+          onChange={setCustomerId}
+        />
         <IdField
           label="Virtual account id"
+          name="virtualAccountId"
           example="v1"
           value={virtualAccountId}
           onChange={setVirtualAccountId}
@@ -71,19 +88,20 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
         <button
           type="button"
           className="danger"
-          aria-disabled={open !== undefined}
-          onClick={() => start('deactivate')}
+          aria-disabled={isDisabled}
+          onClick={() => void start('deactivate')}
         >
           Deactivate…
         </button>
-        <button type="button" aria-disabled={open !== undefined} onClick={() => start('reactivate')}>
+        <button type="button" aria-disabled={isDisabled} onClick={() => void start('reactivate')}>
           Reactivate
         </button>
         <p role="status" className="muted">
-          {open &&
-            (inFlight.has(open.idempotencyKey)
+          {open
+            ? inFlight.has(open.idempotencyKey)
               ? 'A change to this account is being sent.'
-              : 'The outcome of the last change to this account is unknown. Resolve that below first.')}
+              : 'The outcome of the last change to this account is unknown. Resolve that below first.'
+            : mustWait && `The service asks to wait until ${timeOfDay(notBefore)}.`}
         </p>
       </div>
       {asked && (
@@ -109,33 +127,42 @@ function AccountForm({ accounts }: { accounts: Accounts }) {
 
 interface IdFieldProps {
   readonly label: string
+  readonly name: keyof VirtualAccountRef
   readonly example: string
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-function IdField({ label, example, value, onChange }: IdFieldProps) {
+function IdField({ label, name, example, value, onChange }: IdFieldProps) {
   return (
     <label className="field">
       <span>{label}</span>
       <input
         required
-        // Spaces alone are not an id.
-        pattern=".*\S.*"
-        title="An id, not only spaces"
+        name={name}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
         placeholder={`for example ${example}`}
         value={value}
-        onChange={event => onChange(event.target.value)}
+        onChange={({ target }) => {
+          target.setCustomValidity('')
+          // Spaces alone are not an id.
+          onChange(target.value.trimStart())
+        }}
       />
     </label>
   )
 }
 
+interface LatestOutcomeProps {
+  readonly accounts: Accounts
+  readonly latest: Latest
+  readonly notBefore: number
+}
+
 /** The outcome of the last change. As tall when it is done as when it is sent, so that nothing moves in between. */
-function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Latest }) {
+function LatestOutcome({ accounts, latest, notBefore }: LatestOutcomeProps) {
   const { write, at, state } = latest
   const { operation, idempotencyKey } = write
   const account = <Account of={write} />
@@ -161,7 +188,7 @@ function LatestOutcome({ accounts, latest }: { accounts: Accounts; latest: Lates
         </section>
       )
     case 'unknown':
-      return <UnknownOutcome accounts={accounts} write={write} error={latest.error} />
+      return <UnknownOutcome accounts={accounts} write={write} notBefore={notBefore} error={latest.error} />
     case 'not-sent':
       return (
         <section className="problem" aria-label="Not sent">
@@ -228,11 +255,12 @@ function Account({ of: { virtualAccountId, customerId } }: { of: VirtualAccountR
 interface UnknownOutcomeProps {
   readonly accounts: Accounts
   readonly write: Write
+  readonly notBefore: number
   /** Of the last attempt, if it was made in this tab. */
   readonly error?: unknown
 }
 
-function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
+function UnknownOutcome({ accounts, write, notBefore, error }: UnknownOutcomeProps) {
   const { operation, customerId, virtualAccountId, idempotencyKey, sentAt } = write
   const box = useRef<HTMLElement>(null)
   useReveal(box, error !== undefined)
@@ -253,9 +281,9 @@ function UnknownOutcome({ accounts, write, error }: UnknownOutcomeProps) {
         </p>
       </div>
       <div className="actions">
-        <button type="button" className="primary" onClick={() => void accounts.repeat(write)}>
+        <RetryButton notBefore={notBefore} className="primary" onClick={() => void accounts.repeat(write)}>
           Retry with the same key
-        </button>
+        </RetryButton>
         <button type="button" onClick={() => accounts.discard(write)}>
           I checked the account: discard this request
         </button>

@@ -84,6 +84,17 @@ export class Accounts {
     return new Accounts(client, key => held.some(({ name }) => name === lockName(key)))
   }
 
+  /** Why the client refuses the ids, if it does: `customerId: …`. It checks them first, and with this signal sends nothing. */
+  async refusal({ customerId, virtualAccountId }: VirtualAccountRef): Promise<string | undefined> {
+    const signal = AbortSignal.abort()
+    try {
+      await this.#client.virtualAccounts.reactivate({ customerId, virtualAccountId }, { signal })
+    } catch (error) {
+      if (error instanceof TypeError) return error.message
+    }
+    return undefined
+  }
+
   send(operation: Operation, { customerId, virtualAccountId }: VirtualAccountRef) {
     const idempotencyKey = crypto.randomUUID()
     const write = { customerId, virtualAccountId, operation, idempotencyKey, sentAt: Date.now() }

@@ -90,7 +90,7 @@ export function Details({ children }: { children: ReactNode }) {
   )
 }
 
-function useSecondsUntil(time: number): number {
+export function useSecondsUntil(time: number): number {
   const [now, setNow] = useState(Date.now)
   const left = Math.max(0, (time - now) / 1000)
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { type BrowserContext, expect, type Page } from '@playwright/test'
-import { faultSwitch, holdRequests, layoutShift, open, test } from './page.ts'
+import { faultSwitch, holdRequests, layoutShift, open, test, validationMessage } from './page.ts'
 
 async function enter(page: Page, account = 'v1') {
   await page.getByLabel('Customer id').fill('c1')
@@ -94,6 +94,65 @@ test('asks for both ids, and takes no spaces for one', async ({ page }) => {
   await page.getByRole('button', { name: 'Deactivate…' }).click()
   await expect(page.getByLabel('Virtual account id')).toBeFocused()
   await expect(dialog(page)).toHaveCount(0)
+})
+
+test('marks an id that the client refuses, with its reason, and announces nothing as sent', async ({
+  page,
+}) => {
+  await open(page, 'accounts')
+  await page.evaluate(() => {
+    const said: string[] = []
+    Object.assign(globalThis, { said })
+    new MutationObserver(() => said.push(document.body.innerText)).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    })
+  })
+  const customer = page.getByLabel('Customer id')
+  const account = page.getByLabel('Virtual account id')
+  for (const name of ['Reactivate', 'Deactivate…']) {
+    await customer.fill('..')
+    await account.fill('v1')
+    await page.getByRole('button', { name }).click()
+    await expect(customer).toBeFocused()
+    expect(await validationMessage(customer)).toBe('Expected an id, got ".."')
+    expect(await validationMessage(account)).toBe('')
+    await expect(dialog(page)).toHaveCount(0)
+    await expect(page.getByRole('alert')).toHaveCount(0)
+
+    await customer.fill('c1')
+    expect(await validationMessage(customer)).toBe('')
+    await account.fill('undefined')
+    await page.getByRole('button', { name }).click()
+    await expect(account).toBeFocused()
+    expect(await validationMessage(account)).toBe('Expected an id, got "undefined"')
+  }
+  const said = await page.evaluate(() => (globalThis as unknown as { said: string[] }).said.join())
+  expect(said).not.toMatch(/sen[dt]/i)
+
+  await reactivate(page)
+  await expect(changes(page)).toContainText('reactivated')
+  await expect(activity(page)).toContainText('Requests1')
+})
+
+test('no change is sent, or sent again, before the service accepts changes', async ({ page }) => {
+  await page.clock.install({ time: '2026-11-21T15:00:00' })
+  await open(page, 'accounts')
+  await faultSwitch(page, 'Rate limited').click()
+  await reactivate(page)
+  await expect(page.getByRole('alert')).toContainText('Too many requests')
+  const buttons = ['Try again to reactivate it', 'Reactivate', 'Deactivate…'].map(name =>
+    page.getByRole('button', { name, exact: true }),
+  )
+  for (const button of buttons) await expect(button).toBeDisabled()
+  await expect(page.getByText(/^The service asks to wait until 15:0\d:\d\d\.$/)).toBeVisible()
+
+  await faultSwitch(page, 'Rate limited').click()
+  await page.clock.fastForward(66_000)
+  for (const button of buttons) await expect(button).toBeEnabled()
+  await page.getByRole('button', { name: 'Reactivate', exact: true }).click()
+  await expect(changes(page)).toContainText('reactivated')
 })
 
 test('keeps the key over a reload while the outcome is unknown, and retries with it', async ({ page }) => {

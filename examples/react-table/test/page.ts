@@ -1,4 +1,4 @@
-import { test as base, type CDPSession, expect, type Page } from '@playwright/test'
+import { test as base, type CDPSession, expect, type Locator, type Page } from '@playwright/test'
 
 /** A test that also fails when the page writes an error to the console, or throws one. */
 export const test = base.extend({
@@ -68,6 +68,11 @@ export async function serveList(page: Page, items: () => readonly object[]) {
     await route.fulfill({ json: { data, page: number, totalItems: items().length, limit } })
   })
   return requested
+}
+
+/** What the browser says is wrong with a field, and tells assistive technology; empty if nothing is. */
+export function validationMessage(field: Locator): Promise<string> {
+  return field.evaluate(element => (element as HTMLInputElement).validationMessage)
 }
 
 /** The browser as on a machine that is four times as slow. */
