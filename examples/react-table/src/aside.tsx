@@ -83,7 +83,7 @@ function CallLine({ call }: { call: Call }) {
     <>
       <span className="mono">
         {method} {operation ?? path}
-        {page !== undefined && `, page ${grouped(page)}`}
+        {page !== undefined && `, page ${page}`}
       </span>
       {account && customer && (
         <>

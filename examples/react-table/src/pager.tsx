@@ -1,5 +1,4 @@
 import { type FormEvent, useState } from 'react'
-import { grouped } from './format.ts'
 
 interface PagerProps {
   readonly page: number
@@ -13,11 +12,14 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
   const [typed, setTyped] = useState<string>()
   const hasNext = pageCount !== undefined && page < pageCount
 
+  const restore = () => setTyped(undefined)
+
   function submit(event: FormEvent) {
     event.preventDefault()
+    // The browser submits only what matches the pattern.
     const wanted = Number(typed ?? page)
-    setTyped(undefined)
-    if (wanted >= 1) onTurn(Math.min(wanted, pageCount || wanted))
+    restore()
+    onTurn(Math.min(wanted, pageCount || wanted))
   }
   return (
     <nav className="pager" aria-label="Pages" aria-busy={busy}>
@@ -27,15 +29,19 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
         <label>
           Page{' '}
           <input
+            required
+            pattern="0*[1-9][0-9]*"
+            title="A whole number, from 1 on: digits only"
+            maxLength={9}
             inputMode="numeric"
             autoComplete="off"
             value={typed ?? page}
-            // Anything but digits is never there. What is pasted may have separators.
-            onChange={event => setTyped(event.target.value.replace(/\D/g, '').slice(0, 9))}
-            onBlur={() => setTyped(undefined)}
+            onChange={event => setTyped(event.target.value)}
+            onKeyDown={event => event.key === 'Escape' && restore()}
+            onBlur={restore}
           />
         </label>
-        <span className="muted of">of {pageCount === undefined ? '…' : grouped(pageCount)}</span>
+        <span className="muted of">of {pageCount ?? '…'}</span>
       </form>
       <PageButton label="Next page" sign="›" enabled={hasNext} onClick={() => onTurn(page + 1)} />
       <PageButton label="Last page" sign="»" enabled={hasNext} onClick={() => onTurn(pageCount ?? page)} />

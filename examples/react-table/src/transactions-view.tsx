@@ -2,7 +2,7 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { Client, Page, Transaction } from 'virtual-accounts'
 import { Filter, NoMatch } from './filter.tsx'
-import { counted, dateTime, grouped } from './format.ts'
+import { counted, dateTime } from './format.ts'
 import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
@@ -79,7 +79,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
               data ? setDismissedAt(errorUpdatedAt) : goTo({ page: shown.page, limit: shown.limit })
             }
           >
-            {data ? 'Dismiss' : `Back to page ${grouped(shown.page)}`}
+            {data ? 'Dismiss' : `Back to page ${shown.page}`}
           </button>
         )
       }
@@ -88,7 +88,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
         <p>
           {data
             ? `The rows were loaded at ${dateTime(dataUpdatedAt)}.`
-            : `Page ${grouped(page)} was not loaded. The rows are still those of page ${grouped(shown.page)}.`}
+            : `Page ${page} was not loaded. The rows are still those of page ${shown.page}.`}
         </p>
       )}
     </Problem>
@@ -96,8 +96,8 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   const total = totalItems === undefined ? 'Loading…' : counted(totalItems, 'transaction')
   let announcement = ''
   if (isEmpty) announcement = total
-  else if (!data || isBeyondEnd) announcement = error ? '' : `Loading page ${grouped(page)}…`
-  else announcement = `Page ${grouped(page)} of ${grouped(data.pageCount)}, ${total}`
+  else if (!data || isBeyondEnd) announcement = error ? '' : `Loading page ${page}…`
+  else announcement = `Page ${page} of ${data.pageCount}, ${total}`
   return (
     <>
       <div className="heading">
@@ -147,11 +147,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
               <NoMatch filter={filter} what="transaction on this page" />
             ) : (
               <PageTable
-                label={
-                  shown
-                    ? `Transactions, page ${grouped(shown.page)} of ${grouped(shown.pageCount)}`
-                    : 'Transactions'
-                }
+                label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
                 transactions={isBeyondEnd ? undefined : rows}
                 placeholders={rowCount}
               />

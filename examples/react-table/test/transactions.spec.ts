@@ -9,6 +9,7 @@ import {
   rows,
   serveList,
   test,
+  validationMessage,
 } from './page.ts'
 
 const samples = sampleTransactions(2000)
@@ -97,18 +98,37 @@ test('a slow page turn is shown, and announced when it begins and when it ends',
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })
 
-test('the page field takes digits and nothing else', async ({ page }) => {
+test('the page field refuses anything but digits as it is, and says so', async ({ page }) => {
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
-  await picker(page).selectText()
-  await picker(page).pressSequentially('abc')
-  await expect(picker(page)).toHaveValue('')
-  await picker(page).press('Enter')
-  await expect(picker(page)).toHaveValue('1')
-  await picker(page).fill('page 7')
+  for (const wrong of ['2.5', '-5', '1e3', '0', 'page 7', ' ']) {
+    await picker(page).fill(wrong)
+    await picker(page).press('Enter')
+    await expect(picker(page)).toHaveValue(wrong)
+    expect(await validationMessage(picker(page))).not.toBe('')
+  }
+  await picker(page).fill('7')
+  expect(await validationMessage(picker(page))).toBe('')
   await picker(page).press('Enter')
   await expect(picker(page)).toHaveValue('7')
   await expect(rows(page).first()).toContainText(samples[150]?.id ?? '')
+  await page.goBack()
+  // Nothing wrong has become a page before this one.
+  await expect(picker(page)).toHaveValue('1')
+})
+
+test('the page field has the page again after Escape, and when it is left', async ({ page }) => {
+  await open(page, 'transactions?page=3&limit=25')
+  await expect(rows(page)).toHaveCount(25)
+  for (const key of ['Escape', 'Tab']) {
+    for (const text of ['2.5', '7', '']) {
+      await picker(page).fill(text)
+      await picker(page).press(key)
+      await expect(picker(page)).toHaveValue('3')
+      expect(await validationMessage(picker(page))).toBe('')
+    }
+  }
+  await expect(page).toHaveURL(/page=3&/)
 })
 
 test('prefetches the next page', async ({ page }) => {
