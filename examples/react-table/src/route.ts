@@ -14,7 +14,7 @@ export interface Route {
 }
 
 /** What the page shows is part of its URL, so that reloading, links and the back button work. */
-const route = new Store(parse(location.hash))
+const route = new Store(parsed())
 let filterTimer: ReturnType<typeof setTimeout> | undefined
 
 /** Each view as it was seen last. */
@@ -25,7 +25,7 @@ route.subscribe(remember)
 
 addEventListener('hashchange', () => {
   clearTimeout(filterTimer)
-  route.set(parse(location.hash))
+  route.set(parsed())
 })
 
 export function useRoute(): Route {
@@ -51,6 +51,13 @@ export function setFilter(filter: string) {
 /** Leads to a view as it was seen last. */
 export function linkTo(view: View): string {
   return hrefOf(lastOf.get(view) ?? parse(`#${view}`))
+}
+
+/** What the URL says. What it says wrongly is replaced by what is shown. */
+function parsed(): Route {
+  const shown = parse(location.hash)
+  history.replaceState(null, '', hrefOf(shown))
+  return shown
 }
 
 /** With the parameters of its view alone. */

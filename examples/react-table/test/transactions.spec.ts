@@ -181,6 +181,14 @@ test('a URL beyond the end leads to the last page', async ({ page }) => {
   await expect(page).toHaveURL(/page=80&/)
 })
 
+test('what is wrong in a URL is replaced by what is shown', async ({ page }) => {
+  for (const wrong of ['nope', 'transactions?page=abc', 'transactions?page=0&limit=7&else=1']) {
+    await open(page, wrong)
+    await expect(rows(page)).toHaveCount(25)
+    await expect(page).toHaveURL(/#transactions\?page=1&limit=25$/)
+  }
+})
+
 test('the back button leads to the page before', async ({ page }) => {
   await open(page, 'transactions')
   await page.getByRole('button', { name: 'Next page' }).click()
