@@ -230,10 +230,13 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
   return (
     <section className="card" aria-label="Loaded transactions">
       <div className="toolbar">
-        <Filter label="Filter what is loaded" value={filter} />
-        <p className="muted steady" role={matches && progress.state !== 'loading' ? 'status' : undefined}>
-          {matches ? `${grouped(rows)} of ${grouped(count)}` : counted(count, 'transaction')}
-        </p>
+        <Filter
+          label="Filter what is loaded"
+          value={filter}
+          matching={matches?.length}
+          count={count}
+          isGrowing={progress.state === 'loading'}
+        />
       </div>
       {count === 0 ? (
         <PlaceholderTable />

@@ -1,11 +1,28 @@
+import { useId } from 'react'
+import { grouped } from './format.ts'
 import { setFilter } from './route.ts'
 
+interface FilterProps {
+  readonly label: string
+  readonly value: string
+  /** How many rows match, or `undefined` for an empty filter. */
+  readonly matching: number | undefined
+  readonly count: number
+  /** Not announced while the list grows: that would be several times a second. */
+  readonly isGrowing?: boolean
+}
+
 /** Filters what is loaded: the interface specifies no filters for lists. */
-export function Filter({ label, value }: { label: string; value: string }) {
+export function Filter({ label, value, matching, count, isGrowing = false }: FilterProps) {
+  const id = useId()
   return (
-    <label className="field filter">
-      <span>{label}</span>
+    <div className="field filter">
+      <label htmlFor={id}>{label}</label>
+      <p className="muted steady" role={isGrowing ? undefined : 'status'}>
+        {matching !== undefined && `${grouped(matching)} of ${grouped(count)}`}
+      </p>
       <input
+        id={id}
         type="search"
         placeholder="Any column"
         autoComplete="off"
@@ -13,7 +30,7 @@ export function Filter({ label, value }: { label: string; value: string }) {
         value={value}
         onChange={event => setFilter(event.target.value)}
       />
-    </label>
+    </div>
   )
 }
 

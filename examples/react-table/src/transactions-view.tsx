@@ -115,7 +115,12 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
       <div className="card list" ref={list}>
         {isList && (
           <div className="toolbar">
-            <Filter label="Filter this page" value={filter} />
+            <Filter
+              label="Filter this page"
+              value={filter}
+              matching={wanted === '' || isBeyondEnd ? undefined : rows?.length}
+              count={shown?.data.length ?? 0}
+            />
             <label className="field">
               <span>Rows per page</span>
               <select value={limit} onChange={event => goTo(resized(route, Number(event.target.value)))}>

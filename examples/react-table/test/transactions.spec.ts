@@ -13,6 +13,8 @@ import {
 } from './page.ts'
 
 const samples = sampleTransactions(2000)
+/** The announcement of the page, which is before that of the filter. */
+const announced = (page: Page) => page.getByRole('status').first()
 const picker = (page: Page) => page.getByRole('textbox', { name: 'Page' })
 const calls = (page: Page) => page.getByRole('region', { name: 'Client activity' }).getByRole('listitem')
 
@@ -83,17 +85,17 @@ test('a slow page turn is shown, and announced when it begins and when it ends',
   // The first page, and the second, which is prefetched.
   const requests = await holdRequests(page, { after: 2 })
   await open(page, 'transactions')
-  await expect(page.getByRole('status')).toHaveText('Page 1 of 80, 2,000 transactions')
+  await expect(announced(page)).toHaveText('Page 1 of 80, 2,000 transactions')
   const pager = page.getByRole('navigation', { name: 'Pages' })
   const bar = () => pager.evaluate(element => getComputedStyle(element, '::before').content)
   expect(await bar()).toBe('none')
 
   await page.getByRole('button', { name: 'Last page' }).click()
-  await expect(page.getByRole('status')).toHaveText('Loading page 80…')
+  await expect(announced(page)).toHaveText('Loading page 80…')
   await expect(pager).toHaveAttribute('aria-busy', 'true')
   expect(await bar()).not.toBe('none')
   await requests.pass()
-  await expect(page.getByRole('status')).toHaveText('Page 80 of 80, 2,000 transactions')
+  await expect(announced(page)).toHaveText('Page 80 of 80, 2,000 transactions')
   await expect(pager).toHaveAttribute('aria-busy', 'false')
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })
@@ -216,7 +218,7 @@ test('keeps the first row in view when pages change their size, and the place ov
 test('an empty list is said to be empty', async ({ page }) => {
   await open(page, 'transactions', '?count=0&latency=0')
   await expect(page.getByRole('heading', { name: 'No transactions yet' })).toBeVisible()
-  await expect(page.getByRole('status')).toHaveText('0 transactions')
+  await expect(announced(page)).toHaveText('0 transactions')
   await expect(page.getByRole('navigation', { name: 'Pages' })).toHaveCount(0)
 })
 
@@ -245,19 +247,24 @@ test('each switch is read with what it does', async ({ page }) => {
   }
 })
 
-test('filters what is on the page', async ({ page }) => {
+test('filters what is on the page, and announces how much of it matches', async ({ page }) => {
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
   const expected = samples.slice(0, 25).filter(({ currency }) => currency === 'EUR').length
   const filter = page.getByLabel('Filter this page')
+  const matching = page.getByRole('status').nth(1)
+  await expect(matching).toHaveText('')
 
   await filter.fill('eur')
   await expect(rows(page)).toHaveCount(expected)
+  await expect(matching).toHaveText(`${expected} of 25`)
 
   await filter.fill('no such thing')
+  await expect(matching).toHaveText('0 of 25')
   await expect(page.getByText('No transaction on this page matches “no such thing”.')).toBeVisible()
   await page.getByRole('button', { name: 'Clear the filter' }).press('Enter')
   await expect(rows(page)).toHaveCount(25)
+  await expect(matching).toHaveText('')
   await expect(filter).toBeFocused()
 })
 
