@@ -51,12 +51,16 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
           max={total || 1}
         />
         <Figures progress={progress} />
-        {/* In a place of its own, so that no other button appears under the finger about to press it. The focus moves to
-            "Resume", if loading did not end by itself: an Enter meant for this button must not download a file. */}
-        {state === 'loading' && (
+        {/* "Resume" replaces "Cancel", and has the focus then. Where loading ended by itself, nothing is in their place: a
+            click or an Enter meant for "Cancel" must not download a file. */}
+        {state === 'loading' ? (
           <button type="button" id="cancel" data-next="#resume" onClick={collection.cancel}>
             Cancel
           </button>
+        ) : (
+          (state === 'cancelled' || state === 'failed') && (
+            <Resume collection={collection} progress={progress} />
+          )
         )}
       </div>
       <Actions collection={collection} progress={progress} />
@@ -129,33 +133,32 @@ function Alert({ children }: { children: ReactNode }) {
 }
 
 function Actions({ collection, progress }: { collection: Collection; progress: Progress }) {
-  const { state, count, failure } = progress
-  if (state === 'idle') {
-    return (
-      <div className="actions">
-        <button type="button" className="primary" data-next="#cancel" onClick={() => void collection.start()}>
-          Load all
+  const { state, count } = progress
+  const isEmpty = count === 0
+  return (
+    <div className="actions">
+      {state !== 'idle' && !(state === 'done' && isEmpty) && <Download progress={progress} />}
+      {(state === 'idle' || state === 'done') && (
+        <button
+          type="button"
+          className={isEmpty ? 'primary' : 'quiet'}
+          data-next="#cancel"
+          onClick={() => void collection.start()}
+        >
+          {state === 'idle' ? 'Load all' : 'Load again'}
         </button>
-      </div>
-    )
-  }
-  if (state === 'loading' || state === 'done') {
-    return (
-      <div className="actions">
-        {(state === 'loading' || count > 0) && <Download progress={progress} />}
-        {state === 'done' && (
-          <button
-            type="button"
-            className={count > 0 ? 'quiet' : 'primary'}
-            data-next="#cancel"
-            onClick={() => void collection.start()}
-          >
-            Load again
-          </button>
-        )}
-      </div>
-    )
-  }
+      )}
+    </div>
+  )
+}
+
+function Resume({
+  collection,
+  progress: { count, failure },
+}: {
+  collection: Collection
+  progress: Progress
+}) {
   // After a change of the list, resuming could miss transactions.
   const mustStartOver = isApiError(failure?.error) && failure.error.kind === 'pagination'
   const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
@@ -170,17 +173,19 @@ function Actions({ collection, progress }: { collection: Collection; progress: P
       >
         {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
       </RetryButton>
-      {count > 0 && <Download progress={progress} />}
     </div>
   )
 }
 
-/** For screen readers: at each quarter, and at the end. */
+/** For screen readers: at the beginning, at each quarter, and at the end. */
 function Announcement({ progress: { state, count, total } }: { progress: Progress }) {
-  const quarter = total ? Math.floor((count / total) * 4) * 25 : 0
+  const percent = total ? Math.floor((count / total) * 100) : 0
+  const quarter = Math.floor(percent / 25)
+  const [said, setSaid] = useState({ state, quarter, percent })
+  if (state !== said.state || quarter !== said.quarter) setSaid({ state, quarter, percent })
   const texts: Record<Progress['state'], string> = {
     idle: '',
-    loading: `Loading, ${quarter} % done`,
+    loading: `Loading, ${said.percent} % done`,
     done: `Complete: ${counted(count, 'transaction')} loaded`,
     cancelled: `Cancelled: ${counted(count, 'transaction')} loaded`,
     failed: `Stopped: ${counted(count, 'transaction')} loaded`,
@@ -192,13 +197,13 @@ function Announcement({ progress: { state, count, total } }: { progress: Progres
   )
 }
 
-/** The label and the file name say whether the whole list is in the file. There, but disabled, while it is loaded. */
+/** The label and the file name say whether the whole list is in the file. Disabled until something can be in it. */
 function Download({ progress }: { progress: Progress }) {
   const { state, transactions, count, total } = progress
   const [busy, setBusy] = useState(false)
   const isPart = state === 'cancelled' || state === 'failed'
   const name = isPart ? `transactions-partial-${count}-of-${total}.csv` : `transactions-all-${count}.csv`
-  const enabled = state !== 'loading' && !busy
+  const enabled = state !== 'loading' && count > 0 && !busy
   async function save() {
     setBusy(true)
     try {

@@ -66,13 +66,21 @@ interface RetryButtonProps {
   readonly children: string
 }
 
-/** Disabled as long as the service asks to wait, but still focusable. */
+/**
+ * Disabled as long as the service asks to wait, but still focusable. The second click of a double click is not for it, but
+ * for the button that it has replaced.
+ */
 export function RetryButton({ notBefore, busy = false, onClick, children, ...given }: RetryButtonProps) {
   const left = useSecondsUntil(notBefore)
   const enabled = left === 0 && !busy
   return (
     <>
-      <button type="button" {...given} aria-disabled={!enabled} onClick={() => enabled && onClick()}>
+      <button
+        type="button"
+        {...given}
+        aria-disabled={!enabled}
+        onClick={({ detail }) => enabled && detail < 2 && onClick()}
+      >
         {busy ? 'Trying…' : children}
       </button>
       {left > 0 && <span className="muted steady countdown">in {duration(left)}</span>}

@@ -116,6 +116,23 @@ test('progress is announced a few times, not with every page', async ({ page }) 
   expect(said.length).toBeLessThanOrEqual(8)
 })
 
+test('says how much is loaded when loading resumes, and when the view is returned to', async ({ page }) => {
+  const requests = await holdRequests(page, { after: 40 })
+  await open(page, 'everything', '?count=20000&latency=0')
+  await loadAll(page)
+  await expect.poll(() => loaded(page)).toBe(4000)
+  const announced = page.getByRole('status').first()
+  await expect(announced).toHaveText('Loading, 0 % done')
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByRole('link', { name: 'All transactions' }).click()
+  await expect(announced).toHaveText('Loading, 20 % done')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expect(announced).toHaveText('Cancelled: 4,000 transactions loaded')
+  await requests.pass(0)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect(announced).toHaveText('Loading, 20 % done')
+})
+
 for (const width of [1280, 390, 320]) {
   test(`nothing moves while loading, nor when it ends or fails, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 860 })
@@ -367,10 +384,15 @@ test('reads a list from the start when it changed before it was resumed', async 
   await expect(page.getByText('2,850 of 2,850')).toBeVisible()
 })
 
-test('a double click does not start and cancel', async ({ page }) => {
-  await open(page, 'everything')
+test('a double click does not start and cancel, nor cancel and resume', async ({ page }) => {
+  const requests = await holdRequests(page, { after: 20 })
+  await open(page, 'everything', '?count=20000&latency=0')
   await page.getByRole('button', { name: 'Load all' }).dblclick()
-  await expect(page.getByText('2,000 of 2,000')).toBeVisible()
+  await expect.poll(() => loaded(page)).toBe(2000)
+  await page.getByRole('button', { name: 'Cancel' }).click({ clickCount: 2, delay: 50 })
+  await requests.pass()
+  await expect(page.getByRole('button', { name: 'Resume' })).toBeVisible()
+  await expect(page.getByText(/^Cancelled/).last()).toBeVisible()
 })
 
 test('keeps what is loaded, and the filter, when another view is looked at', async ({ page }) => {
