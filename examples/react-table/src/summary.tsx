@@ -1,7 +1,7 @@
 import { lazy, memo, Suspense, useState } from 'react'
 import type { CurrencySum, Progress } from './collection.ts'
 import { grouped } from './format.ts'
-import { AmountCell, DecimalsNote } from './transaction-table.tsx'
+import { AmountCell, DecimalsNote, Placeholders } from './transaction-table.tsx'
 
 // Plot is a third of the page's code, and not needed at first.
 const AmountCharts = lazy(() => import('./amount-charts.tsx'))
@@ -23,10 +23,12 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
       <div className="amounts">
         <label className="field inline">
           <span>Amounts in</span>
-          <select value={shown?.currency ?? ''} onChange={event => setChosen(event.target.value)}>
-            {sums.map(({ currency }) => (
-              <option key={currency}>{currency}</option>
-            ))}
+          <select disabled={!shown} value={shown?.currency} onChange={event => setChosen(event.target.value)}>
+            {shown ? (
+              sums.map(({ currency }) => <option key={currency}>{currency}</option>)
+            ) : (
+              <option>…</option>
+            )}
           </select>
         </label>
         {state === 'loading' || !shown?.sorted ? (
@@ -80,6 +82,12 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
         </th>
       </tr>
     </thead>
+    {sums.length === 0 && (
+      <Placeholders
+        columns={['currency', 'amount count', 'amount', 'amount median', 'amount percentile']}
+        count={7}
+      />
+    )}
     <tbody>
       {sums.map(({ currency, count, sum, sorted }) => (
         <tr key={currency}>

@@ -24,7 +24,7 @@ export const PageTable = memo(({ label, transactions, placeholders }: PageTableP
         ))}
       </tbody>
     ) : (
-      <Placeholders count={placeholders} />
+      <Placeholders columns={columns} count={placeholders} />
     )}
   </table>
 ))
@@ -101,12 +101,14 @@ export function PlaceholderTable() {
       <div className="window">
         <table className="transactions">
           <Head />
-          <Placeholders count={12} />
+          <Placeholders columns={columns} count={12} />
         </table>
       </div>
     </div>
   )
 }
+
+const columns = ['description', 'id', 'currency', 'amount']
 
 function Head() {
   return (
@@ -170,13 +172,20 @@ export function DecimalsNote() {
   return <p className="muted note">Amounts as sent: 58.2, not 58.20.</p>
 }
 
-function Placeholders({ count }: { count: number }) {
+interface PlaceholdersProps {
+  /** The classes of each. */
+  readonly columns: readonly string[]
+  readonly count: number
+}
+
+/** As many rows as there will be, or might be. */
+export function Placeholders({ columns, count }: PlaceholdersProps) {
   return (
     <tbody aria-hidden="true">
       {Array.from({ length: count }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
         <tr key={index} className="placeholder">
-          {['description', 'id', 'currency', 'amount'].map(column => (
+          {columns.map(column => (
             <td key={column} className={column}>
               <span />
             </td>
