@@ -10,7 +10,7 @@ export function timeOfDay(date: number): string {
   return isToday ? timeAlone.format(date) : dateTime(date)
 }
 
-/** 21 Nov 2026, 15:04:05: yesterday's time alone would look like today's. */
+/** 21 Nov 2026, 15:04:05, never on two lines: yesterday's time alone would look like today's. */
 export function dateTime(date: number): string {
-  return dateAndTime.format(date)
+  return dateAndTime.format(date).replaceAll(' ', '\u00a0')
 }

@@ -32,7 +32,7 @@ async function keyInDetails(page: Page, account = 'v1') {
   return /Idempotency-Key: (\S+)/.exec(text)?.[1]
 }
 
-const dateWithTime = /\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d:\d\d/
+const dateWithTime = /\d{1,2}\s[A-Z][a-z]{2}\s\d{4},\s\d\d:\d\d:\d\d/
 
 test('deactivates and reactivates, and shows the last change as what it is', async ({ page }) => {
   await open(page, 'accounts')
