@@ -45,6 +45,8 @@ function findProblem(preflight: Outcome, get: Outcome, origin: string): [string,
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
   if (!isAllowed(get)) return ['the response does not allow the origin', 'All calls']
+  if (get.verdict !== 'ok')
+    return [`a request with this Origin gets ${describeOutcome(get)}`, 'Reads, at least,']
   // That of a read asks for less.
   if (preflight.verdict !== 'ok')
     return [`the preflight gets ${describeOutcome(preflight)}`, 'Writes, at least,']

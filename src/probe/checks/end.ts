@@ -11,7 +11,8 @@ const unclear = 'the end of the list is unclear'
 /** Whether the list ends where its total says. */
 export async function checkEnd(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
   const { last } = pages
-  const seen = pages.all.flatMap(({ page }) => page ?? [])
+  const outcomes = pages.all.includes(last) ? pages.all : [...pages.all, last]
+  const seen = outcomes.flatMap(({ page }) => page ?? [])
   const isOverfull = seen.some(({ count, limit }) => count > limit)
   const isUnclear =
     findings.isBroken('page-echo') || findings.isBroken('neighbours') || findLimitChange(pages) !== undefined

@@ -72,8 +72,7 @@ export async function checkMaxLimit(
   }
   const { page, requested } = largest
   const isLowered = largest !== first && requested.limit !== page.limit
-  const start = largest === first ? 'none above the default of' : 'at least'
-  let observed = `${start} ${grouped(page.limit)}${refusal}`
+  let observed = `at least ${grouped(page.limit)}${refusal}`
   if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
 
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))

@@ -68,7 +68,8 @@ export async function checkPageZero(findings: Findings, session: Session, pages:
   else if (!ids || !first.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (ids.some(id => known.has(id))) findings.ok('page-zero', 'page 0 has items of page 1')
   // Page 0 may also be another name of any page.
-  else if (last.page?.count !== 0) findings.ok('page-zero', 'page 0 has items that are not on page 1')
+  else if (last.page ? last.page.count > 0 : last.verdict !== 'refused')
+    findings.ok('page-zero', 'page 0 has items that are not on page 1')
   else {
     findings.broken(
       'page-zero',

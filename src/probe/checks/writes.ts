@@ -25,10 +25,10 @@ export async function checkWrites(
     // Without the signal: a write that is aborted may be applied nevertheless.
     const send = () => virtualAccounts.deactivate(account, { idempotencyKey })
     const outcome = await session.call(`POST deactivate (${note})`, send)
-    const { verdict, response, error } = outcome
+    const { verdict, error } = outcome
     isWritten ||= isDone(outcome) || error?.outcomeUnknown === true
-    // A 2xx and a 500 are of the service itself: it has done what it does.
-    if (error?.outcomeUnknown && verdict !== 'ok' && response?.status !== 500) unknown ??= outcome
+    const isAnswered = verdict === 'ok' || verdict === 'refused'
+    if (error?.outcomeUnknown && !isAnswered) unknown ??= outcome
     return outcome
   }
   const deactivateAll = async () => {
@@ -87,7 +87,9 @@ const replayHeader = /^(?:idempotent|idempotency)-replayed$|^original-request$/
 /** A replay has the body of the first response. A write that is applied again usually has not, but it may. */
 function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice: Outcome): void {
   const response = describeWrite(again)
-  const isMarked = [...(again.response?.headers.keys() ?? [])].some(name => replayHeader.test(name))
+  const isMarked = [...(again.response?.headers ?? [])].some(
+    ([name, value]) => replayHeader.test(name) && value !== 'false',
+  )
   const isLikeOther = isSame(again, twice)
   if (isDone(again) && isMarked) findings.ok('same-key', `${response}, marked as a replay`)
   else if (isDone(again) && isSame(first, again)) {
@@ -95,7 +97,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
     } else if (twice.verdict === 'none') findings.notChecked('same-key', describeOutcome(twice))
-    else findings.ok('same-key', `${response}: the first response again`)
+    else findings.ok('same-key', `${response}: the same response again`)
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
     const difference = isDone(again) ? 'with other values than the first response' : 'as for another key'
     findings.suggested.maxRetries = 0
