@@ -30,7 +30,7 @@ test('a printed schema and its example compile, and the items have its types', {
   const { baseUrl, apiKey, fetch } = service
   const code = await inferSchema({ baseUrl, apiKey, fetch, path: '/refunds' })
   // The example is for another file.
-  const [, example = ''] = code.split('// In another file, if this one is refunds.ts:\n')
+  const [, example = ''] = code.split(/^\/\/ In another file.*\n/m)
   const files = new Map([
     [join(import.meta.dirname, 'refunds.ts'), code],
     [join(import.meta.dirname, 'main.ts'), example.replaceAll(/^\/\/ ?/gm, '') + use],
