@@ -107,7 +107,7 @@ export class Paginator<T> implements Walk<T> {
     })
   }
 
-  /** Whether that the list shrank is certain, as a total was larger before this page was requested, and is an error. */
+  /** Whether the list shrank for certain, as a page that arrived before this one was requested had more, and that is an error. */
   #mustThrowShrink({ totalItems, largestTotalBefore }: FetchedPage<T>): boolean {
     return this.#options.onMissedItems === 'throw' && totalItems < largestTotalBefore
   }
