@@ -58,7 +58,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     '',
     `export const ${schema} = ${toZod(sample.item)}`,
     '',
-    `export type ${name.replace(/^./, letter => letter.toUpperCase())}Item = z.infer<typeof ${schema}>`,
+    `export type ${capitalized(name)}Item = z.infer<typeof ${schema}>`,
     '',
     ...[
       `In another file, if this one is ${name}.ts (in Node without a build: './${name}.ts'):`,
@@ -81,6 +81,10 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
 function toName(path: string): string {
   const segment = path.split('/').findLast(Boolean) ?? ''
   const words = segment.match(/[a-z][a-z\d]*/gi) ?? ['list']
-  const [first = '', ...others] = words.map(word => word.replace(/^./, letter => letter.toUpperCase()))
+  const [first = '', ...others] = words.map(capitalized)
   return [first.replace(/^./, letter => letter.toLowerCase()), ...others].join('')
+}
+
+function capitalized(word: string): string {
+  return word.replace(/^./, letter => letter.toUpperCase())
 }

@@ -43,6 +43,11 @@ export function toListedPage(body: unknown): ListedPage {
   return { page, limit, totalItems, count: data.length, ids: isIdentified ? ids.map(String) : undefined }
 }
 
+/** The last page that the total points at, with a limit that may be another than that of the page. */
+export function lastPageNumber({ totalItems }: ListedPage, limit: number): number {
+  return Math.max(1, Math.ceil(totalItems / limit))
+}
+
 /** How many items a page lacks by its own total. */
 export function missingOn({ page, limit, count, totalItems }: ListedPage): number {
   return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit) - count)

@@ -16,6 +16,7 @@ import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
 import { Findings } from './findings.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
+import { lastPageNumber } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
 import { maxRepeats, Session } from './session.js'
 import { toZod } from './shape.js'
@@ -101,7 +102,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const small = await session.getPage({ limit })
   const smallSecond = await session.getPage({ page: 2, limit })
   const all = [first, again, ...(second ? [second] : []), small, smallSecond]
-  const number = Math.max(1, Math.ceil(page.totalItems / page.limit))
+  const number = lastPageNumber(page, page.limit)
   const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
   const last = known ?? (await session.getPage({ page: number }))
   const pages: ListedPages = { first: { ...first, page }, again, second, small, smallSecond, last, all }

@@ -1,5 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, missingOn } from '../page.js'
+import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 import { findLimitChange, type ListedPages } from './pages.js'
 
@@ -79,7 +79,7 @@ export async function checkMaxLimit(
   const limit = Math.max(1, Math.min(page.limit, fitting))
   let isChanging = false
   if (limit !== first.page.limit) {
-    const number = Math.max(1, Math.ceil(page.totalItems / limit))
+    const number = lastPageNumber(page, limit)
     const last = await session.getPage({ page: number, limit })
     const isAsRequested = last.page?.page === number && last.page.limit === limit
     if (isAsRequested && last.page.count <= limit && missingOn(last.page) === 0)
