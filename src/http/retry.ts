@@ -32,9 +32,9 @@ export function mayHaveBeenApplied(failed: FailedAttempt, call: CallHistory): bo
   if (failed.status === undefined) return failed.isSent
   const { status } = failed
   if (status === 409) return call.hasCallerKey
-  // A service may redirect after it applied a write; 307 and 308 ask to send it again. A status below 200 is no final
-  // response; 0 is a redirect in a browser.
-  return !(status >= 200) || status >= 500 || status === 408 || [301, 302, 303].includes(status)
+  // A service may redirect after it applied a write, but 307 and 308 ask to send it again.
+  const isRefused = status >= 400 && status < 500 && status !== 408
+  return !isRefused && status !== 307 && status !== 308
 }
 
 /** Whether the service asks for fewer requests. */

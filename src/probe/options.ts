@@ -40,7 +40,7 @@ export interface ProbeOptions {
    */
   account?: VirtualAccountRef | undefined
   /**
-   * Origin of a web page, such as `https://app.example.com`: also checks whether it may call the service (CORS).
+   * Origin of a web page, such as `https://app.example.com`: also checks whether it may list transactions (CORS).
    * @defaultValue none: CORS is not checked
    */
   origin?: string | undefined

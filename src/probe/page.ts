@@ -40,7 +40,13 @@ export function toListedPage(body: unknown): ListedPage {
   const { data, page, limit, totalItems } = body as ListedPage & { data: readonly unknown[] }
   const ids = data.map(item => (item as { id?: unknown } | null)?.id)
   const isIdentified = ids.every(id => typeof id === 'string' || typeof id === 'number')
-  return { page, limit, totalItems, count: data.length, ids: isIdentified ? ids.map(String) : undefined }
+  return {
+    page,
+    limit,
+    totalItems,
+    count: data.length,
+    ids: isIdentified ? ids.map(id => JSON.stringify(id)) : undefined,
+  }
 }
 
 /** The last page that the total points at, with a limit that may be another than that of the page. */

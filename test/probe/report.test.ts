@@ -57,7 +57,7 @@ test('a report has what is broken first, one line for what was not checked for t
     broken       Items                amount: string instead of number
                                       -> Lists fail with InvalidResponseError,
                                          unless a \`schema\` accepts these items.
-    broken       Caches               a cache responded instead of the service
+    broken       Caches               a response has an Age, so it came from a cache
                                       -> Pages can be out of date, and come from
                                          different states of the list. \`verified:
                                          true\` notices gaps.
@@ -81,7 +81,8 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again
-    ok           Neighbouring pages   no item on both pages 1 and 2, and no gap
+    ok           Neighbouring pages   no item is on both pages 1 and 2; with limit
+                                      2, they are the beginning of page 1 without it
     ok           Response time        at most 0.00 s, median 0.00 s
     ok           Request id           none by the customary names, but
                                       x-correlation-id
@@ -142,8 +143,7 @@ test('a report without a page of transactions is short', async () => {
     ok           Request id           none
                                       -> \`requestId\` is undefined.
     ok           Rate limit           none met in 1 request
-    ok           Caches               no hit, and no lifetime for shared ones in
-                                      Cache-Control
+    ok           Caches               no response has an Age; Cache-Control: none
     not-checked  Api-Key, Wrong Api-Key, Items, Further fields, Digits of numbers,
                  Page number, First page, Limit, Largest limit, totalItems, Page
                  beyond the end, Order of items, Neighbouring pages: no page of

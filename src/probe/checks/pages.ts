@@ -130,20 +130,24 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
   } else if (pairsWithIds.length === 0)
     findings.notChecked('neighbours', 'no two pages whose items all have an id')
   else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
-  else if (!isContinuous(pages)) {
-    const { limit } = small.requested
-    const observed = `page 2 with limit ${limit} does not begin after item ${limit} of the list`
-    findings.broken('neighbours', observed, consequence)
-  } else findings.ok('neighbours', 'no item on both pages 1 and 2, and no gap')
+  else {
+    const isContinuous = isBeginningOfFirst(pages)
+    const verb = isContinuous ? 'are' : 'are not'
+    const compared = `; with limit ${small.requested.limit}, they ${verb} the beginning of page 1 without it`
+    const observed = `no item is on both pages 1 and 2${isContinuous === undefined ? '' : compared}`
+    if (isContinuous === false) findings.broken('neighbours', observed, consequence)
+    else findings.ok('neighbours', observed)
+  }
 }
 
-/** Whether the pages of a small limit are the beginning of the page with the default limit. */
-function isContinuous({ again: first, small, smallSecond }: ListedPages): boolean {
+/** Whether the pages of a small limit are the beginning of the page with the default limit; undefined if that is not known. */
+function isBeginningOfFirst({ again: first, small, smallSecond }: ListedPages): boolean | undefined {
   const [ids, smallIds, nextIds] = [first, small, smallSecond].map(idsOf)
   const isGrowing = first.page?.totalItems !== smallSecond.page?.totalItems
-  if (!ids || !smallIds || !nextIds || isGrowing || small.page?.limit !== small.requested.limit) return true
+  if (!ids || !smallIds || !nextIds || isGrowing || small.page?.limit !== small.requested.limit)
+    return undefined
   const beginning = [...smallIds, ...nextIds]
-  return beginning.length > ids.length || beginning.every((id, index) => id === ids[index])
+  return beginning.length > ids.length ? undefined : beginning.every((id, index) => id === ids[index])
 }
 
 /** The page, unless it is another one than was requested. */

@@ -1,3 +1,4 @@
+import { isSuccess } from '../../http/attempt.js'
 import { isThrottled, parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import type { RecordedResponse, Session } from '../session.js'
@@ -74,25 +75,19 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
   }
 }
 
-// Not `hit=?0`, `RefreshHit` or TCP_REFRESH_HIT: the service was asked then.
-const cacheHit = /(?<![a-z]|refresh_)hit(?![a-z=])/i
-
 function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
-  const isCached = responses.some(({ headers }) => {
-    const names = ['x-cache', 'cf-cache-status', 'cache-status']
-    return names.some(name => cacheHit.test(headers.get(name) ?? '')) || Number(headers.get('age')) > 0
-  })
-  const control = responses[0]?.headers.get('cache-control') ?? ''
+  const isCached = responses.some(({ headers }) => Number(headers.get('age')) > 0)
+  const control = responses.find(({ status }) => isSuccess(status))?.headers.get('cache-control') ?? ''
   // The client bypasses private caches.
-  const isPrivate = /\b(?:private|no-store|no-cache)\b/i.test(control)
+  const isPrivate = /\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)
   const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
   if (isCached || (!isPrivate && Number(seconds) > 0)) {
     findings.broken(
       'cache',
       isCached
-        ? 'a cache responded instead of the service'
+        ? 'a response has an Age, so it came from a cache'
         : `Cache-Control lets shared caches keep pages for ${seconds} s`,
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
-  } else findings.ok('cache', 'no hit, and no lifetime for shared ones in Cache-Control')
+  } else findings.ok('cache', `no response has an Age; Cache-Control: ${control || 'none'}`)
 }
