@@ -43,7 +43,8 @@ export function runMain(file, main, { options = {}, positionals = 0, help } = {}
     },
     error => {
       clearLine()
-      console.error(reason(error, Object.keys({ ...options, help })))
+      const text = reason(error, Object.keys({ ...options, help }))
+      console.error(typeof text === 'string' && process.stderr.isTTY ? wrapped(text) : text)
       if (whereStopped) console.error(whereStopped())
       process.exitCode = 1
     },

@@ -50,10 +50,10 @@ export function classifyNetworkError(
   if (phase === 'reading') return lost(`connection lost before the response was complete${shown}`)
   if (code === undefined) {
     // Browsers give no reason, and an error of a custom fetch may have any.
-    const reason =
-      "The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md."
-    const problem = `could not connect to ${host}, or connection lost before a response arrived`
-    return lost(problem, `Check baseUrl and the network. ${reason}`)
+    return lost(
+      `could not connect to ${host}, or connection lost before a response arrived`,
+      'Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.',
+    )
   }
   const mayBeSent = refusedPerhapsLater.test(code)
   if (mayBeSent || refused.test(code)) {

@@ -234,12 +234,12 @@ describe('the message of a ConnectionError', () => {
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch". ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
+        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch". ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. The reason may be in error.cause, or in the browser's console: if it is CORS, see docs/browser.md.`,
+        `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'a response that is cut off',
