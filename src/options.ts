@@ -71,8 +71,8 @@ export interface CommonOptions {
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
    * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null) and `Idempotency-Key` throw a `TypeError`: use
-   * `apiKey` and `idempotencyKey`. So do `Content-Length`, which fetch sets, and, on the client or on a write, a
-   * `Content-Type` other than `application/json`.
+   * `apiKey` and `idempotencyKey`. So do `Content-Length`, which fetch sets, and a `Content-Type` other than
+   * `application/json`, which all writes have.
    */
   headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
   /**
@@ -189,7 +189,6 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
     sendsNoApiKey: options.apiKey === null,
   }
   const settings = mergeSettings(defaults, options)
-  assertJsonContentType(settings)
   return {
     baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
     maxResponseBytes,
@@ -225,15 +224,11 @@ function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['hea
     throw new TypeError('headers: "Idempotency-Key" is set by the option idempotencyKey of a call')
   }
   if ('content-length' in headers) throw new TypeError('headers: "Content-Length" is set by fetch')
-  return { ...settings.headers, ...headers }
-}
-
-/** Throws for headers whose Content-Type is not JSON: writes send nothing else. */
-export function assertJsonContentType({ headers }: CallSettings): void {
-  const type = headers['content-type']
-  if (type !== undefined && type.toLowerCase() !== 'application/json') {
+  const type = headers['content-type']?.toLowerCase() ?? 'application/json'
+  if (type !== 'application/json') {
     throw new TypeError(
       'headers: expected no Content-Type other than "application/json", which all writes are sent with',
     )
   }
+  return { ...settings.headers, ...headers }
 }

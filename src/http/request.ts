@@ -4,13 +4,7 @@ import { assertIdempotencyKey, createIdempotencyKey } from '../internal/idempote
 import { toJson } from '../internal/json-body.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import { assertObject, type Check, checkedLater, type KnownOptions } from '../internal/validate.js'
-import {
-  assertJsonContentType,
-  type CommonOptions,
-  callChecks,
-  clientOptionHint,
-  mergeSettings,
-} from '../options.js'
+import { type CommonOptions, callChecks, clientOptionHint, mergeSettings } from '../options.js'
 import {
   type FoundIssue,
   isThenable,
@@ -136,8 +130,7 @@ export async function request<
   const { signal, body, query } = options
   const settings = mergeSettings(transport.settings, options)
   const validator = resolveSchema(options.schema, ownValidator)
-  if (isWrite) assertJsonContentType(settings)
-  else assertNoWriteOptions(options)
+  if (!isWrite) assertNoWriteOptions(options)
   const { idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
   const call = {
     method,

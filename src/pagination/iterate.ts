@@ -18,7 +18,6 @@ export function iterate<T, V>(
         const batch = await walk.next()
         if (batch === undefined) return
         for (const value of valuesOf(batch)) {
-          if (isClosed) return
           signal?.throwIfAborted()
           yield value
         }

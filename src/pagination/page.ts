@@ -143,11 +143,12 @@ export class PageLoader<T> {
   /** A caller's function is called at most once for each item, and only if the keys are needed. */
   #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
     const { endpoint, dedupeBy } = this.#list
+    const { itemKey } = endpoint
     let keys: readonly unknown[] | undefined
     return () => {
       // Of the item as it came: a caller's schema may drop or rename what identifies it.
       if (dedupeBy) keys ??= data.map(item => toKey(assertKey(dedupeBy(item))))
-      else if (endpoint.itemKey) keys ??= raw.map(item => toKey(endpoint.itemKey?.(item)))
+      else if (itemKey) keys ??= raw.map(item => toKey(itemKey(item)))
       return keys
     }
   }
@@ -155,7 +156,7 @@ export class PageLoader<T> {
 
 /** `null` is a missing id in JSON, and `NaN` one in a computation; no two objects are ever the same. */
 function toKey(key: unknown): unknown {
-  return key === null || typeof key === 'object' || Number.isNaN(key) ? undefined : key
+  return typeof key === 'object' || Number.isNaN(key) ? undefined : key
 }
 
 function assertKey(key: unknown): unknown {
