@@ -36,8 +36,8 @@ const indent = ' '.repeat(statusWidth + titleWidth)
 const maxSchemaLines = 40
 // What lists rely on, whatever their options.
 const ofLists: readonly string[] = ['page-echo', 'page-zero', 'total', 'order', 'neighbours']
-// Instead of the names of all findings, when there was no response.
-const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: there was no response`
+// Instead of the names of all findings.
+const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
 
 /** A report from its data. Where there was no page of transactions, its text is short. */
 export function createReport(
@@ -61,7 +61,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     ...wrap(`Probe of ${escapeControl(advice.baseUrl)}, ${time} UTC`, width, '', ''),
     '',
     ...[...broken, ...ok].flatMap(toRows),
-    ...(ok.length > 0 ? toNotCheckedRows(notChecked) : [nothingElse]),
+    ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
     '',
     ...(isListed
       ? toAdvice(data, advice)

@@ -6,13 +6,11 @@ import type { RecordedResponse, Session } from '../session.js'
 const likelyRequestId = /(?:request|correlation|trace|transaction)-?id$|^traceparent$|^cf-ray$/
 const slowMs = 10_000
 
-/** What all responses together show: their headers, and how long they took. */
+/** What all responses together show, if one of them was a page: their headers, and how long they took. */
 export function checkResponses(findings: Findings, session: Session): void {
   const { responses, durations } = session
   checkSpeed(findings, durations)
-  const [first] = responses
-  if (first === undefined) return
-  checkRequestId(findings, first)
+  checkRequestId(findings, responses)
   checkRateLimit(findings, session)
   checkCache(findings, responses)
 }
@@ -22,8 +20,7 @@ function checkSpeed(findings: Findings, durations: readonly number[]): void {
   const slowest = sorted.at(-1) ?? 0
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   const observed = `at most ${seconds(slowest)}, median ${seconds(median)}`
-  if (sorted.length === 0) findings.notChecked('speed', 'there was no response')
-  else if (slowest < slowMs) findings.ok('speed', observed)
+  if (slowest < slowMs) findings.ok('speed', observed)
   else {
     const consequence =
       'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`. A smaller `limit` may help.'
@@ -35,8 +32,8 @@ function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(ms < 1_000 ? 2 : 1)} s`
 }
 
-function checkRequestId(findings: Findings, { headers }: RecordedResponse): void {
-  const names = [...headers.keys()]
+function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {
+  const names = [...(first?.headers.keys() ?? [])]
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)
