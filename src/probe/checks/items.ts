@@ -1,4 +1,4 @@
-import { countOf, type Findings } from '../findings.js'
+import type { Findings } from '../findings.js'
 import { documentedFields, type Sample } from '../page.js'
 import { describeFields, findLongNumbers } from '../shape.js'
 
@@ -11,7 +11,7 @@ export function checkItems(findings: Findings, { item, envelope, items, problems
   if (problems.size > 0) {
     const consequence = 'Lists fail with InvalidResponseError, unless a `schema` accepts these items.'
     findings.broken('items', [...problems].join('; '), consequence)
-  } else findings.ok('items', `${countOf(items, 'item')} with ${Object.keys(documentedFields).join(', ')}`)
+  } else findings.ok('items', `all that were read have ${Object.keys(documentedFields).join(', ')}`)
 
   const further = describeFields(item, isFurther)
   const ofEnvelope = describeFields(envelope)
