@@ -78,12 +78,10 @@ export class PagePrefetcher<T> {
     })
   }
 
+  /** Drops all pages after this one, which the reader has just read. */
   dropAfter(page: number): void {
-    for (const [number, { controller }] of this.#pages) {
-      if (number <= page) continue
-      this.#pages.delete(number)
-      controller.abort()
-    }
+    for (const { controller } of this.#pages.values()) controller.abort()
+    this.#pages.clear()
     this.#nextPage = page + 1
     this.lastPage = page
   }
@@ -103,10 +101,8 @@ export class PagePrefetcher<T> {
       this.#nextPage <= this.lastPage &&
       this.#inFlight < this.#maxInFlight &&
       this.#pages.size < this.#maxHeld
-    ) {
-      if (this.#pages.has(this.#nextPage)) this.#nextPage++
-      else void this.#request(this.#nextPage)
-    }
+    )
+      void this.#request(this.#nextPage)
   }
 
   #request(page: number): Promise<FetchedPage<T>> {

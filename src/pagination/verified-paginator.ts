@@ -150,8 +150,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #checkEnd(loaded: LoadedPage<T>): undefined {
     const { data, totalItems } = loaded
     if (data.length > 0) {
-      this.#countFruitless(loaded)
-      this.#replan()
       this.#planAhead(loaded)
       return
     }
