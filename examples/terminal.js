@@ -133,8 +133,12 @@ function reason(error, options) {
   return error
 }
 
+/** Of the terminal, but at most 80. */
+const columns = () => Math.min(80, process.stderr.columns ?? process.stdout.columns ?? 80)
+
 /**
- * Breaks a text into lines of at most 80 columns. Code and a number with its unit stay together.
+ * Breaks a text into lines of at most 80 columns, or as many as the terminal has. Code and a number with its unit stay
+ * together.
  *
  * @param {string} text
  * @param {string} [indent] of the lines
@@ -143,8 +147,9 @@ export function wrapped(text, indent = '') {
   /** @type {string[]} */
   const lines = []
   let line = ''
+  const maxLength = columns()
   for (const [word] of text.matchAll(unbroken)) {
-    if (line !== '' && indent.length + line.length + 1 + word.length > 80) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > maxLength) {
       lines.push(indent + line)
       line = word
     } else line = line === '' ? word : `${line} ${word}`
@@ -208,7 +213,8 @@ export function startProgress(total, before) {
       end && `in ${elapsed(seconds)}`,
     ]
     clearLine()
-    stderr.write(`${facts.filter(Boolean).join(', ')}${end ?? ''}`)
+    const text = facts.filter(Boolean).join(', ')
+    stderr.write(end ? text + end : text.slice(0, columns() - 1))
   }
 
   return {
@@ -252,7 +258,7 @@ export function openStatus() {
       if (performance.now() - shownAt < pauseMs) return
       shownAt = performance.now()
       clearLine()
-      stderr.write(stderr.isTTY ? text.slice(0, 79) : `${text}\n`)
+      stderr.write(stderr.isTTY ? text.slice(0, columns() - 1) : `${text}\n`)
     },
   }
 }

@@ -145,7 +145,9 @@ function formatMessage(facts: ErrorFacts): string {
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts = attempts === 1 ? '' : ` (${attempts} attempts)`
-  const happened = `${method} ${toLine(path, 300)}${shownPage}: ${problem}${shownAttempts}.`
+  const sentence = `${method} ${toLine(path, 300)}${shownPage}: ${problem}${shownAttempts}.`
+  // The service's own reason may end with a full stop.
+  const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
   const resume =
     resumeAt &&

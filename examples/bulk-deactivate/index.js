@@ -39,13 +39,13 @@ async function main({ values }) {
   checkWrites(real, values)
   const numbers = wholeNumbers(values, ['count', 'workers', 'concurrency', 'rate', 'latency', 'refuse'])
   const batch = nameOf('batch', values.batch)
+  const { deactivateAll } = await withQueue(() => import('./run.js'))
   const status = openStatus()
   status.note(
     `Deactivating ${values.accounts ? `the accounts of ${values.accounts}` : counted(numbers.count, 'account')}`,
   )
   status.note(`${counted(numbers.workers, 'worker')}, ${real?.baseUrl ?? 'a fake service'}, batch ${batch}`)
 
-  const { deactivateAll } = await withQueue(() => import('./run.js'))
   const accounts = accountsOf({ file: values.accounts, count: numbers.count })
   const result = await deactivateAll({
     ...values,

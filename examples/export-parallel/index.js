@@ -54,6 +54,7 @@ async function main({ values }) {
   ])
   const numbers = wholeNumbers(values, names)
   const name = nameOf('name', values.name)
+  const { exportAll } = await withQueue(() => import('./run.js'))
   const status = openStatus()
   status.note(`Exporting the transactions of ${real?.baseUrl ?? 'a fake service'} to ${shown(values.output)}`)
   status.note(`${counted(numbers.workers, 'worker')}, export ${name}`)
@@ -61,8 +62,6 @@ async function main({ values }) {
     'The file will have every transaction that is in the list from start to end, once. ' +
       'One that is added or removed meanwhile may be in it or not: no page shows that.',
   )
-
-  const { exportAll } = await withQueue(() => import('./run.js'))
   const result = await exportAll({ ...values, ...numbers, faulty: !values['no-faults'], name, status })
   const { joined, output } = result
   const expected = real ? [] : sampleTransactions(numbers.transactions)

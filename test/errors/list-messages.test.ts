@@ -160,6 +160,11 @@ describe('a page fails', () => {
       async ([body, reason]) =>
         expect(await read(respond(body, { status: 403 }))).toContain(`HTTP 403: "${reason}".`),
     ))
+
+  test('with a reason that ends with a full stop, and no second one', async () => {
+    const message = await read(respond('{"message":"Down."}', { status: 403 }))
+    expect(message).toContain('HTTP 403: "Down." Check')
+  })
 })
 
 describe('a request fails', () => {

@@ -232,7 +232,7 @@ test('creating a client', () =>
       mistake: 'ends baseUrl with the path of a list',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/transactions` }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 404: "There is nothing at /transactions/transactions.". Check the path, and that of baseUrl (none, or one such as /v1).',
+        'GET /transactions (page 1): HTTP 404: "There is nothing at /transactions/transactions." Check the path, and that of baseUrl (none, or one such as /v1).',
     },
     {
       mistake: 'uses another scheme',

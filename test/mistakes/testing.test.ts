@@ -14,7 +14,7 @@ test('reading errors', () =>
       mistake: 'uses the key of another environment',
       wrote: () => client.withOptions({ apiKey: 'another key' }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong.". Check that apiKey belongs to this baseUrl.',
+        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." Check that apiKey belongs to this baseUrl.',
     },
     {
       mistake: 'has a baseUrl with the wrong path',
