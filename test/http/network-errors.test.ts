@@ -95,6 +95,8 @@ describe('the code of a failed fetch', () => {
         'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
         'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA',
         'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE',
+        // Of a fetch that checks signed responses.
+        'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
         'EUNKNOWN_TO_US',
       ],
       { outcomeUnknown: true, isRetried: true },
