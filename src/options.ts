@@ -107,7 +107,8 @@ export interface ClientOptions extends CommonOptions {
    */
   maxResponseBytes?: number | undefined
   /**
-   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect.
+   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
+   * must not retry by itself, as undici's `RetryAgent` does: that would hide that a write may have been applied.
    */
   fetch?: Fetch | undefined
   /**
