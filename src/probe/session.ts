@@ -46,7 +46,7 @@ type Send = () => Promise<{ data: unknown; idempotencyKey: string | undefined }>
 /** How often a throttled request is sent again in all: with so few requests, one 429 would hide most of the findings. */
 export const maxRepeats = 3
 
-const pauseMs = 250
+const shortPauseMs = 250
 const throttledPauseMs = 2_000
 const maxThrottledPauseMs = 30_000
 const timeLimitMs = 240_000
@@ -85,7 +85,7 @@ export class Session {
   }
 
   /** Sends a call of the client, again if it is throttled. What is not an `ApiError` rejects. */
-  async call(name: string, send: Send): Promise<Outcome> {
+  async call(name: string, send: Send, pauseMs = shortPauseMs): Promise<Outcome> {
     for (;;) {
       if (performance.now() > this.#endsAt) return { verdict: 'none' }
       this.announce(name)
@@ -99,7 +99,7 @@ export class Session {
 
   /** Sends a call whatever happened before: after the time limit, and after an abort, too. Only the client repeats it. */
   async callAnyway(send: Send): Promise<Outcome> {
-    await sleep(pauseMs)
+    await sleep(shortPauseMs)
     return this.#send(send)
   }
 

@@ -81,9 +81,9 @@ test('there are never more than announced, not even where every reactivation is 
   expect(find('rate-limit').observed).toContain('HTTP 429')
 })
 
-test('there is a pause of a quarter of a second between any two', async () => {
+test('there is a pause of at least a quarter of a second between any two', async () => {
   const { report, pauses } = await probeService()
-  expect(pauses.filter(ms => ms === 250)).toHaveLength(report.requests - 1)
+  expect(pauses.filter(ms => ms >= 250)).toHaveLength(report.requests - 1)
 })
 
 test('one request has a wrong key, and no other', async () => {

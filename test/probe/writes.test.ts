@@ -58,7 +58,7 @@ test('the same key again is judged by what it gets, and by what another key gets
         'a response that is marked as a replay is one',
         'ok',
         undefined,
-        deactivations(ok, () => Response.json({}, { headers: { 'Original-Request': 'r1' } }), ok),
+        deactivations(ok, () => Response.json({}, { headers: { 'Idempotency-Replayed': 'True' } }), ok),
       ],
       [
         'the first response again is a replay if another key gets something else',
@@ -71,6 +71,16 @@ test('the same key again is judged by what it gets, and by what another key gets
         'ok',
         undefined,
         deactivations(ok, ok, other),
+      ],
+      [
+        'the first values in another order, with another status, are a replay',
+        'ok',
+        undefined,
+        deactivations(
+          () => json({ id: 1, at: { from: 1, to: 2 } }, 201),
+          () => json({ at: { to: 2, from: 1 }, id: 1 }),
+          other,
+        ),
       ],
       ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
       [
@@ -159,6 +169,21 @@ test('the report says so if a deactivation without a response may be applied aft
   expect(broken).toEqual(['deactivate'])
   expect(find('deactivate').consequence).toContain('may be or become inactive')
 })
+
+test('the report says so if a change is accepted, but may not be applied yet', () =>
+  checkEach<[id: string, matches: (request: Request) => boolean]>(
+    [
+      ['deactivate', isDeactivation],
+      ['reactivate', isReactivation],
+    ],
+    async ([id, matches]) => {
+      service.reset()
+      const accept = respond(request => (matches(request) ? json({ status: 'pending' }, 202) : undefined))
+      const { broken, find } = await probeService([accept])
+      expect(broken).toContain(id)
+      expect(find(id).consequence).toContain('may be or become inactive')
+    },
+  ))
 
 test('the report says so if the account may be left inactive', async () => {
   const { broken, find } = await probeService([
