@@ -79,7 +79,7 @@ export function isRedirect(status: number): boolean {
 export const maxReasonLength = 200
 
 /** The service's own reason, as one line: where services customarily put it. */
-function reasonOf(body: unknown): string | undefined {
+export function reasonOf(body: unknown): string | undefined {
   const { message, error, detail, title, errors } = Object(body)
   const [first] = Array.isArray(errors) ? errors : []
   const { message: ofFirst, detail: detailOfFirst } = Object(first)

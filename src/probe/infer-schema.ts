@@ -1,5 +1,5 @@
 import { escapeControl } from '../internal/describe.js'
-import { countOf } from './findings.js'
+import { countOf, grouped } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { toClientLines } from './report.js'
 import { maxRepeats, Session } from './session.js'
@@ -37,7 +37,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const { page, problems, error } = first
   if (page === undefined) {
     const problem = escapeControl(session.redact(problems.join('; ')))
-    const advice = 'client.request can read a list of another shape.'
+    const advice = `client.request('GET', ${toLiteral(path)}, { schema }) reads a list of another shape.`
     throw error ?? new Error(`GET ${path}: this is no page of a list: ${problem}. ${advice}`)
   }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
@@ -51,8 +51,11 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const name = toName(path)
   const schema = `${name}Schema`
   return [
-    `// From ${countOf(sample.items, 'item')} on ${sample.pages} of ${countOf(last, 'page')} of ${escapeControl(path)}.`,
+    `// From ${grouped(sample.items)} of ${countOf(page.totalItems, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
+    ...(sample.pages === last && sample.items < page.totalItems
+      ? ['// There may be more: all pages hold fewer items than totalItems says.']
+      : []),
     ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     "import * as z from 'zod' // npm install zod",
     '',
@@ -61,10 +64,9 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     `export type ${capitalized(name)}Item = z.infer<typeof ${schema}>`,
     '',
     ...[
-      `In another file, if this one is ${name}.ts (in Node without a build: './${name}.ts'):`,
+      'To read the list, remove the slashes, or import the schema elsewhere:',
       '',
       "import { Client } from 'virtual-accounts'",
-      `import { ${schema} } from './${name}.js'`,
       '',
       ...toClientLines({
         baseUrl: session.redact(String(options.baseUrl)),

@@ -16,20 +16,27 @@ const maxNames = 10
 const maxNameLength = 40
 
 /**
- * What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got undefined`; last the
+ * What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got a string`; last the
  * names that it has, each as a whole, as half an API key could not be found.
  */
 export function findEnvelopeProblems(body: unknown): string[] {
   if (jsonType(body) !== 'object') return [`expected an object, got ${describe(body)}`]
-  const { data, ...envelope } = body as Record<string, unknown>
-  const problems = Array.isArray(data) ? [] : [`data: expected an array, got ${describe(data)}`]
-  for (const [name, minimum] of Object.entries({ page: 1, totalItems: 0, limit: 1 })) {
+  const envelope = body as Record<string, unknown>
+  const minimums = { data: undefined, page: 1, totalItems: 0, limit: 1 }
+  const problems: string[] = []
+  const missing: string[] = []
+  for (const [name, minimum] of Object.entries(minimums)) {
     const value = envelope[name]
-    if (Number.isSafeInteger(value) && (value as number) >= minimum) continue
-    problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
+    if (value === undefined) missing.push(name)
+    else if (minimum === undefined) {
+      if (!Array.isArray(value)) problems.push(`${name}: expected an array, got ${describe(value)}`)
+    } else if (!Number.isSafeInteger(value) || (value as number) < minimum) {
+      problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
+    }
   }
+  if (missing.length > 0) problems.push(`no ${missing.join(', ')}`)
   if (problems.length === 0) return []
-  const names = Object.keys(body as object)
+  const names = Object.keys(envelope)
   const shown = names.filter(({ length }) => length <= maxNameLength).slice(0, maxNames)
   if (shown.length < names.length) shown.push('and more')
   return [...problems, `the object has ${shown.join(', ') || 'no fields'}`]

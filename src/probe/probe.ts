@@ -24,10 +24,8 @@ import { toZod } from './shape.js'
 // Page 1 twice, page 2, both with a small limit, the last page, page 0, a wrong key.
 const maxReads = 8 + maxEndRequests + maxLimitRequests + maxRepeats
 
-// By option, and by flag of the command line.
-const noOrigin = 'no origin was given (`origin`, or --origin)'
-const noAccount =
-  'no account was given to write to (`account`, or --customer-id, --virtual-account-id and --write)'
+const noOrigin = 'no origin was given (--origin)'
+const noAccount = 'no account to write to was given (--customer-id, --virtual-account-id and --write)'
 
 const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as const
 
@@ -92,7 +90,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   checkConnection(findings, options, first)
   const { page } = first
   if (page === undefined) {
-    checkEnvelope(findings, [first])
+    checkEnvelope(findings, options, [first])
     if (first.verdict === 'ok') await checkWrongKey(findings, session, options)
     return false
   }
@@ -118,7 +116,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
     await checkMaxLimit(findings, session, pages)
   }
   await checkWrongKey(findings, session, options)
-  checkEnvelope(findings, all)
+  checkEnvelope(findings, options, all)
   checkItems(findings, session.sample)
   return true
 }

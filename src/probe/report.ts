@@ -34,8 +34,9 @@ const statusWidth = 13
 const titleWidth = 21
 const indent = ' '.repeat(statusWidth + titleWidth)
 const maxSchemaLines = 40
-// What lists rely on, whatever their options.
-const ofLists: readonly string[] = ['page-echo', 'page-zero', 'total', 'order', 'neighbours']
+// With these, no list can be read as a whole, whatever its options; with those, not always.
+const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
+const ofLists: readonly string[] = ['total', 'order', 'neighbours']
 // Instead of the names of all findings.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
 
@@ -63,10 +64,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     ...[...broken, ...ok].flatMap(toRows),
     ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
     '',
-    ...(isListed
-      ? toAdvice(data, advice)
-      : ['Check baseUrl and the key, or ask the owner of the service, and probe again.']),
-    '',
+    ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
     `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,
   ].join('\n')
 }

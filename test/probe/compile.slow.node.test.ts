@@ -9,7 +9,6 @@ const items = [
 ]
 
 const use = `
-import type { RefundsItem } from './refunds.js'
 for await (const item of list) {
   const typed: RefundsItem = item
   const id: string = typed.id
@@ -29,11 +28,9 @@ test('a printed schema and its example compile, and the items have its types', {
   service.serveList('/refunds', items)
   const { baseUrl, apiKey, fetch } = service
   const code = await inferSchema({ baseUrl, apiKey, fetch, path: '/refunds' })
-  // The example is for another file.
-  const [, example = ''] = code.split(/^\/\/ In another file.*\n/m)
+  const [schema, example = ''] = code.split(/^\/\/ To read the list, remove the slashes.*\n/m)
   const files = new Map([
-    [join(import.meta.dirname, 'refunds.ts'), code],
-    [join(import.meta.dirname, 'main.ts'), example.replaceAll(/^\/\/ ?/gm, '') + use],
+    [join(import.meta.dirname, 'refunds.ts'), schema + example.replaceAll(/^\/\/ ?/gm, '') + use],
   ])
   const { config } = ts.readConfigFile(join(import.meta.dirname, '../tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, join(import.meta.dirname, '..'))

@@ -87,6 +87,13 @@ describe('the probe finds exactly what is broken:', () => {
           changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
           changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
         ],
+        [
+          'page 1 lacks an item',
+          'total',
+          changePages((page, query) =>
+            query.has('limit') || page.page !== 1 ? page : { ...page, data: page.data.slice(0, -1) },
+          ),
+        ],
         ['the limit is ignored', 'limit-echo', changeQuery(query => query.delete('limit'))],
         [
           'the limit is refused',
@@ -324,12 +331,12 @@ test('says what to do where there is no page of transactions', () =>
         "`client.request('GET', '/transactions')` reads a list of another shape.",
       ],
       ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
-      ['400', 'envelope', () => json({}, 400), 'Lists without `limit` fail while this lasts.'],
+      ['400', 'envelope', () => json({}, 400), 'The list could not be read.'],
       [
         'too much',
         'envelope',
         () => json({ data: [], page: 1, totalItems: 0, limit: 20, note: 'x'.repeat(11_000_000) }),
-        'Lists without `limit` fail while this lasts.',
+        'The list could not be read.',
       ],
     ],
     async ([, id, response, advice]) => {
@@ -535,6 +542,14 @@ test('neighbouring pages are not compared when the list changed between them', a
 test('the suggested limit keeps pages below 1 MiB', async () => {
   const { report } = await probeService([changeItems(item => ({ ...item, note: 'x'.repeat(20_000) }))])
   expect(report.suggestedOptions.limit).toBe(52)
+})
+
+test('no limit is suggested that no page was full with', async () => {
+  const short = changePages(page => ({ ...page, data: page.data.slice(0, 15), totalItems: 15 }))
+  const echo = changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) }))
+  const { report, find } = await probeService([short, echo])
+  expect(find('max-limit').observed).toBe('1,000 is accepted, but no page was full')
+  expect(report.suggestedOptions.limit).toBeUndefined()
 })
 
 test('no limit is suggested unless the last page was read with it', async () => {

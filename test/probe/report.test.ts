@@ -5,6 +5,7 @@ import {
   changeHeaders,
   changeItems,
   changePages,
+  changeQuery,
   deviate,
   type FakeFetch,
   from,
@@ -92,7 +93,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Deactivate           HTTP 200, no body
     ok           Reactivate           HTTP 200, no body
     ok           Deactivate twice     HTTP 200, no body
-    not-checked  CORS: no origin was given (\`origin\`, or --origin)
+    not-checked  CORS: no origin was given (--origin)
     not-checked  Same key again: HTTP 200, no body, and the same for another key: a
                  replay and a second application look alike
 
@@ -135,13 +136,12 @@ test('a report without a page of transactions is short', async () => {
   expect(String(report)).toMatchInlineSnapshot(`
     "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
 
-    broken       Page envelope        GET /transactions: HTTP 404
-                                      -> Lists without \`limit\` fail while this
-                                         lasts. Check the path of baseUrl.
+    broken       Page envelope        HTTP 404, from
+                                      https://virtual-accounts.test/transactions
+                                      -> The list could not be read. Check the path
+                                         of baseUrl.
     ok           Reachable            https, HTTP 404
     not-checked  everything else: no page of transactions could be read
-
-    Check baseUrl and the key, or ask the owner of the service, and probe again.
 
     1 broken: Page envelope. 1 ok, 22 not checked, 1 request."
   `)
@@ -149,13 +149,27 @@ test('a report without a page of transactions is short', async () => {
 
 test('a report without a response says so once', async () => {
   const { report } = await probeService([respond(() => Response.error())], { account: undefined })
-  expect(String(report).split('\n').slice(-5)).toEqual([
+  expect(String(report).split('\n').slice(-3)).toEqual([
     'not-checked  everything else: no page of transactions could be read',
-    '',
-    'Check baseUrl and the key, or ask the owner of the service, and probe again.',
     '',
     '1 broken: Reachable. 0 ok, 23 not checked, 1 request.',
   ])
+})
+
+test('a report quotes why the first request was refused, and what the service asks for', async () => {
+  const headers = { 'www-authenticate': 'Bearer realm="api"' }
+  const refuse = respond(() => Response.json({ message: 'no bearer token' }, { status: 401, headers }))
+  const { find } = await probeService([refuse])
+  expect(find('api-key').observed).toBe('HTTP 401: "no bearer token", WWW-Authenticate: Bearer')
+})
+
+test('a report suggests no code for a service that counts pages from 0', async () => {
+  const { report } = await probeService([
+    changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
+    changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
+  ])
+  expect(String(report)).toContain('count pages from 1')
+  expect(String(report)).not.toContain('new Client')
 })
 
 test('counts have their digits in groups', async () => {

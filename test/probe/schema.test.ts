@@ -58,7 +58,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
     { id: 3, amount: 2, isPaid: false, note: 'n', tags: [1, null], lines: [], 'odd name': [] },
   ])
   expect(code).toMatchInlineSnapshot(`
-    "// From 3 items on 1 of 1 page of /refunds.
+    "// From 3 of 3 items of /refunds, on 1 of 1 page.
     import * as z from 'zod' // npm install zod
 
     export const refundsSchema = z.looseObject({
@@ -77,10 +77,9 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // In another file, if this one is refunds.ts (in Node without a build: './refunds.ts'):
+    // To read the list, remove the slashes, or import the schema elsewhere:
     //
     // import { Client } from 'virtual-accounts'
-    // import { refundsSchema } from './refunds.js'
     //
     // const client = new Client({
     //   baseUrl: 'https://virtual-accounts.test',
@@ -147,7 +146,7 @@ test('pages of the whole list are read, at most five', async () => {
   const { code } = await infer(items)
   expect(code).toContain('old: z.boolean().optional()')
   expect(code).toContain(
-    '// From 450 items on 5 of 12 pages of /refunds.\n// If others differ, a loop throws, and names',
+    '// From 450 of 1,150 items of /refunds, on 5 of 12 pages.\n// If others differ, a loop throws, and names',
   )
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
@@ -156,7 +155,13 @@ test('a service may refuse the limit', async () => {
   const items = Array.from({ length: 60 }, (_, id) => ({ id }))
   const refuse = respond((_, query) => (query.has('limit') ? json({}, 400) : undefined))
   const { code } = await infer(items, [refuse])
-  expect(code).toContain('// From 60 items on 3 of 3 pages of /refunds.')
+  expect(code).toContain('// From 60 of 60 items of /refunds, on 3 of 3 pages.')
+})
+
+test('pages that hold fewer items than the total says are not taken for the whole list', async () => {
+  const items = Array.from({ length: 150 }, (_, id) => ({ id }))
+  const { code } = await infer(items, [changePages(page => ({ ...page, totalItems: 190 }))])
+  expect(code).toContain('// There may be more: all pages hold fewer items than totalItems says.')
 })
 
 test('the names are made of the path', () =>
@@ -179,7 +184,7 @@ test('a page that fails is left out', async () => {
   const items = Array.from({ length: 250 }, (_, id) => ({ id }))
   const fail = respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined))
   const { code } = await infer(items, [fail])
-  expect(code).toContain('// From 150 items on 2 of 3 pages')
+  expect(code).toContain('// From 150 of 250 items of /refunds, on 2 of 3 pages')
 })
 
 describe('a hostile service', () => {
@@ -256,13 +261,13 @@ describe('there is no schema', () => {
           'of what is no list',
           [1],
           [changePages(() => ({ id: 1 }))],
-          'GET /refunds: this is no page of a list: data: expected an array, got undefined',
+          'GET /refunds: this is no page of a list: no data, page, totalItems, limit; the object has id',
         ],
         [
           'of a list of another shape',
           [1],
           [changePages(page => page.data)],
-          'expected an object, got an array. client.request can read a list of another shape.',
+          "expected an object, got an array. client.request('GET', '/refunds', { schema }) reads a list of another shape.",
         ],
         ['of an HTML page', [1], [respond(() => new Response('<h1>Log in</h1>'))], 'got HTML'],
         ['where the path is unknown', [1], [respond(() => json({}, 404))], 'GET /refunds: HTTP 404'],

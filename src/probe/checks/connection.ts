@@ -1,4 +1,4 @@
-import { isRedirect } from '../../http/http-error.js'
+import { isRedirect, reasonOf } from '../../http/http-error.js'
 import { countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
@@ -33,8 +33,12 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
   else if (page) findings.ok('api-key', 'accepted')
   else if (status === 401 || status === 403) {
-    const advice = 'Check the key, and that it belongs to this baseUrl.'
-    findings.broken('api-key', observed, `The call fails with HttpError. ${advice}`)
+    const scheme = headers.get('www-authenticate')?.split(' ', 1)[0]
+    findings.broken(
+      'api-key',
+      `${observed}${quoteReason(first)}${scheme ? `, WWW-Authenticate: ${scheme}` : ''}`,
+      'The call fails with HttpError. Check the key, and that it belongs to this baseUrl.',
+    )
   }
 }
 
@@ -43,7 +47,11 @@ const noKey = 'no key is sent (apiKey is null)'
 const isOtherService = 'Is this the path of the API? A proxy or a login page may have responded.'
 
 /** Whether the list has pages at all. */
-export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome[]): void {
+export function checkEnvelope(
+  findings: Findings,
+  { baseUrl }: ProbeOptions,
+  outcomes: readonly PageOutcome[],
+): void {
   const [first] = outcomes as [PageOutcome]
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
@@ -53,9 +61,16 @@ export function checkEnvelope(findings: Findings, outcomes: readonly PageOutcome
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
-    const observed = `GET /transactions: ${describeOutcome(first)}`
-    findings.broken('envelope', observed, `Lists without \`limit\` fail while this lasts.${adviceOn(first)}`)
+    const url = `${String(baseUrl).replace(/\/+$/, '')}/transactions`
+    const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${url}`
+    findings.broken('envelope', observed, `The list could not be read.${adviceOn(first)}`)
   }
+}
+
+/** What the service says about a request that it refuses. */
+function quoteReason({ error }: PageOutcome): string {
+  const reason = error?.kind === 'http' ? reasonOf(error.body) : undefined
+  return reason === undefined ? '' : `: "${reason}"`
 }
 
 /** What to do about a response that is no page. */

@@ -1,5 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, missingOn } from '../page.js'
+import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 import { findLimitChange, type ListedPages } from './pages.js'
 
@@ -20,63 +20,57 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }
-  checkSeenTotals(findings, seen)
-  if (!findings.isBroken('total')) await checkLastPage(findings, session, last)
+  // A list can change between counting and reading it.
+  const isShort = last.page !== undefined && missingOn(last.page) > 0
+  const end = isShort ? await session.getPage({ page: last.requested.page }) : last
+  checkTotal(findings, isShort ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
   else await checkBeyondEnd(findings, session, last)
 }
 
-/** What the totals of the pages say that are known anyway. */
-function checkSeenTotals(findings: Findings, pages: readonly ListedPage[]): void {
+/** Whether the page that the total points at is the last, and whether each page holds as many items as its total says. */
+function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOutcome): void {
+  const { page: last, verdict, requested } = end
+  const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
+  if (verdict === 'none') findings.notChecked('total', observed)
+  else if (last === undefined) findings.broken('total', observed, 'Iterating fails there.')
+  else if (last.page !== requested.page) {
+    const observed = `page ${grouped(requested.page)} was requested, page ${grouped(last.page)} returned`
+    findings.broken('total', observed, 'Iterating fails there with PaginationError.')
+  } else checkPages(findings, seen.includes(last) ? seen : [...seen, last], last)
+}
+
+function checkPages(findings: Findings, pages: readonly ListedPage[], last: ListedPage): void {
   const tooLow = pages.find(page => page.count > 0 && endOf(page) > page.totalItems)
+  const short = pages.find(page => missingOn(page) > 0)
   const totals = pages.map(({ totalItems }) => totalItems)
   const drop = totals.findIndex((total, index) => index > 0 && total < (totals[index - 1] as number))
+  const total = grouped(last.totalItems)
   if (tooLow) {
     const { totalItems, page } = tooLow
-    reportTooLow(
-      findings,
-      `${grouped(totalItems)}, but page ${grouped(page)} ends at item ${grouped(endOf(tooLow))}`,
-    )
+    const end = grouped(endOf(tooLow))
+    reportTooLow(findings, `${grouped(totalItems)}, but page ${grouped(page)} ends at item ${end}`)
   } else if (drop > 0) {
     findings.broken(
       'total',
       `it fell from ${grouped(totals[drop - 1] as number)} to ${grouped(totals[drop] as number)} between two requests`,
       'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.',
     )
-  } else findings.ok('total', `${grouped(totals.at(-1) as number)}, as the last page shows`)
+  } else if (short) {
+    const { totalItems, page, limit, count } = short
+    const expected = grouped(count + missingOn(short))
+    findings.broken(
+      'total',
+      `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
+      'Iterating throws PaginationError at the end if items are missing.',
+    )
+  } else if (last.page < lastPageNumber(last, last.limit)) findings.ok('total', total)
+  else findings.ok('total', `${total}, as the last page shows`)
 }
 
 function reportTooLow(findings: Findings, observed: string): void {
   const consequence = 'Iterating may end where the total says, without an error, although more items follow.'
   findings.broken('total', observed, consequence)
-}
-
-/** The page that the total points at must hold the items that are left for it. */
-async function checkLastPage(findings: Findings, session: Session, last: PageOutcome): Promise<void> {
-  const { page: number } = last.requested
-  // A list can change between counting and reading it.
-  const outcome = last.page && missingOn(last.page) > 0 ? await session.getPage({ page: number }) : last
-  const { page, verdict } = outcome
-  const observed = `page ${grouped(number)}, the last by totalItems: ${describeOutcome(outcome)}`
-  if (verdict === 'none') findings.notChecked('total', observed)
-  else if (page === undefined) findings.broken('total', observed, 'Iterating fails there.')
-  else if (page.page !== number) {
-    const consequence = 'Iterating fails there with PaginationError.'
-    findings.broken(
-      'total',
-      `page ${grouped(number)} was requested, page ${grouped(page.page)} returned`,
-      consequence,
-    )
-  } else if (missingOn(page) > 0) {
-    const expected = page.count + missingOn(page)
-    findings.broken(
-      'total',
-      `${grouped(page.totalItems)}, but page ${grouped(number)} has ${countOf(page.count, 'item')} instead of ${grouped(expected)}`,
-      'Iterating throws PaginationError at the end if items are missing.',
-    )
-  } else if (endOf(page) > page.totalItems) {
-    reportTooLow(findings, `${page.totalItems}, but page ${number} ends at item ${endOf(page)}`)
-  }
 }
 
 /** A page after the last: by the API specification it is a page, too, so it must be an empty one. */

@@ -5,7 +5,7 @@ import { describeFields, findLongNumbers } from '../shape.js'
 /** What the bodies of all pages show. */
 export function checkItems(findings: Findings, { item, envelope, items, problems }: Sample): void {
   if (items === 0) {
-    findings.notCheckedElse(['items', 'further-fields', 'digits'], 'the list is empty')
+    findings.notCheckedElse(['items', 'further-fields', 'digits'], 'there was no item')
     return
   }
   if (problems.size > 0) {

@@ -72,13 +72,15 @@ export async function checkMaxLimit(
   }
   const { page, requested } = largest
   const isLowered = largest !== first && requested.limit !== page.limit
+  const isFull = page.count === page.limit
   let observed = `at least ${grouped(page.limit)}${refusal}`
   if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
+  if (!isFull) observed = `${grouped(page.limit)} is accepted, but no page was full`
 
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(page.limit, fitting))
   let isChanging = false
-  if (limit !== first.page.limit) {
+  if (limit !== first.page.limit && page.count >= limit) {
     const number = lastPageNumber(page, limit)
     const last = await session.getPage({ page: number, limit })
     const isAsRequested = last.page?.page === number && last.page.limit === limit

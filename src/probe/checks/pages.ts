@@ -74,7 +74,7 @@ export async function checkPageZero(findings: Findings, session: Session, pages:
     findings.broken(
       'page-zero',
       'page 0 has items that are not on page 1, and the last page by totalItems has none: the first page is 0',
-      'The client begins at page 1: iterating misses the first page, and throws at the end, as the total is not reached.',
+      'The client begins at page 1: iterating misses the first page, and throws at the end, as the total is not reached. Ask the owner of the service to count pages from 1.',
     )
   }
 }
