@@ -12,6 +12,12 @@ export function normalized(filter: string): string {
   return filter.trim().toLowerCase()
 }
 
+/** Tells whether a text of `searchText` has every word of a normalized filter. */
+export function hasEvery(wanted: string): (text: string) => boolean {
+  const words = wanted.split(/\s+/)
+  return text => words.every(word => text.includes(word))
+}
+
 interface Matches {
   readonly texts: readonly string[]
   readonly wanted: string
@@ -60,6 +66,7 @@ async function search(
   before: Matches,
   isCancelled: () => boolean,
 ): Promise<Matches | undefined> {
+  const isMatch = hasEvery(wanted)
   const indexes = [...before.indexes]
   let index = before.searched
   while (index < count) {
@@ -69,7 +76,7 @@ async function search(
     const end = performance.now() + sliceMs
     while (index < count && performance.now() < end) {
       for (const sliceEnd = Math.min(index + 500, count); index < sliceEnd; index++) {
-        if (texts[index]?.includes(wanted)) indexes.push(index)
+        if (isMatch(texts[index] ?? '')) indexes.push(index)
       }
     }
   }

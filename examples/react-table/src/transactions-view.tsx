@@ -6,7 +6,7 @@ import { counted, dateTime } from './format.ts'
 import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
-import { normalized, searchText } from './search.ts'
+import { hasEvery, normalized, searchText } from './search.ts'
 import { DecimalsNote, PageTable } from './transaction-table.tsx'
 
 /** One page of transactions as a query. Its signal cancels the request when nothing waits for it any more. */
@@ -52,10 +52,10 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   }, [queryClient, client, page, limit, hasNextPage])
 
   const wanted = normalized(useDeferredValue(filter))
-  const rows = useMemo(
-    () => shown?.data.filter(transaction => searchText(transaction).includes(wanted)),
-    [shown, wanted],
-  )
+  const rows = useMemo(() => {
+    const isMatch = hasEvery(wanted)
+    return shown?.data.filter(transaction => isMatch(searchText(transaction)))
+  }, [shown, wanted])
 
   function turnTo(next: number) {
     goTo({ page: next })

@@ -13,17 +13,17 @@ test('typing in the filter does not wait for the search', async ({ page }) => {
   await page.clock.install()
   await openLoaded(page)
   const filter = page.getByLabel('Filter what is loaded')
-  await filter.pressSequentially('Order 1')
-  await expect(rows(page).first()).toContainText('Order 1')
+  await filter.pressSequentially('eur')
+  await expect(rows(page).first()).toContainText('EUR')
   const found = (await rows(page).first().textContent()) ?? ''
   // The search runs in slices, each of them in a timer.
   await page.clock.pauseAt(Date.now() + 3_600_000)
-  await filter.pressSequentially('234')
-  await expect(filter).toHaveValue('Order 1234')
+  await filter.pressSequentially(' 1234')
+  await expect(filter).toHaveValue('eur 1234')
   await expect(rows(page).first()).toHaveText(found)
 
   await page.clock.resume()
-  await expect(rows(page).first()).toContainText('Order 1234')
+  await expect(rows(page).first()).toContainText('1234')
 })
 
 test('no frame shows a blank row while scrolling', async ({ page, context }) => {

@@ -258,6 +258,13 @@ test('filters what is on the page, and announces how much of it matches', async 
   await filter.fill('eur')
   await expect(rows(page)).toHaveCount(expected)
   await expect(matching).toHaveText(`${expected} of 25`)
+  // Every word, in any column.
+  const orders = samples
+    .slice(0, 25)
+    .filter(item => item.currency === 'EUR' && /order/i.test(item.description))
+  await filter.fill(' order  eur')
+  await expect(rows(page)).toHaveCount(orders.length)
+  await expect(matching).toHaveText(`${orders.length} of 25`)
 
   await filter.fill('no such thing')
   await expect(matching).toHaveText('0 of 25')
