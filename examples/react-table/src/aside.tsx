@@ -9,6 +9,7 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
   key: ['Wrong API key', 'The service responds with 401.'],
   busy: ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
   broken: ['Invalid page', 'Lists do not match the interface.'],
+  missing: ['No such account', 'Changes of accounts are rejected with 404.'],
   lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
 }
 

@@ -1,4 +1,4 @@
-import { isApiError } from 'virtual-accounts'
+import { type HttpError, isApiError } from 'virtual-accounts'
 
 /** A failure in the words of the person at the screen. */
 export interface Explanation {
@@ -46,7 +46,7 @@ export function explain(error: unknown): Explanation {
         details,
       }
     case 'http':
-      return { ...explainStatus(error.status), waitMs: error.retryAfterMs, details }
+      return { ...explainHttp(error), waitMs: error.retryAfterMs, details }
     case 'invalid-response':
       return {
         title: 'The service sent something unexpected',
@@ -65,7 +65,10 @@ export function explain(error: unknown): Explanation {
   }
 }
 
-function explainStatus(status: number): Pick<Explanation, 'title' | 'advice' | 'isRetryable'> {
+function explainHttp({ status, path }: HttpError): Pick<Explanation, 'title' | 'advice' | 'isRetryable'> {
+  if (status === 404 && path.startsWith('/customers/')) {
+    return { title: 'No such account', advice: 'Check both ids.', isRetryable: false }
+  }
   if (status === 401 || status === 403) {
     return {
       title: 'The service rejected the API key',

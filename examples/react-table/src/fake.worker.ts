@@ -3,7 +3,7 @@
 import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
 
 /** Failures that the service can simulate. A wrong key is not among them: the page sends it. */
-export type ServiceFault = 'offline' | 'busy' | 'broken' | 'lost'
+export type ServiceFault = 'offline' | 'busy' | 'broken' | 'missing' | 'lost'
 
 export type ToWorker =
   | { type: 'start'; baseUrl: string; apiKey: string; count: number; latency: number }
@@ -41,6 +41,10 @@ const faultsFor: Record<ServiceFault, (request: { method: string; url: string })
   }),
   broken: ({ method, url }) =>
     method === 'GET' ? { with: brokenPage(new URL(url).searchParams) } : undefined,
+  missing: ({ method }) =>
+    method === 'POST'
+      ? { with: Response.json({ error: { message: 'No such account.' } }, { status: 404 }) }
+      : undefined,
   lost: ({ method }) => (method === 'POST' ? { with: 'truncate' } : undefined),
 }
 

@@ -14,7 +14,7 @@ async function deactivate(page: Page, account = 'v1') {
 
 async function reactivate(page: Page, account = 'v1') {
   await enter(page, account)
-  await page.getByRole('button', { name: 'Reactivate' }).click()
+  await page.getByRole('button', { name: 'Reactivate', exact: true }).click()
 }
 
 const dialog = (page: Page) => page.getByRole('dialog')
@@ -244,6 +244,19 @@ test('a rejection is not an unknown outcome, and its retry is not the obvious th
   await faultSwitch(page, 'Wrong API key').click()
   await button.click()
   await expect(changes(page)).toContainText('deactivated')
+})
+
+test('an account that does not exist is called that, with what to check', async ({ page }) => {
+  await open(page, 'accounts')
+  await faultSwitch(page, 'No such account').click()
+  await reactivate(page)
+  await expect(page.getByRole('alert')).toContainText('The account was not reactivated')
+  await expect(page.getByRole('alert')).toContainText('No such account. Check both ids.')
+  await expect(page.getByRole('button', { name: 'Try again to reactivate it' })).not.toHaveClass(/primary/)
+
+  await faultSwitch(page, 'No such account').click()
+  await reactivate(page)
+  await expect(changes(page)).toContainText('reactivated')
 })
 
 test('the activity names the account, and calls a lost response not a missing network', async ({ page }) => {

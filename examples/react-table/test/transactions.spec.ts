@@ -241,6 +241,7 @@ test('each switch is read with what it does', async ({ page }) => {
     ['Wrong API key', 'The service responds with 401.'],
     ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
     ['Invalid page', 'Lists do not match the interface.'],
+    ['No such account', 'Changes of accounts are rejected with 404.'],
     ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
   ] as const) {
     await expect(faultSwitch(page, name)).toHaveAccessibleDescription(description)
