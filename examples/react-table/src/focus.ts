@@ -21,14 +21,14 @@ export function keepFocus() {
 
 /**
  * Scrolls to a message that appears out of view, and to each that replaces it: on a phone it may be below an open panel, or
- * above a list.
+ * above a list. Not away from the switch that has caused it.
  *
  * @param since identifies the message, by when it came, say; `false` for one that is not new
  */
 export function useReveal(message: RefObject<HTMLElement | null>, since: number | boolean = true) {
   useEffect(() => {
     const element = message.current
-    if (!element || since === false) return
+    if (!element || since === false || document.activeElement?.closest('aside')) return
     const { top, bottom } = element.getBoundingClientRect()
     const header = document.querySelector('header')?.offsetHeight ?? 0
     if (top >= header && bottom <= innerHeight) return

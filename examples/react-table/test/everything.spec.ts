@@ -249,6 +249,7 @@ test('a failure is in view wherever the list is scrolled to', async ({ page }) =
   await loadAll(page)
   await expect.poll(() => loaded(page)).toBeGreaterThan(0)
   await faultSwitch(page, 'Invalid page').click()
+  await page.getByRole('button', { name: 'Cancel' }).focus()
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
   await requests.pass()
   await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })

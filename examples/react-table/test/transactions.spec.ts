@@ -390,22 +390,29 @@ test('a failure covers no row of a short page, and is gone when it is dismissed'
   await expect(page.getByText(/^2,000 transactions, loaded at \d.*\d\d:\d\d:\d\d$/)).toBeVisible()
 })
 
-test('on a phone, a failure is in view wherever the page is scrolled to, and no row stays behind it', async ({
+test('on a phone, a failure is in view wherever the page is scrolled to, and no row stays behind it, and no switch leaves its place', async ({
   page,
 }) => {
   await page.setViewportSize({ width: 390, height: 844 })
   await open(page, 'transactions')
   await expect(rows(page)).toHaveCount(25)
   await page.getByText('Failures and activity').click()
+  const top = await page.evaluate(() => scrollY)
   await faultSwitch(page, 'Rate limited').click()
-  await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
-  await expect(page.getByRole('button', { name: 'Dismiss' })).toBeInViewport({ ratio: 1 })
+  await expect(page.getByRole('alert')).toContainText('Too many requests')
+  await expect(faultSwitch(page, 'Rate limited')).toBeFocused()
+  expect(await page.evaluate(() => scrollY)).toBe(top)
 
-  // So is one that replaces it.
-  await faultSwitch(page, 'Rate limited').click()
-  await faultSwitch(page, 'Wrong API key').click()
-  await expect(page.getByRole('alert')).toContainText('rejected the API key')
-  await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
+  for (const number of [5, 9]) {
+    await page.evaluate(number => {
+      ;(document.activeElement as HTMLElement).blur()
+      scrollTo(0, 0)
+      location.hash = `transactions?page=${number}&limit=25`
+    }, number)
+    await expect(page.getByRole('alert')).toContainText(`Page ${number} was not loaded`)
+    await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
+    await expect(page.getByRole('button', { name: 'Back to page 1' })).toBeInViewport({ ratio: 1 })
+  }
 
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
   const panel = await page.locator('.problem').boundingBox()
