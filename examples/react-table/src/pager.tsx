@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react'
+import { grouped } from './format.ts'
 
 interface PagerProps {
   readonly page: number
@@ -41,7 +42,7 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
             onBlur={restore}
           />
         </label>
-        <span className="muted of">of {pageCount ?? '…'}</span>
+        <span className="muted of">of {pageCount === undefined ? '…' : grouped(pageCount)}</span>
       </form>
       <PageButton label="Next page" sign="›" enabled={hasNext} onClick={() => onTurn(page + 1)} />
       <PageButton label="Last page" sign="»" enabled={hasNext} onClick={() => onTurn(pageCount ?? page)} />

@@ -2,7 +2,7 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { Client, Page, Transaction } from 'virtual-accounts'
 import { Filter, NoMatch } from './filter.tsx'
-import { counted, dateTime } from './format.ts'
+import { counted, dateTime, grouped } from './format.ts'
 import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
@@ -97,7 +97,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   let announcement = ''
   if (isEmpty) announcement = total
   else if (!data || isBeyondEnd) announcement = error ? '' : `Loading page ${page}…`
-  else announcement = `Page ${page} of ${data.pageCount}, ${total}`
+  else announcement = `Page ${page} of ${grouped(data.pageCount)}, ${total}`
   return (
     <>
       <div className="heading">
@@ -152,7 +152,9 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
               <NoMatch filter={filter} what="transaction on this page" />
             ) : (
               <PageTable
-                label={shown ? `Transactions, page ${shown.page} of ${shown.pageCount}` : 'Transactions'}
+                label={
+                  shown ? `Transactions, page ${shown.page} of ${grouped(shown.pageCount)}` : 'Transactions'
+                }
                 transactions={isBeyondEnd ? undefined : rows}
                 placeholders={rowCount}
               />

@@ -153,6 +153,13 @@ test('the activity calls a cancelled request cancelled, and shows no error', asy
   await expect(page.getByRole('alert')).toHaveCount(0)
 })
 
+test('groups the digits of the number of pages, wherever that is named', async ({ page }) => {
+  await open(page, 'transactions', '?count=100000&latency=0')
+  await expect(page.getByRole('navigation', { name: 'Pages' })).toContainText('of 4,000')
+  await expect(announced(page)).toHaveText('Page 1 of 4,000, 100,000 transactions')
+  await expect(page.getByRole('table', { name: 'Transactions, page 1 of 4,000' })).toBeVisible()
+})
+
 test('turns to any page, back, to the last and no further', async ({ page }) => {
   await open(page, 'transactions')
   const next = page.getByRole('button', { name: 'Next page' })
