@@ -169,7 +169,7 @@ export function AmountCell({ value, className = '', label }: AmountCellProps) {
 
 /** Once on each page with amounts: 58.2 beside 17.45 looks like a mistake. */
 export function DecimalsNote() {
-  return <p className="muted note">Amounts as sent: 58.2, not 58.20.</p>
+  return <p className="muted note">Amounts keep the decimals the service sent (58.2, not 58.20).</p>
 }
 
 interface PlaceholdersProps {

@@ -72,7 +72,7 @@ test('figures end below the end of their head, and decimal points are below each
 })
 
 test('says once why an amount may have fewer decimals', async ({ page }) => {
-  const reason = page.getByText('Amounts as sent: 58.2, not 58.20.')
+  const reason = page.getByText('Amounts keep the decimals the service sent (58.2, not 58.20).')
   await open(page, 'transactions')
   await expect(reason).toHaveCount(1)
   await open(page, 'everything')
