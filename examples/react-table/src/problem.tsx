@@ -32,11 +32,7 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
           {title && `${explanation.title}. `}
           {advice}
         </p>
-        {waitMs > 0 && (
-          <p>
-            It asks to wait {duration(waitMs / 1000)}, until {timeOfDay(at + waitMs)}.
-          </p>
-        )}
+        {waitMs > 0 && <p>It asks to wait until {timeOfDay(at + waitMs)}.</p>}
         {children}
       </div>
       <div className="actions">
