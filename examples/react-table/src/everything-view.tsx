@@ -51,19 +51,11 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
           max={total || 1}
         />
         <Figures progress={progress} />
-        {/* "Resume" replaces "Cancel", and has the focus then. Where loading ended by itself, nothing is in their place: a
-            click or an Enter meant for "Cancel" must not download a file. */}
-        {state === 'loading' ? (
-          <button type="button" id="cancel" data-next="#resume" onClick={collection.cancel}>
-            Cancel
-          </button>
-        ) : (
-          (state === 'cancelled' || state === 'failed') && (
-            <Resume collection={collection} progress={progress} />
-          )
-        )}
       </div>
-      <Actions collection={collection} progress={progress} />
+      <div className="actions">
+        <LoadButton collection={collection} progress={progress} />
+        {state !== 'loading' && count > 0 && <Download progress={progress} />}
+      </div>
       <div className="message">
         <Message progress={progress} />
       </div>
@@ -132,48 +124,48 @@ function Alert({ children }: { children: ReactNode }) {
   )
 }
 
-function Actions({ collection, progress }: { collection: Collection; progress: Progress }) {
-  const { state, count } = progress
-  const isEmpty = count === 0
-  return (
-    <div className="actions">
-      {state !== 'idle' && !(state === 'done' && isEmpty) && <Download progress={progress} />}
-      {(state === 'idle' || state === 'done') && (
-        <button
-          type="button"
-          className={isEmpty ? 'primary' : 'quiet'}
-          data-next="#cancel"
-          onClick={() => void collection.start()}
-        >
-          {state === 'idle' ? 'Load all' : 'Load again'}
-        </button>
-      )}
-    </div>
-  )
-}
-
-function Resume({
+/**
+ * Loads, cancels and resumes: one button, which keeps the focus. Where loading ended by itself, another one replaces it,
+ * without the focus: neither a click nor an Enter meant for "Cancel" may download a file.
+ */
+function LoadButton({
   collection,
-  progress: { count, failure },
+  progress: { state, count, failure },
 }: {
   collection: Collection
   progress: Progress
 }) {
+  if (state === 'done') {
+    return (
+      <button
+        type="button"
+        className={count === 0 ? 'primary' : undefined}
+        data-next="#load"
+        onClick={() => void collection.start()}
+      >
+        Load again
+      </button>
+    )
+  }
+  if (state === 'loading') {
+    return (
+      <RetryButton id="load" notBefore={0} className={undefined} onClick={collection.cancel}>
+        Cancel
+      </RetryButton>
+    )
+  }
   // After a change of the list, resuming could miss transactions.
   const mustStartOver = isApiError(failure?.error) && failure.error.kind === 'pagination'
   const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
   return (
-    <div className="actions">
-      <RetryButton
-        id="resume"
-        data-next="#cancel"
-        notBefore={(failure?.at ?? 0) + waitMs}
-        className={isRetryable ? 'primary' : undefined}
-        onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
-      >
-        {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
-      </RetryButton>
-    </div>
+    <RetryButton
+      id="load"
+      notBefore={(failure?.at ?? 0) + waitMs}
+      className={isRetryable ? 'primary' : undefined}
+      onClick={() => void (mustStartOver ? collection.start() : collection.resume())}
+    >
+      {mustStartOver ? 'Start over' : count > 0 ? 'Resume' : failure ? 'Try again' : 'Load all'}
+    </RetryButton>
   )
 }
 
@@ -197,13 +189,12 @@ function Announcement({ progress: { state, count, total } }: { progress: Progres
   )
 }
 
-/** The label and the file name say whether the whole list is in the file. Disabled until something can be in it. */
+/** The label and the file name say whether the whole list is in the file. */
 function Download({ progress }: { progress: Progress }) {
   const { state, transactions, count, total } = progress
   const [busy, setBusy] = useState(false)
   const isPart = state === 'cancelled' || state === 'failed'
   const name = isPart ? `transactions-partial-${count}-of-${total}.csv` : `transactions-all-${count}.csv`
-  const enabled = state !== 'loading' && count > 0 && !busy
   async function save() {
     setBusy(true)
     try {
@@ -216,8 +207,8 @@ function Download({ progress }: { progress: Progress }) {
     <button
       type="button"
       className={isPart ? undefined : 'primary'}
-      aria-disabled={!enabled}
-      onClick={() => enabled && void save()}
+      aria-disabled={busy}
+      onClick={() => !busy && void save()}
     >
       {isPart ? 'Download partial CSV' : 'Download CSV'}
     </button>

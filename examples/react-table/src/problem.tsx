@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { explain } from './explain.ts'
 import { useReveal } from './focus.ts'
 import { duration, timeOfDay } from './format.ts'
@@ -56,7 +56,6 @@ interface RetryButtonProps {
   readonly notBefore: number
   readonly busy?: boolean
   readonly id?: string
-  readonly 'data-next'?: string
   readonly className: string | undefined
   readonly onClick: () => void
   readonly children: string
@@ -97,7 +96,8 @@ export function Details({ children }: { children: ReactNode }) {
 export function useSecondsUntil(time: number): number {
   const [now, setNow] = useState(Date.now)
   const left = Math.max(0, (time - now) / 1000)
-  useEffect(() => {
+  // Before it is painted: a button that is older than its wait would begin with more.
+  useLayoutEffect(() => {
     setNow(Date.now())
     if (time <= Date.now()) return
     const timer = setInterval(() => {

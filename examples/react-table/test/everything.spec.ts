@@ -142,12 +142,19 @@ for (const width of [1280, 390, 320]) {
     const cancel = page.getByRole('button', { name: 'Cancel' })
     const list = page.getByRole('region', { name: 'Loaded transactions', exact: true })
     await expect.poll(() => loaded(page)).toBeGreaterThan(0)
+    const download = page.getByRole('button', { name: 'Download CSV' })
+    await expect(download).toHaveCount(0)
+    const cancelled = await cancel.boundingBox()
     const places = await placesUntil(page, [cancel, list], async () => {
       await requests.pass()
       await expect(page.getByText('20,000 of 20,000')).toBeVisible()
     })
     await expect(page.getByRole('img').nth(1)).toBeVisible()
     expect(places).toEqual([[expect.any(Number)], [expect.any(Number)]])
+    // No click meant for Cancel downloads a file.
+    const box = await download.boundingBox()
+    expect(box?.y).toBe(cancelled?.y)
+    expect(box?.x).toBeGreaterThan((cancelled?.x ?? 0) + (cancelled?.width ?? 0))
     expect(await layoutShift(page)).toBeLessThan(0.05)
 
     await requests.pass(20)
@@ -425,6 +432,8 @@ test('a part of the list is called a part, in the button and in the name of the 
   await page.getByRole('button', { name: 'Cancel' }).click()
   const button = page.getByRole('button', { name: 'Download partial CSV' })
   await expect(button).not.toHaveClass(/primary/)
+  const resume = await page.getByRole('button', { name: 'Resume' }).boundingBox()
+  expect((await button.boundingBox())?.x).toBe((resume?.x ?? 0) + (resume?.width ?? 0) + 12)
   const count = await loaded(page)
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
   expect(download.suggestedFilename()).toBe(`transactions-partial-${count}-of-20000.csv`)
