@@ -180,7 +180,8 @@ async function main() {
   const real = realService()
   const { baseUrl, apiKey } = real ?? (await startFake())
   const { url } = await startProxy({ baseUrl, apiKey, port })
-  console.log(`A proxy for ${real ? baseUrl : 'a fake service'} on ${url}/api. Press Ctrl-C to stop it. Try:
+  console.log(`A proxy for ${real ? baseUrl : 'a fake service'} on ${url}/api
+Press Ctrl-C to stop it. Try:
 
   curl '${url}/api/transactions?page=1&limit=3'
   curl -i -X POST -H 'Idempotency-Key: try-1' \\

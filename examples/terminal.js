@@ -1,8 +1,9 @@
 // @ts-check
 // What the programs of this folder share: their arguments, how they end, and what they print.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { isApiError } from 'virtual-accounts'
 import { elapsed, grouped, missingDecimals, pace } from './format.js'
@@ -123,6 +124,10 @@ function reason(error, options) {
     const port = Number(error.port)
     return `Port ${port} is taken: choose another, such as PORT=${port + 1}, or PORT=0 for any.`
   }
+  if (error.code === 'ENOENT' && 'path' in error) {
+    const folder = dirname(resolve(String(error.path)))
+    if (!existsSync(folder)) return `The folder ${folder} does not exist.`
+  }
   // A file that cannot be written, say: 'syscall' names what the system refused.
   if ('syscall' in error) return error.message
   if (String(error.code).startsWith('ERR_PARSE_ARGS')) {
@@ -208,7 +213,7 @@ export function startProgress(total, before) {
   function show(end) {
     const seconds = (performance.now() - began) / 1000
     const facts = [
-      `${bar(total > 0 ? done / total : 1, 20)} ${grouped(done)} of ${grouped(total)}`,
+      `${bar(total > 0 ? done / total : 1, columns() < 80 ? 8 : 20)} ${grouped(done)} of ${grouped(total)}`,
       pace({ done: done - before, total: total - before, seconds, left: end ? 0 : total - done }),
       end && `in ${elapsed(seconds)}`,
     ]

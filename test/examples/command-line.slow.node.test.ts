@@ -154,7 +154,7 @@ describe('every example', () => {
         run(join(copy, example, 'index.js'), { env: { BASE_URL: '', API_KEY: '' }, args, folder })
       const [plain, help, wrong] = await Promise.all([runCopy(), runCopy('--help'), runCopy('--worker', '3')])
       expect(plain).toMatchObject({ code: 1, stdout: '' })
-      expect(plain.stderr).toMatch(/\nBullMQ is not installed: \(cd examples\/scaling\/bullmq && npm ci\)\n$/)
+      expect(plain.stderr).toMatch(/^BullMQ is not installed: \(cd examples\/scaling\/bullmq && npm ci\)\n$/)
       expectToFit(plain.stderr)
       expect(help).toMatchObject({ code: 0, stderr: '' })
       expect(help.stdout).toContain(`npm run example examples/${example} -- [options]`)

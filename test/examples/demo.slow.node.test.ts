@@ -35,7 +35,7 @@ describe('demo', () => {
   test('shows that a write whose response is lost is applied once, and a message that helps', async () => {
     const { stdout } = ended
     expect(stdout).toContain('✓ The service received 2 requests with 1 idempotency key: deactivated once.')
-    expect(stdout).toMatch(/HTTP 401[\s\S]*\.\s+Check\s+that\s+apiKey\s+belongs/)
+    expect(stdout).toMatch(/HTTP 401[\s\S]*\s+Check\s+that\s+apiKey\s+belongs/)
   })
 
   test('names files and commands to open next, all of which exist', async () => {

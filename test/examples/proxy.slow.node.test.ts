@@ -7,7 +7,7 @@ import { run, serveFake, startUntil } from './programs.ts'
 describe('proxy', () => {
   async function start() {
     const { service, env } = await serveFake({ transactions: sampleTransactions(250) })
-    const { match } = await startUntil(/on (http:\S+)\. Press Ctrl-C/, 'proxy.js', { ...env, PORT: '0' })
+    const { match } = await startUntil(/on (http:\S+)$/m, 'proxy.js', { ...env, PORT: '0' })
     const baseUrl = match[1] as string
     return { service, baseUrl, client: new Client({ baseUrl, apiKey: null }) }
   }
