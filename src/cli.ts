@@ -169,6 +169,7 @@ async function runSchema(): Promise<number> {
   const onProgress = createProgress('read-only')
   const signal = interruptSignal(false)
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, signal, onProgress }))
+  if (!process.stdout.isTTY) warn('Done: the last lines say how to use it.')
   return 0
 }
 

@@ -3,20 +3,20 @@ import { countOf, grouped } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { toClientLines } from './report.js'
 import { maxRepeats, Session } from './session.js'
-import { toLiteral, toZod } from './shape.js'
+import { type Shape, toLiteral, toZod } from './shape.js'
 
 const maxPages = 5
 
 /**
  * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items, with its
- * type and an example, as TypeScript: a file to import from.
+ * type and an example, as TypeScript: a file to import from. Where the path is no list, it describes the body of one response.
  *
  * It accepts every item that was read. A field that some items lack is optional; objects may have more fields than it names;
  * and no string is an enum, as other items may have other values. A number that JavaScript would round arrives as a string,
  * so such a field accepts both. It shows names and types, never a value.
  *
- * @throws Error if the list has no item, or the path is no list. ApiError if the first page cannot be fetched. TypeError for
- * an unknown or wrong option.
+ * @throws Error if there is no item, or no JSON. ApiError if the first page cannot be fetched. TypeError for an unknown or
+ * wrong option.
  * @example
  * ```ts
  * const code = await inferSchema({ baseUrl: 'https://api.example.com', apiKey, path: '/refunds' })
@@ -36,9 +36,12 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   }
   const { page, problems, error } = first
   if (page === undefined) {
-    const problem = escapeControl(session.redact(problems.join('; ')))
-    const advice = `client.request('GET', ${toLiteral(path)}, { schema }) reads a list of another shape.`
-    throw error ?? new Error(`GET ${path}: this is no page of a list: ${problem}. ${advice}`)
+    session.end()
+    const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
+    if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
+    return toFile(session, options, sample.otherBody, 'Body', [
+      `// From one response of ${escapeControl(path)}: ${problem}.`,
+    ])
   }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
   const last = Math.ceil(page.totalItems / page.limit)
@@ -48,34 +51,58 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number, limit })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
-  const name = toName(path)
-  const schema = `${name}Schema`
-  return [
+  return toFile(session, options, sample.item, 'Item', [
     `// From ${grouped(sample.items)} of ${countOf(page.totalItems, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
     ...(sample.pages === last && sample.items < page.totalItems
       ? ['// There may be more: all pages hold fewer items than totalItems says.']
       : []),
-    ...(sample.item.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
+  ])
+}
+
+/** A file with the schema of the items of a list, or of the body of a response. */
+function toFile(
+  session: Session,
+  options: InferSchemaOptions,
+  shape: Shape,
+  suffix: 'Item' | 'Body',
+  comments: readonly string[],
+): string {
+  const { path, baseUrl, apiKey, allowInsecureHttp } = options
+  const name = toName(path)
+  const schema = `${name}Schema`
+  const use =
+    suffix === 'Item'
+      ? [
+          `const list = client.list(${toLiteral(path)}, {}, { schema: ${schema} })`,
+          'for await (const item of list) console.log(item)',
+        ]
+      : [
+          `const { data } = await client.request('GET', ${toLiteral(path)}, { schema: ${schema} })`,
+          'console.log(data)',
+        ]
+  const example = [
+    'To read it, remove the slashes; Node needs "type": "module" in package.json:',
+    '',
+    "import { Client } from 'virtual-accounts'",
+    '',
+    ...toClientLines({
+      baseUrl: session.redact(String(baseUrl)),
+      hasKey: apiKey !== null,
+      allowInsecureHttp: allowInsecureHttp === true,
+    }),
+    ...use,
+  ]
+  return [
+    ...comments,
+    ...(shape.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
     "import * as z from 'zod' // npm install zod",
     '',
-    `export const ${schema} = ${toZod(sample.item)}`,
+    `export const ${schema} = ${toZod(shape)}`,
     '',
-    `export type ${capitalized(name)}Item = z.infer<typeof ${schema}>`,
+    `export type ${capitalized(name)}${suffix} = z.infer<typeof ${schema}>`,
     '',
-    ...[
-      'To read the list, remove the slashes, or import the schema elsewhere:',
-      '',
-      "import { Client } from 'virtual-accounts'",
-      '',
-      ...toClientLines({
-        baseUrl: session.redact(String(options.baseUrl)),
-        hasKey: options.apiKey !== null,
-        allowInsecureHttp: options.allowInsecureHttp === true,
-      }),
-      `const list = client.list(${toLiteral(path)}, {}, { schema: ${schema} })`,
-      'for await (const item of list) console.log(item)',
-    ].map(line => `// ${line}`.trimEnd()),
+    ...example.map(line => `// ${line}`.trimEnd()),
   ].join('\n')
 }
 

@@ -89,9 +89,13 @@ export class Sample {
   readonly item: Shape
   /** The fields of the envelope that the API specification does not name. */
   readonly envelope: Shape
+  /** The last JSON body that was no page. */
+  otherBody: Shape | undefined
+  readonly #isShown: (name: string) => boolean
 
   /** @param isShown Whether the name of a field may be shown. */
   constructor(isShown: (name: string) => boolean) {
+    this.#isShown = isShown
     this.item = new Shape(isShown)
     this.envelope = new Shape(isShown)
   }
@@ -108,6 +112,11 @@ export class Sample {
       this.item.add(item, (exact as { data: readonly unknown[] }).data[index])
       if (this.problems.size < maxProblems) this.#addProblems(item)
     }
+  }
+
+  addOther(plain: unknown, exact: unknown): void {
+    this.otherBody = new Shape(this.#isShown)
+    this.otherBody.add(plain, exact)
   }
 
   #addProblems(item: unknown): void {

@@ -3,7 +3,7 @@ import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
 import { checkCors, maxCorsRequests } from './checks/cors.js'
 import { checkEnd, maxEndRequests } from './checks/end.js'
-import { checkItems, isUndocumented } from './checks/items.js'
+import { checkItems } from './checks/items.js'
 import { checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
 import {
   checkNeighbours,
@@ -65,12 +65,12 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
     requests: session.requests,
   }
   const { sample } = session
-  const schema = isUndocumented(sample) ? toZod(sample.item) : undefined
+  const isRefused = findings.isBroken('items') || findings.isBroken('digits')
   const advice = {
     baseUrl: session.redact(String(options.baseUrl)),
     hasKey: options.apiKey !== null,
     allowInsecureHttp: options.allowInsecureHttp === true,
-    schema,
+    schema: isRefused ? toZod(sample.item) : undefined,
   }
   return createReport(data, advice, isListed)
 }

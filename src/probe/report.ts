@@ -25,7 +25,7 @@ interface ClientCode {
 
 /** What the text of a report has beyond its data. */
 interface Advice extends ClientCode {
-  /** A zod schema of the items as code; `undefined` if they are as documented. */
+  /** A zod schema of the items as code; `undefined` unless lists fail without one. */
   readonly schema: string | undefined
 }
 

@@ -85,7 +85,7 @@ export class Session {
   }
 
   /** Sends a call of the client, again if it is throttled. What is not an `ApiError` rejects. */
-  async call(name: string, send: Send, pauseMs = shortPauseMs): Promise<Outcome> {
+  async call(name: string, send: Send, pauseMs: number = shortPauseMs): Promise<Outcome> {
     for (;;) {
       if (performance.now() > this.#endsAt) return { verdict: 'none' }
       this.announce(name)
@@ -126,7 +126,7 @@ export class Session {
     return this.call(name, () => client.request('GET', this.#path, { query, signal: this.signal }))
   }
 
-  /** Requests a page of the list, and adds its items to the sample. */
+  /** Requests a page of the list, and adds what it got to the sample. */
   async getPage({
     page = 1,
     limit,
@@ -141,6 +141,7 @@ export class Session {
     const problems = isRead ? findProblems(text as string, plain, data) : []
     const isPage = isRead && problems.length === 0
     if (isPage) this.sample.add(text as string, plain, data)
+    else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
     return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
   }
 

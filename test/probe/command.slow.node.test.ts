@@ -179,7 +179,9 @@ describe.concurrent('the command schema', () => {
     expect(stdout).toMatch(
       /^\/\/ From 2 of 2 items [\s\S]*\n\/\/ for await \(const item of list\) console\.log\(item\)\n$/,
     )
-    expect(stderr).toBe('At most 9 requests, one at a time; read-only.\n')
+    expect(stderr).toBe(
+      'At most 9 requests, one at a time; read-only.\nDone: the last lines say how to use it.\n',
+    )
     expect(status).toBe(0)
   })
 

@@ -328,7 +328,7 @@ test('says what to do where there is no page of transactions', () =>
         'another JSON',
         'envelope',
         () => json({}),
-        "`client.request('GET', '/transactions')` reads a list of another shape.",
+        "read others with `client.request('GET', '/transactions')`.",
       ],
       ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
       ['400', 'envelope', () => json({}, 400), 'The list could not be read.'],

@@ -121,7 +121,7 @@ test('an account that cannot be deactivated is left alone', async () => {
   ])
   expect(broken).toEqual(['deactivate'])
   expect(notChecked).toEqual(expect.arrayContaining(['reactivate', 'same-key', 'deactivate-twice']))
-  expect(find('deactivate').consequence).toContain('Does the test account exist')
+  expect(find('deactivate').consequence).toContain('does it exist, and is it active?')
 })
 
 describe('the account is active at the end,', () => {
@@ -168,6 +168,12 @@ test('the report says so if a deactivation without a response may be applied aft
   const { broken, find } = await probeService([loseThird])
   expect(broken).toEqual(['deactivate'])
   expect(find('deactivate').consequence).toContain('may be or become inactive')
+})
+
+test('a 409 to a repeated deactivation puts the first one in no doubt', async () => {
+  const { broken, find } = await probeService([deactivations(ok, conflict, conflict)])
+  expect(find('deactivate').status).toBe('ok')
+  expect(broken).toEqual(['same-key'])
 })
 
 test('the report says so if a change is accepted, but may not be applied yet', () =>

@@ -15,7 +15,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   }
   const { status, headers } = response
   if (isRedirect(status)) {
-    const target = originOf(headers.get('location'), baseUrl)
+    const target = targetOf(headers.get('location'), baseUrl)
     findings.broken(
       'reachable',
       `${observed}${target ? ` to ${target}` : ''}`,
@@ -56,7 +56,7 @@ export function checkEnvelope(
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
     const advice =
-      "Is this the path of the API? `client.request('GET', '/transactions')` reads a list of another shape."
+      "Is this the path of the API? Then ask its owner for such pages, or read others with `client.request('GET', '/transactions')`."
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
@@ -92,7 +92,7 @@ export async function checkWrongKey(
   }
   const client = session.client.withOptions({ apiKey: 'wrong-key-of-a-probe' })
   const outcome = await session.get({ page: '1' }, client)
-  const { verdict, response, data } = outcome
+  const { verdict, data } = outcome
   const observed = describeOutcome(outcome)
   if (verdict === 'ok') {
     const isPage = findEnvelopeProblems(data).length === 0
@@ -106,12 +106,11 @@ export async function checkWrongKey(
   } else if (verdict === 'failed') {
     findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
-  else {
-    const isNamed = response?.status === 401 || response?.status === 403
-    findings.ok('wrong-key', observed, isNamed ? '' : 'The error does not mention the key.')
-  }
+  else findings.ok('wrong-key', observed)
 }
 
-function originOf(location: string | null, base: string): string | undefined {
-  return location !== null && URL.canParse(location, base) ? new URL(location, base).origin : undefined
+function targetOf(location: string | null, base: string): string | undefined {
+  if (location === null || !URL.canParse(location, base)) return undefined
+  const { origin, pathname } = new URL(location, base)
+  return origin + pathname
 }

@@ -49,7 +49,7 @@ function findProblem(preflight: Outcome, get: Outcome, origin: string): string |
   if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
   if (!isAllowed(preflight)) return 'the preflight does not allow the origin'
   const headers = preflight.response?.headers.get('access-control-allow-headers') ?? ''
-  const allowed = headers.toLowerCase().split(/[\s,]+/)
+  const allowed = headers.toLowerCase().split(/\s*,\s*/)
   return allowed.includes('*') || allowed.includes('api-key')
     ? undefined
     : 'the preflight does not allow the header Api-Key'

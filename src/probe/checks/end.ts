@@ -1,5 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
+import { type ListedPage, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 import { findLimitChange, type ListedPages } from './pages.js'
 
@@ -25,7 +25,7 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
   const end = isShort ? await session.getPage({ page: last.requested.page }) : last
   checkTotal(findings, isShort ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
-  else await checkBeyondEnd(findings, session, last)
+  else await checkBeyondEnd(findings, session, last, seen)
 }
 
 /** Whether the page that the total points at is the last, and whether each page holds as many items as its total says. */
@@ -64,8 +64,7 @@ function checkPages(findings: Findings, pages: readonly ListedPage[], last: List
       `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
       'Iterating throws PaginationError at the end if items are missing.',
     )
-  } else if (last.page < lastPageNumber(last, last.limit)) findings.ok('total', total)
-  else findings.ok('total', `${total}, as the last page shows`)
+  } else findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
 }
 
 function reportTooLow(findings: Findings, observed: string): void {
@@ -74,7 +73,12 @@ function reportTooLow(findings: Findings, observed: string): void {
 }
 
 /** A page after the last: by the API specification it is a page, too, so it must be an empty one. */
-async function checkBeyondEnd(findings: Findings, session: Session, last: PageOutcome): Promise<void> {
+async function checkBeyondEnd(
+  findings: Findings,
+  session: Session,
+  last: PageOutcome,
+  seen: readonly ListedPage[],
+): Promise<void> {
   const number = last.requested.page + 1
   const outcome = await session.getPage({ page: number })
   const { page, verdict } = outcome
@@ -82,7 +86,7 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page there. Lists that start beyond their end, or end before their total, can fail or show other items.',
+      'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
   else if (page === undefined) broken(describeOutcome(outcome))
@@ -94,8 +98,8 @@ async function checkBeyondEnd(findings: Findings, session: Session, last: PageOu
   } else if (page.totalItems >= endOf(page)) {
     findings.notChecked('page-beyond-end', 'the list grew meanwhile')
   } else {
-    const lastIds = new Set(last.page?.ids)
-    const isNew = page.page === number && page.ids?.some(id => !lastIds.has(id))
+    const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
+    const isNew = page.ids?.some(id => !known.has(id))
     const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
     if (isNew) reportTooLow(findings, `${grouped(page.totalItems)}, but ${items}`)
     if (isNew) findings.notChecked('page-beyond-end', unclear)

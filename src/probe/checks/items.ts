@@ -32,11 +32,6 @@ export function checkItems(findings: Findings, { item, envelope, items, problems
   }
 }
 
-/** Whether the items are others than the client's own types and checks say. */
-export function isUndocumented({ item, problems }: Sample): boolean {
-  return problems.size > 0 || findLongNumbers(item).length > 0 || [...item.fields.keys()].some(isFurther)
-}
-
 function isFurther(name: string): boolean {
   return !Object.hasOwn(documentedFields, name)
 }

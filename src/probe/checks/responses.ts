@@ -19,7 +19,7 @@ function checkSpeed(findings: Findings, durations: readonly number[]): void {
   const sorted = durations.toSorted((a, b) => a - b)
   const slowest = sorted.at(-1) ?? 0
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
-  const observed = `at most ${seconds(slowest)}, median ${seconds(median)}`
+  const observed = `at most ${duration(slowest)}, median ${duration(median)}`
   if (slowest < slowMs) findings.ok('speed', observed)
   else {
     const consequence =
@@ -28,8 +28,8 @@ function checkSpeed(findings: Findings, durations: readonly number[]): void {
   }
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(ms < 1_000 ? 2 : 1)} s`
+function duration(ms: number): string {
+  return ms < 1_000 ? `${Math.ceil(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
 function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {

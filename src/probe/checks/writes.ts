@@ -28,8 +28,10 @@ export async function checkWrites(
     // Without the signal: a write that is aborted may be applied nevertheless.
     const send = () => virtualAccounts.deactivate(account, { idempotencyKey })
     const outcome = await session.call(`POST deactivate (${note})`, send, pauseMs)
-    const isUnknown = outcome.error?.outcomeUnknown || isAccepted(outcome)
-    isWritten ||= isDone(outcome) || isUnknown === true
+    const { response, error } = outcome
+    isWritten ||= isDone(outcome) || error?.outcomeUnknown === true
+    // A 409 is an answer, although the same key was used before.
+    const isUnknown = (error?.outcomeUnknown && response?.status !== 409) || isAccepted(outcome)
     if (isUnknown) unknown ??= outcome
     return outcome
   }
@@ -84,7 +86,7 @@ function reportDeactivate(findings: Findings, outcome: Outcome): void {
   if (isDone(outcome)) findings.ok('deactivate', observed)
   else if (!response && !error) findings.notCheckedElse(writeFindings, observed)
   else {
-    const hint = verdict === 'refused' ? ' Does the test account exist, and was it active?' : ''
+    const hint = verdict === 'refused' ? ' Check the test account: does it exist, and is it active?' : ''
     findings.broken('deactivate', observed, `The call fails.${hint}`)
   }
 }
@@ -103,7 +105,8 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
     if (isLikeOther) {
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
-    } else if (twice.verdict === 'none') findings.notChecked('same-key', describeOutcome(twice))
+    } else if (twice.verdict === 'none' || twice.verdict === 'failed')
+      findings.notChecked('same-key', describeOutcome(twice))
     else findings.ok('same-key', `${response}: the same body again`)
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
     const difference = isDone(again) ? 'with other values than the first response' : 'as for another key'
