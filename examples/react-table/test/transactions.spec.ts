@@ -183,6 +183,25 @@ test('turns to any page, back, to the last and no further', async ({ page }) => 
   await expect(picker(page)).toHaveValue('80')
 })
 
+for (const width of [1280, 390]) {
+  test(`a page turned from further down begins right below the header, ${width} pixels wide`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 800 })
+    await open(page, 'transactions')
+    await expect(rows(page)).toHaveCount(25)
+    await page.evaluate(() => scrollTo(0, 400))
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await expect(picker(page)).toHaveValue('2')
+    const header = (await page.getByRole('banner').boundingBox())?.height ?? 0
+    const heading = await page.locator('.heading').boundingBox()
+    const card = await page.locator('.card').boundingBox()
+    expect((card?.y ?? 0) - header).toBeCloseTo(12, 0)
+    // Not half of it.
+    expect((heading?.y ?? 0) + (heading?.height ?? 0)).toBeLessThanOrEqual(header)
+  })
+}
+
 test('a URL beyond the end leads to the last page', async ({ page }) => {
   await open(page, 'transactions?page=99999&limit=25')
   await expect(rows(page).last()).toContainText('@SUM(1+1)')
