@@ -1,7 +1,7 @@
 import { lazy, memo, Suspense, useState } from 'react'
 import type { CurrencySum, Progress } from './collection.ts'
 import { grouped } from './format.ts'
-import { AmountCell, DecimalsNote, Placeholders } from './transaction-table.tsx'
+import { AmountCell, Placeholders } from './transaction-table.tsx'
 
 // Plot is a third of the page's code, and not needed at first.
 const AmountCharts = lazy(() => import('./amount-charts.tsx'))
@@ -14,7 +14,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
     <section className="card padded" aria-labelledby="sums">
       <div className="heading">
         <h2 id="sums">Per currency</h2>
-        <DecimalsNote />
+        <p className="muted note">Trailing zeros are not shown.</p>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
       <section className="figures-box" aria-label="Figures per currency" tabIndex={0} aria-busy={count === 0}>

@@ -167,11 +167,6 @@ export function AmountCell({ value, className = '', label }: AmountCellProps) {
   )
 }
 
-/** Once on each page with amounts: 58.2 beside 17.45 looks like a mistake. */
-export function DecimalsNote() {
-  return <p className="muted note">Amounts keep the decimals the service sent (58.2, not 58.20).</p>
-}
-
 interface PlaceholdersProps {
   /** The classes of each. */
   readonly columns: readonly string[]

@@ -7,7 +7,7 @@ import { Pager } from './pager.tsx'
 import { Problem } from './problem.tsx'
 import { goTo, pageSizes, type Route } from './route.ts'
 import { hasEvery, normalized, searchText } from './search.ts'
-import { DecimalsNote, PageTable } from './transaction-table.tsx'
+import { PageTable } from './transaction-table.tsx'
 
 /** One page of transactions as a query. Its signal cancels the request when nothing waits for it any more. */
 function pageQuery(client: Client, page: number, limit: number) {
@@ -107,7 +107,10 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
           {/* What the message said that was dismissed. */}
           {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
         </p>
-        {isList && <DecimalsNote />}
+        {/* 58.2 beside 17.45 looks like a mistake. */}
+        {isList && (
+          <p className="muted note">Amounts keep the decimals the service sent (58.2, not 58.20).</p>
+        )}
         <p className="hidden" role="status">
           {announcement}
         </p>
