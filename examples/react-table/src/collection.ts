@@ -23,6 +23,8 @@ export interface Progress {
   readonly seconds: number
   /** By currency code, so that rows do not change places while sums grow. */
   readonly sums: readonly CurrencySum[]
+  /** Where the list is scrolled to, from the top: it is not in the document while another view is. */
+  readonly place: { scrollTop: number }
   readonly failure: { readonly error: unknown; readonly at: number } | undefined
 }
 
@@ -31,6 +33,7 @@ interface Loaded {
   readonly texts: string[]
   readonly ids: Set<string>
   readonly currencies: Map<string, { sum: Big; amounts: number[]; sorted: Float64Array | undefined }>
+  readonly place: { scrollTop: number }
   total: number | undefined
   /** The page size of the service, which may be smaller than the one requested. */
   limit: number
@@ -43,6 +46,7 @@ const empty = (): Loaded => ({
   texts: [],
   ids: new Set(),
   currencies: new Map(),
+  place: { scrollTop: 0 },
   total: undefined,
   limit,
   seconds: 0,
@@ -157,7 +161,7 @@ async function sortAmounts({ currencies }: Loaded) {
 }
 
 function progressOf(loaded: Loaded, state: Progress['state'], failure?: Progress['failure']): Progress {
-  const { transactions, texts, total, seconds } = loaded
+  const { transactions, texts, place, total, seconds } = loaded
   const count = transactions.length
   const sums = [...loaded.currencies].map(([currency, { sum, amounts, sorted }]) => ({
     currency,
@@ -166,5 +170,5 @@ function progressOf(loaded: Loaded, state: Progress['state'], failure?: Progress
     sorted,
   }))
   sums.sort((one, other) => (one.currency < other.currency ? -1 : 1))
-  return { state, transactions, texts, count, total, seconds, sums, failure }
+  return { state, transactions, texts, count, total, seconds, sums, place, failure }
 }

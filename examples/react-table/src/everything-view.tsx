@@ -216,7 +216,7 @@ function Download({ progress }: { progress: Progress }) {
 }
 
 const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string }) => {
-  const { transactions, texts, count } = progress
+  const { transactions, texts, count, place } = progress
   const matches = useMatches(texts, count, filter)
   const rowAt = useCallback(
     (position: number) => transactions[matches ? (matches[position] ?? -1) : position],
@@ -237,7 +237,7 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
       {count === 0 ? (
         <PlaceholderTable />
       ) : rows > 0 ? (
-        <VirtualTable label="All loaded transactions" count={rows} rowAt={rowAt} />
+        <VirtualTable label="All loaded transactions" count={rows} rowAt={rowAt} place={place} />
       ) : (
         <div className="scroller">
           <NoMatch filter={filter} what="loaded transaction" />

@@ -33,6 +33,8 @@ interface VirtualTableProps {
   readonly label: string
   readonly count: number
   readonly rowAt: (position: number) => Transaction | undefined
+  /** Where it is scrolled to, and was when it was last shown. */
+  readonly place: { scrollTop: number }
 }
 
 /**
@@ -43,14 +45,18 @@ interface VirtualTableProps {
  * slow machine they may be late, but they are never blank. Each row is reused for another transaction, which is cheaper
  * than a new one.
  */
-export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
+export function VirtualTable({ label, count, rowAt, place }: VirtualTableProps) {
   const scroller = useRef<HTMLElement>(null)
   const rowHeight = useMedia(narrow) ? 64 : 44
   const [{ top, height }, setView] = useState({ top: 0, height: 0 })
   useLayoutEffect(() => {
     const element = scroller.current
     if (!element) return
-    const look = () => setView({ top: element.scrollTop, height: element.clientHeight })
+    const look = () => {
+      place.scrollTop = element.scrollTop
+      setView({ top: element.scrollTop, height: element.clientHeight })
+    }
+    element.scrollTop = place.scrollTop
     look()
     // Rendered before the browser paints what it has scrolled to.
     const onScroll = () => flushSync(look)
@@ -61,7 +67,7 @@ export function VirtualTable({ label, count, rowAt }: VirtualTableProps) {
       observer.disconnect()
       element.removeEventListener('scroll', onScroll)
     }
-  }, [])
+  }, [place])
 
   // All rows are equally tall, so no row has to be measured to know which are in view.
   const rows = Math.min(count, Math.ceil(height / rowHeight) + 1)

@@ -403,9 +403,24 @@ test('a double click does not start and cancel, nor cancel and resume', async ({
   await expect(page.getByText(/^Cancelled/).last()).toBeVisible()
 })
 
-test('keeps what is loaded, and the filter, when another view is looked at', async ({ page }) => {
+test('keeps what is loaded, its place and the filter, when another view is looked at', async ({ page }) => {
   await open(page, 'everything')
   await loadAll(page)
+  const list = page.getByRole('region', { name: 'All loaded transactions' })
+  const again = page.getByRole('button', { name: 'Load again' })
+  await expect(again).toBeVisible()
+  await list.evaluate(element => element.scrollTo(0, 44_000))
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await expect(list).toHaveCount(0)
+  await page.goBack()
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
+  expect(await list.evaluate(element => element.scrollTop)).toBe(44_000)
+  // Another list is at its first row.
+  await again.click()
+  await expect(again).toBeVisible()
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
+
   await page.getByLabel('Filter what is loaded').fill('4,841,890')
   await expect(rows(page)).toHaveCount(1)
   await expect(page).toHaveURL(/filter=/)
