@@ -20,12 +20,16 @@ export default function AmountCharts({ currency, sorted, transactions, count }: 
     <div className="charts">
       <Chart
         caption={`Transactions by amount, in ${currency}`}
-        label={`Bar chart: number of transactions per range of amounts, in ${currency}`}
+        label={`Bar chart: number of transactions per range of amounts, in ${currency}: ${sizes
+          .map(({ name, count }) => `${name.replace('–', ' to ')}: ${grouped(count)}`)
+          .join('; ')}`}
         options={useMemo(() => sizesPlot(sizes), [sizes])}
       />
       <Chart
         caption={`Sum per ${grouped(Math.ceil(count / stretches.length))} transactions, in ${currency}`}
-        label={`Bar chart: sum in ${currency} by position in the list`}
+        label={`Bar chart: sum in ${currency} by position in the list: ${stretches
+          .map(({ sum }) => compact.format(sum))
+          .join('; ')}`}
         options={useMemo(() => stretchesPlot(stretches), [stretches])}
       />
     </div>

@@ -74,6 +74,15 @@ test('shows exact sums, medians and percentiles per currency, and charts of one'
   const sizes = page.getByRole('img', { name: 'number of transactions per range of amounts, in EUR' })
   await expect(sizes).toContainText('below 0')
   await expect(sizes).toContainText('100–1K')
+  const euros = cents.get('EUR') ?? []
+  const between = (start: number, end: number) =>
+    euros.filter(amount => amount >= start * 100 && amount < end * 100).length
+  await expect(sizes).toHaveAccessibleName(
+    new RegExp(`in EUR: below 0: 1; 0 to 1: ${between(0, 1)}; 1 to 10: ${between(1, 10)}; `),
+  )
+  await expect(page.getByRole('img', { name: 'sum in EUR' })).toHaveAccessibleName(
+    /list: [\d.]+K?(; [\d.]+K?){39}$/,
+  )
 })
 
 test('rows of sums keep their order while they grow', async ({ page }) => {
