@@ -445,6 +445,26 @@ test('on a phone, a failure is in view wherever the page is scrolled to, and no 
   expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(panel?.y ?? 0)
 })
 
+test('in a low window neither the header nor the pager covers rows, and a failure is in view', async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 640, height: 400 })
+  await open(page, 'transactions')
+  await expect(rows(page)).toHaveCount(25)
+  await expect(rows(page).first()).toBeInViewport({ ratio: 0.5 })
+  const pager = page.getByRole('navigation', { name: 'Pages' })
+  await expect(pager).not.toBeInViewport()
+  await page.evaluate(() => scrollTo(0, 500))
+  await expect(page.getByRole('banner')).not.toBeInViewport()
+
+  await page.getByText('Failures and activity').click()
+  await faultSwitch(page, 'Rate limited').click()
+  await page.getByText('Failures and activity').click()
+  await page.getByRole('button', { name: 'Last page' }).click()
+  await expect(page.getByRole('alert')).toContainText('Page 80 was not loaded')
+  await expect(page.getByRole('alert')).toBeInViewport({ ratio: 1 })
+})
+
 test('a first page that fails leaves nothing that looks like loading', async ({ page }) => {
   await page.route('**/api/transactions*', route => route.fulfill({ json: [] }))
   await open(page, 'transactions', '?service=/api')
