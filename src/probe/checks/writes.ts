@@ -52,20 +52,25 @@ export async function checkWrites(
   }
   // Aborted, or stopped by a callback.
   const stopped = await deactivateAll().then(undefined, (reason: unknown) => ({ reason }))
-  const fail = (error: unknown, cause: unknown): never => {
-    throw new Error(`${mayBeInactive} ${(error as Error).message}`, { cause })
+  const fail = (problem: string, cause: unknown): never => {
+    throw new Error(`${mayBeInactive} ${problem}`, { cause })
   }
-  let failure: unknown = unknown?.error
+  const problemOf = (outcome: Outcome) => outcome.error?.message ?? describeOutcome(outcome)
+  let problem = unknown && problemOf(unknown)
   if (isWritten) {
     const send = () => virtualAccounts.reactivate(account, reactivateOptions)
-    const outcome = await session.callAnyway(send).catch(error => fail(error, stopped?.reason ?? error))
+    const outcome = await session
+      .callAnyway(send)
+      .catch(error => fail(error.message, stopped?.reason ?? error))
     if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome))
-    else findings.broken('reactivate', describeWrite(outcome), mayBeInactive)
-    failure ??= outcome.error
+    else {
+      findings.broken('reactivate', describeWrite(outcome), mayBeInactive)
+      problem ??= problemOf(outcome)
+    }
   }
   findings.notCheckedElse(writeFindings, 'deactivate failed')
   const stop = stopped ?? (session.signal?.aborted ? session.signal : undefined)
-  if (stop && failure) fail(failure, stop.reason)
+  if (stop && problem) fail(problem, stop.reason)
   if (stop) throw stop.reason
 }
 
