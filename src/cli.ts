@@ -200,16 +200,16 @@ function readAccount(): ProbeOptions['account'] {
   return undefined
 }
 
-/** Lets a probe reactivate the test account before the program ends. A second Ctrl-C ends it immediately. */
+/** Lets a probe reactivate the test account before the program ends. */
 function interruptSignal(isWriting: boolean): AbortSignal {
   const controller = new AbortController()
   const end = isWriting
     ? 'If it was deactivated, the service has confirmed its reactivation.'
     : 'Interrupted.'
   for (const [name, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
-    // A terminal that is closed sends it twice.
-    const listen = name === 'SIGHUP' ? 'on' : 'once'
-    process[listen](name, () => {
+    // Not once: npx may send a second one for the same Ctrl-C, and a terminal that is closed does.
+    process.on(name, () => {
+      if (controller.signal.aborted) return
       failure = status
       if (isWriting) warn('Interrupted. Reactivating the test account, if it was deactivated ...')
       controller.abort(new UsageError(end))
