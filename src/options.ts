@@ -108,7 +108,7 @@ export interface ClientOptions extends CommonOptions {
   maxResponseBytes?: number | undefined
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must not retry by itself, as undici's `RetryAgent` does: that would hide that a write may have been applied.
+   * must send each request once: if it retries, as undici's `RetryAgent` does, an error cannot tell whether a write was applied.
    */
   fetch?: Fetch | undefined
   /**
