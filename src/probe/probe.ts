@@ -53,7 +53,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
 
   const isListed = await checkLists(findings, session, options)
   if (origin === undefined) findings.notChecked('cors', noOrigin)
-  else if (isListed) await checkCors(findings, session, origin)
+  else if (isListed) await checkCors(findings, session, options, origin)
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
   if (isListed) checkResponses(findings, session)

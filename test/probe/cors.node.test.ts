@@ -82,3 +82,13 @@ test('a preflight that hangs ends after one minute', async () => {
   const { broken } = await probeHanging(isPreflight, { origin })
   expect(broken).toEqual(['speed', 'cors'])
 })
+
+test('CORS is not checked where a page needs none, or sends no key', async () => {
+  const { find } = await probeService([], { origin: new URL(service.baseUrl).origin })
+  expect(find('cors')).toMatchObject({
+    status: 'not-checked',
+    observed: expect.stringContaining('not needed'),
+  })
+  const { find: findWithoutKey } = await probeService([], { origin, apiKey: null })
+  expect(findWithoutKey('cors').status).toBe('not-checked')
+})

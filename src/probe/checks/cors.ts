@@ -1,11 +1,25 @@
 import type { Findings } from '../findings.js'
+import type { ProbeOptions } from '../options.js'
 import { describeOutcome, type Outcome, type Session } from '../session.js'
 
 /** Requests that the check takes at most. */
 export const maxCorsRequests = 2
 
 /** Whether a page of this origin may list transactions with a key. */
-export async function checkCors(findings: Findings, session: Session, origin: string): Promise<void> {
+export async function checkCors(
+  findings: Findings,
+  session: Session,
+  { baseUrl, apiKey }: ProbeOptions,
+  origin: string,
+): Promise<void> {
+  if (URL.canParse(baseUrl) && new URL(baseUrl).origin === origin) {
+    findings.notChecked('cors', 'not needed, as the origin is that of baseUrl')
+    return
+  }
+  if (apiKey === null) {
+    findings.notChecked('cors', 'no key is sent (apiKey is null)')
+    return
+  }
   if (!new Request('https://cors.invalid', { headers: { origin } }).headers.has('origin')) {
     findings.notChecked('cors', 'this runtime does not let programs set Origin')
     return

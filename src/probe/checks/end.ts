@@ -89,8 +89,13 @@ async function checkBeyondEnd(
       'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
-  else if (page === undefined) broken(describeOutcome(outcome))
-  else if (page.count === 0) {
+  else if (page === undefined) {
+    broken(describeOutcome(outcome))
+    if (last.page && last.page.count === last.page.limit) {
+      const seen = `${grouped(last.page.totalItems)}: the last page is full, and the one after it cannot be read`
+      findings.notChecked('total', seen)
+    }
+  } else if (page.count === 0) {
     if (page.page !== number) broken('empty, with the wrong page number')
     else findings.ok('page-beyond-end', 'an empty page')
   } else if (page.page !== number) {

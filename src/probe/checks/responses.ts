@@ -25,6 +25,7 @@ function checkSpeed(findings: Findings, durations: readonly number[]): void {
     const consequence =
       'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`. A smaller `limit` may help.'
     findings.broken('speed', observed, consequence)
+    delete findings.suggested.limit
   }
 }
 
