@@ -97,7 +97,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   let announcement = ''
   if (isEmpty) announcement = total
   else if (!data || isBeyondEnd) announcement = error ? '' : `Loading page ${page}…`
-  else announcement = `Page ${page} of ${grouped(data.pageCount)}, ${total}`
+  else announcement = `Page ${grouped(page)} of ${grouped(data.pageCount)}, ${total}`
   return (
     <>
       <div className="heading">
