@@ -176,7 +176,8 @@ async function runSchema(): Promise<number> {
 /** The exit status if there is no result. After a signal it is what shells expect. */
 let failure = 2
 const clearLine = '\r\x1b[K'
-const howToPassKey = 'In bash or zsh run: read -rs API_KEY && export API_KEY'
+const howToPassKey =
+  'In bash or zsh run: read -rs API_KEY && export API_KEY, then paste the key and press Enter'
 const allowInsecureHttp = values['allow-insecure-http'] === true
 
 function readApiKey(): string {

@@ -33,7 +33,7 @@ const titles = {
   reachable: 'Reachable',
   'api-key': 'Api-Key',
   'wrong-key': 'Wrong Api-Key',
-  envelope: 'Page envelope',
+  envelope: 'List of transactions',
   items: 'Items',
   'further-fields': 'Further fields',
   digits: 'Digits of numbers',

@@ -37,6 +37,8 @@ const maxSchemaLines = 40
 // With these, no list can be read as a whole, whatever its options; with those, not always.
 const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
 const ofLists: readonly string[] = ['total', 'order', 'neighbours']
+const repair =
+  'Ask the owner of the service to repair what is broken; "->" says what the client\ndoes until then.'
 // Instead of the names of all findings.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
 
@@ -63,6 +65,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     '',
     ...[...broken, ...ok].flatMap(toRows),
     ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
+    ...(isListed && broken.length > 0 ? ['', repair] : []),
     '',
     ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
     `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,

@@ -330,7 +330,13 @@ test('says what to do where there is no page of transactions', () =>
         () => json({}),
         "read others with `client.request('GET', '/transactions')`.",
       ],
-      ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later.'],
+      ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later, or tell its owner.'],
+      [
+        '429',
+        'envelope',
+        () => new Response(null, { status: 429, headers: { 'Retry-After': '120' } }),
+        'Probe again after 120 s.',
+      ],
       ['400', 'envelope', () => json({}, 400), 'The list could not be read.'],
       [
         'too much',

@@ -65,7 +65,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Reachable            https, HTTP 200
     ok           Api-Key              accepted
     ok           Wrong Api-Key        HTTP 401
-    ok           Page envelope        data, page, totalItems and limit
+    ok           List of transactions data, page, totalItems and limit
     ok           Further fields       settledAt null, with spaces object, sequence
                                       number, café\\u009b string, tags? array, and
                                       more; in the envelope: hasMore boolean, and
@@ -96,6 +96,9 @@ test('a report has what is broken first, one line for what was not checked for t
     not-checked  CORS: no origin was given (--origin)
     not-checked  Same key again: HTTP 200, no body, and the same for another key: a
                  replay and a second application look alike
+
+    Ask the owner of the service to repair what is broken; "->" says what the client
+    does until then.
 
     Options for this service:
 
@@ -136,14 +139,14 @@ test('a report without a page of transactions is short', async () => {
   expect(String(report)).toMatchInlineSnapshot(`
     "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
 
-    broken       Page envelope        HTTP 404, from
+    broken       List of transactions HTTP 404, from
                                       https://virtual-accounts.test/transactions
                                       -> The list could not be read. Check the path
                                          of baseUrl.
     ok           Reachable            https, HTTP 404
     not-checked  everything else: no page of transactions could be read
 
-    1 broken: Page envelope. 1 ok, 22 not checked, 1 request."
+    1 broken: List of transactions. 1 ok, 22 not checked, 1 request."
   `)
 })
 

@@ -1,4 +1,5 @@
 import { isRedirect, reasonOf } from '../../http/http-error.js'
+import { isThrottled } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
@@ -77,7 +78,11 @@ function quoteReason({ error }: PageOutcome): string {
 function adviceOn({ verdict, response, error }: PageOutcome): string {
   if (error?.kind === 'invalid-response' && error.body !== undefined) return ` ${isOtherService}`
   if (response?.status === 404) return ' Check the path of baseUrl.'
-  return verdict === 'failed' ? ' The service failed: probe again later.' : ''
+  if (response && isThrottled(response.status)) {
+    const retryAfterMs = error?.kind === 'http' ? error.retryAfterMs : undefined
+    return ` Probe again ${retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1_000)} s` : 'later'}.`
+  }
+  return verdict === 'failed' ? ' The service failed: probe again later, or tell its owner.' : ''
 }
 
 /** What the service responds to a key that is not one. */
