@@ -25,6 +25,8 @@ interface ClientCode {
 
 /** What the text of a report has beyond its data. */
 interface Advice extends ClientCode {
+  /** Some calls showed nothing. */
+  readonly hasGaps: boolean
   /** A zod schema of the items as code; `undefined` unless lists fail without one. */
   readonly schema: string | undefined
 }
@@ -59,16 +61,19 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
   ) as [ProbeFinding[], ProbeFinding[], ProbeFinding[]]
   const titles = broken.map(({ title }) => title).join(', ')
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
+  const hasGaps = isListed && advice.hasGaps
+  const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
   const time = new Date().toISOString().slice(0, 16).replace('T', ' ')
   return [
-    ...wrap(`Probe of ${escapeControl(advice.baseUrl)}, ${time} UTC`, width, '', ''),
+    ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${time} UTC`, width, '', ''),
     '',
     ...[...broken, ...ok].flatMap(toRows),
     ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
     ...(isListed && broken.length > 0 ? ['', repair] : []),
     '',
     ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
-    `${titles ? `${broken.length} broken: ${titles}.` : 'Nothing is broken.'} ${counts}`,
+    ...(hasGaps ? ['Some requests were throttled, or got no complete response: probe again later.', ''] : []),
+    `${titles ? `${broken.length} broken: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }
 
@@ -94,7 +99,8 @@ function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
 function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
   const { findings, suggestedOptions } = data
   const wrong = findings.filter(({ id, status }) => status === 'broken' && ofLists.includes(id))
-  const until = `; until this is repaired, lists can fail or miss items: ${wrong.map(({ title }) => title).join(', ')}`
+  const names = wrong.map(({ title }) => title).join(', ')
+  const until = `. Lists can fail or miss items until this is repaired: ${names}`
   const { limit, concurrency, maxRetries } = suggestedOptions
   const { schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`

@@ -64,6 +64,8 @@ export class Session {
   readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
+  /** Some calls showed nothing: they got no complete response, or were throttled. */
+  hasGaps = false
 
   readonly #options: Omit<ProbeOptions, 'account' | 'origin'>
   readonly #path: string
@@ -92,7 +94,10 @@ export class Session {
       if (this.requests > 0) await sleep(pauseMs, this.signal)
       const outcome = await this.#send(send)
       const delayMs = this.#repeatDelay(outcome.error)
-      if (delayMs === undefined) return outcome
+      if (delayMs === undefined) {
+        this.hasGaps ||= outcome.verdict === 'none'
+        return outcome
+      }
       await sleep(delayMs, this.signal)
     }
   }

@@ -65,7 +65,9 @@ describe.concurrent('the command probe', () => {
     const { url } = served
     const { status, stdout, stderr } = await run(['probe', url])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^Probe of http:\/\/127\.0\.0\.1:\d+, [\d-]{10} \d\d:\d\d UTC$/)
+    expect(lines[0]).toMatch(
+      /^Probe of http:\/\/127\.0\.0\.1:\d+ by virtual-accounts, [\d-]{10} \d\d:\d\d UTC$/,
+    )
     expect(lines[2]).toMatch(/^broken +Items /)
     expect(lines.at(-1)).toMatch(/^2 broken: Items, Caches\. /)
     expect(stderr).toBe('At most 19 requests, one at a time; read-only.\n')

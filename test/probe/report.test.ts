@@ -53,7 +53,7 @@ test('a report has what is broken first, one line for what was not checked for t
   vi.spyOn(performance, 'now').mockReturnValue(0)
   const { report } = await probeService(deviating)
   expect(String(report)).toMatchInlineSnapshot(`
-    "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
+    "Probe of https://virtual-accounts.test by virtual-accounts, 2026-11-22 16:40 UTC
 
     broken       Items                amount: string instead of number
                                       -> Lists fail with InvalidResponseError,
@@ -137,7 +137,7 @@ test('a report without a page of transactions is short', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(0)
   const { report } = await probeService([respond(() => json({}, 404))], { account: undefined })
   expect(String(report)).toMatchInlineSnapshot(`
-    "Probe of https://virtual-accounts.test, 2026-11-22 16:40 UTC
+    "Probe of https://virtual-accounts.test by virtual-accounts, 2026-11-22 16:40 UTC
 
     broken       List of transactions HTTP 404, from
                                       https://virtual-accounts.test/transactions
@@ -156,6 +156,19 @@ test('a report without a response says so once', async () => {
     'not-checked  everything else: no page of transactions could be read',
     '',
     '1 broken: Reachable. 0 ok, 23 not checked, 1 request.',
+  ])
+})
+
+test('a report says so where requests that showed nothing leave gaps', async () => {
+  const down = from(
+    5,
+    respond(() => json({}, 503)),
+  )
+  const { report } = await probeService([down], { account: undefined })
+  expect(String(report).split('\n').slice(-3)).toEqual([
+    'Some requests were throttled, or got no complete response: probe again later.',
+    '',
+    expect.stringMatching(/^Nothing is broken in what was checked\. /),
   ])
 })
 

@@ -57,7 +57,7 @@ export function checkEnvelope(
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
     const advice =
-      "Is this the path of the API? Then ask its owner for such pages, or read others with `client.request('GET', '/transactions')`."
+      "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`."
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')

@@ -6,7 +6,7 @@ import { findLimitChange, type ListedPages } from './pages.js'
 /** Requests for the end of a list: the last page again if items are missing, and the one after it. */
 export const maxEndRequests = 2
 
-const unclear = 'the end of the list is unclear'
+const unclear = 'the end of the list is unclear, by what is broken above'
 
 /** Whether the list ends where its total says. */
 export async function checkEnd(findings: Findings, session: Session, pages: ListedPages): Promise<void> {

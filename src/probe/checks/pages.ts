@@ -79,11 +79,14 @@ export async function checkPageZero(findings: Findings, session: Session, pages:
   }
 }
 
+const unreliable = 'pages 1 and 2 are not as requested, as said above'
+
 /** Page 1 twice. */
 export function checkOrder(findings: Findings, { first, again }: ListedPages): void {
   const ids = idsOf(first)
   const idsAgain = idsOf(again)
   if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
+  else if (!usablePage(first) || !usablePage(again)) findings.notChecked('order', unreliable)
   else if (!ids || !idsAgain) findings.notChecked('order', 'not all items have an id')
   else if (ids.length < 2) findings.notChecked('order', 'fewer than two items')
   else if (ids.join('\n') === idsAgain.join('\n')) {
@@ -104,7 +107,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
   // The later of the two first pages: a live list may have changed since the earlier one.
   const { again: first, second, small, smallSecond } = pages
   if (findings.isBroken('page-echo') || findings.isBroken('order')) {
-    findings.notChecked('neighbours', 'pages differ from one request to the next')
+    findings.notChecked('neighbours', unreliable)
     return
   }
   const ids = idsOf(first) ?? []
