@@ -34,8 +34,8 @@ export function findEnvelopeProblems(body: unknown): string[] {
       problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
     }
   }
-  if (missing.length > 0) problems.push(`no ${missing.join(', ')}`)
-  if (problems.length === 0) return []
+  if (missing.length === 0) return problems
+  problems.push(`no ${missing.join(', ')}`)
   const names = Object.keys(envelope)
   const shown = names.filter(({ length }) => length <= maxNameLength).slice(0, maxNames)
   if (shown.length < names.length) shown.push('and more')

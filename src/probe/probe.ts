@@ -70,7 +70,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
     baseUrl: session.redact(String(options.baseUrl)),
     hasKey: options.apiKey !== null,
     allowInsecureHttp: options.allowInsecureHttp === true,
-    hasGaps: session.hasGaps,
+    retryAfterMs: session.retryAfterMs,
     schema: isRefused ? toZod(sample.item) : undefined,
   }
   return createReport(data, advice, isListed)

@@ -25,8 +25,8 @@ interface ClientCode {
 
 /** What the text of a report has beyond its data. */
 interface Advice extends ClientCode {
-  /** Some calls showed nothing. */
-  readonly hasGaps: boolean
+  /** Set if some calls showed nothing: when they may be sent again, or 0. */
+  readonly retryAfterMs: number | undefined
   /** A zod schema of the items as code; `undefined` unless lists fail without one. */
   readonly schema: string | undefined
 }
@@ -61,7 +61,9 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
   ) as [ProbeFinding[], ProbeFinding[], ProbeFinding[]]
   const titles = broken.map(({ title }) => title).join(', ')
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
-  const hasGaps = isListed && advice.hasGaps
+  const { retryAfterMs } = advice
+  const hasGaps = isListed && retryAfterMs !== undefined
+  const again = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1_000)} s` : 'later'
   const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
   const time = new Date().toISOString().slice(0, 16).replace('T', ' ')
   return [
@@ -72,7 +74,9 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     ...(isListed && broken.length > 0 ? ['', repair] : []),
     '',
     ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
-    ...(hasGaps ? ['Some requests were throttled, or got no complete response: probe again later.', ''] : []),
+    ...(hasGaps
+      ? [`Some requests were throttled, or got no complete response: probe again ${again}.`, '']
+      : []),
     `${titles ? `${broken.length} broken: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }

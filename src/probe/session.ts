@@ -64,8 +64,8 @@ export class Session {
   readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
-  /** Some calls showed nothing: they got no complete response, or were throttled. */
-  hasGaps = false
+  /** Set if a call showed nothing, as it got no complete response or was throttled: the longest `Retry-After`, or 0. */
+  retryAfterMs: number | undefined
 
   readonly #options: Omit<ProbeOptions, 'account' | 'origin'>
   readonly #path: string
@@ -95,11 +95,16 @@ export class Session {
       const outcome = await this.#send(send)
       const delayMs = this.#repeatDelay(outcome.error)
       if (delayMs === undefined) {
-        this.hasGaps ||= outcome.verdict === 'none'
+        if (outcome.verdict === 'none') this.#addGap(outcome.error)
         return outcome
       }
       await sleep(delayMs, this.signal)
     }
+  }
+
+  #addGap(error: AnyApiError | undefined): void {
+    const { retryAfterMs = 0 } = error?.kind === 'http' ? error : {}
+    this.retryAfterMs = Math.max(this.retryAfterMs ?? 0, retryAfterMs)
   }
 
   /** Sends a call whatever happened before: after the time limit, and after an abort, too. Only the client repeats it. */

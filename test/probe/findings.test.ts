@@ -316,7 +316,7 @@ describe('a service without a page of transactions', () => {
 test('says what to do where there is no page of transactions', () =>
   checkEach<[what: string, id: string, response: () => Response, advice: string]>(
     [
-      ['no response', 'reachable', () => Response.error(), 'Check baseUrl and the network.'],
+      ['no response', 'reachable', () => Response.error(), 'elsewhere, see error.cause.'],
       ['another path', 'envelope', () => json({}, 404), 'Check the path of baseUrl.'],
       [
         'HTML',

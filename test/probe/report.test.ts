@@ -162,11 +162,11 @@ test('a report without a response says so once', async () => {
 test('a report says so where requests that showed nothing leave gaps', async () => {
   const down = from(
     5,
-    respond(() => json({}, 503)),
+    respond(() => new Response(null, { status: 503, headers: { 'Retry-After': '300' } })),
   )
   const { report } = await probeService([down], { account: undefined })
   expect(String(report).split('\n').slice(-3)).toEqual([
-    'Some requests were throttled, or got no complete response: probe again later.',
+    'Some requests were throttled, or got no complete response: probe again after 300 s.',
     '',
     expect.stringMatching(/^Nothing is broken in what was checked\. /),
   ])

@@ -11,7 +11,9 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   const baseUrl = String(options.baseUrl)
   const observed = describeOutcome(first)
   if (response === undefined) {
-    findings.broken('reachable', observed, 'Calls fail while this lasts. Check baseUrl and the network.')
+    // After what happened, the error says what to do.
+    const advice = first.error?.message.split('. ').slice(1).join('. ') ?? ''
+    findings.broken('reachable', observed, `Calls fail while this lasts. ${advice}`)
     return
   }
   const { status, headers } = response
@@ -56,8 +58,10 @@ export function checkEnvelope(
   const [first] = outcomes as [PageOutcome]
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
-    const advice =
-      "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`."
+    const isOther = [...problems].some(problem => /^(?:no|expected) /.test(problem))
+    const advice = isOther
+      ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`."
+      : 'Ask the owner of the service to repair it.'
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
@@ -104,7 +108,7 @@ export async function checkWrongKey(
     const content = isPage ? `a page with ${countOf(toListedPage(data).count, 'item')}` : 'no page of a list'
     const seen = `${observed}, ${content}`
     const consequence =
-      'The status does not tell a wrong key from a right one: a mistyped key can go unnoticed.'
+      'Anyone may be able to read this list without a valid key, and a mistyped key goes unnoticed. Tell the owner of the service.'
     // Where the right key gets no page either, something else is wrong.
     if (isPage || session.sample.pages > 0) findings.broken('wrong-key', seen, consequence)
     else findings.notChecked('wrong-key', seen)
