@@ -54,7 +54,7 @@ export async function checkMaxLimit(
       else
         findings.broken(
           'max-limit',
-          `limit ${grouped(page.limit)} returned, but ${grouped(page.count)} of ${grouped(page.totalItems)} items`,
+          `a page says limit ${grouped(page.limit)} and totalItems ${grouped(page.totalItems)}, but holds ${countOf(page.count, 'item')}: one of them is wrong`,
           'How many pages there are cannot be told from the first one. Iterating takes more requests, or throws PaginationError.',
         )
       return
