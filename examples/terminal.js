@@ -219,7 +219,7 @@ export function startProgress(total, before) {
     ]
     clearLine()
     const text = facts.filter(Boolean).join(', ')
-    stderr.write(end ? text + end : text.slice(0, columns() - 1))
+    stderr.write(end || !stderr.isTTY ? text + (end ?? '') : text.slice(0, columns() - 1))
   }
 
   return {
