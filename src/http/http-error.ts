@@ -25,10 +25,17 @@ export function describeHttpError(failed: FailedResponse): { problem: string; hi
 function describeStatus({ status, headers, url }: FailedResponse): string {
   if (isRateLimited(status)) return `HTTP ${status}, rate limited`
   if (!isRedirect(status)) return `HTTP ${status}`
+  const target = redirectTarget(headers, url)
+  const shown = target ? ` to ${toLine(target, maxReasonLength)}` : ''
+  return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${shown}, which is not followed`
+}
+
+/** Where a redirect leads: origin and path. */
+export function redirectTarget(headers: Headers, url: string): string | undefined {
   const location = headers.get('location')
-  const where = location && URL.canParse(location, url) ? new URL(location, url) : undefined
-  const target = where ? ` to ${toLine(where.origin + where.pathname, maxReasonLength)}` : ''
-  return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${target}, which is not followed`
+  if (!location || !URL.canParse(location, url)) return undefined
+  const { origin, pathname } = new URL(location, url)
+  return origin + pathname
 }
 
 function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {

@@ -15,6 +15,20 @@ export interface ListedPage {
 const maxNames = 10
 const maxNameLength = 40
 
+type Expectation = readonly [expected: string, isValid: (value: unknown) => boolean]
+
+const wholeNumber = (minimum: number): Expectation => [
+  `a whole number of at least ${minimum}`,
+  value => Number.isSafeInteger(value) && (value as number) >= minimum,
+]
+
+const envelopeFields: Readonly<Record<string, Expectation>> = {
+  data: ['an array', Array.isArray],
+  page: wholeNumber(1),
+  totalItems: wholeNumber(0),
+  limit: wholeNumber(1),
+}
+
 /**
  * What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got a string`; last the
  * names that it has, each as a whole, as half an API key could not be found.
@@ -22,17 +36,12 @@ const maxNameLength = 40
 export function findEnvelopeProblems(body: unknown): string[] {
   if (jsonType(body) !== 'object') return [`expected an object, got ${describe(body)}`]
   const envelope = body as Record<string, unknown>
-  const minimums = { data: undefined, page: 1, totalItems: 0, limit: 1 }
   const problems: string[] = []
   const missing: string[] = []
-  for (const [name, minimum] of Object.entries(minimums)) {
+  for (const [name, [expected, isValid]] of Object.entries(envelopeFields)) {
     const value = envelope[name]
     if (value === undefined) missing.push(name)
-    else if (minimum === undefined) {
-      if (!Array.isArray(value)) problems.push(`${name}: expected an array, got ${describe(value)}`)
-    } else if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-      problems.push(`${name}: expected a whole number of at least ${minimum}, got ${describe(value)}`)
-    }
+    else if (!isValid(value)) problems.push(`${name}: expected ${expected}, got ${describe(value)}`)
   }
   if (missing.length === 0) return problems
   problems.push(`no ${missing.join(', ')}`)

@@ -1,5 +1,5 @@
 import { escapeControl } from '../internal/describe.js'
-import { countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
+import { afterDelay, countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
 import { toLiteral } from './shape.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */
@@ -40,7 +40,7 @@ const maxSchemaLines = 40
 const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
 const ofLists: readonly string[] = ['max-limit', 'total', 'order', 'neighbours']
 const repair =
-  'Ask the owner of the service to repair what is broken; "->" says what the client\ndoes until then.'
+  'Ask the owner of the service to repair what is broken; "->" says what the client does until then.'
 // Instead of the names of all findings.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
 
@@ -63,7 +63,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
-  const again = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1_000)} s` : 'later'
+  const gaps = `Some requests were throttled, or not answered in full: probe again ${afterDelay(retryAfterMs)}.`
   const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
   const time = new Date().toISOString().slice(0, 16).replace('T', ' ')
   return [
@@ -71,12 +71,10 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     '',
     ...[...broken, ...ok].flatMap(toRows),
     ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
-    ...(isListed && broken.length > 0 ? ['', repair] : []),
+    ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width, '', '')] : []),
     '',
     ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
-    ...(hasGaps
-      ? [`Some requests were throttled, or got no complete response: probe again ${again}.`, '']
-      : []),
+    ...(hasGaps ? [...wrap(gaps, width, '', ''), ''] : []),
     `${titles ? `${broken.length} broken: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }

@@ -1,5 +1,6 @@
 import { Client } from '../client.js'
 import { type AnyApiError, isApiError } from '../errors.js'
+import { isSuccess } from '../http/attempt.js'
 import { isThrottled } from '../http/retry.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
@@ -231,7 +232,7 @@ function verdictOn(
   const isLost = error?.kind === 'connection' || error?.kind === 'timeout'
   if (response === undefined || isLost || isThrottled(response.status)) return 'none'
   if (response.status >= 500) return 'failed'
-  return response.status >= 200 && response.status < 300 ? 'ok' : 'refused'
+  return isSuccess(response.status) ? 'ok' : 'refused'
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -279,4 +280,9 @@ export function describeOutcome(outcome: Outcome | PageOutcome): string {
 function withoutCall(error: AnyApiError | undefined): string {
   if (error === undefined) return 'the time limit of the probe (4 minutes) was reached'
   return error.message.replace(/^.*?: /, '').replace(/\. .*| \(\d+ attempts?\).*|\.$/s, '')
+}
+
+/** The advice at the end of an error's message. */
+export function adviceIn({ error }: Outcome): string {
+  return error?.message.split('. ').slice(1).join('. ') ?? ''
 }

@@ -5,6 +5,7 @@ import {
   changeItems,
   changePages,
   changeQuery,
+  countingFromZero,
   type Deviation,
   from,
   isRead,
@@ -81,12 +82,7 @@ describe('the probe finds exactly what is broken:', () => {
           'page-echo',
           respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined)),
         ],
-        [
-          'pages are counted from 0',
-          'page-zero',
-          changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
-          changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
-        ],
+        ['pages are counted from 0', 'page-zero', ...countingFromZero],
         [
           'page 1 lacks an item',
           'total',

@@ -13,6 +13,12 @@ export type FakeFetch = FakeService['fetch']
 /** Turns one service into another, by its responses. */
 export type Deviation = (fetch: FakeFetch) => FakeFetch
 
+/** A service whose first page is 0. */
+export const countingFromZero: readonly Deviation[] = [
+  changeQuery(query => query.set('page', String(Number(query.get('page')) + 1))),
+  changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
+]
+
 export const origin = 'https://app.example.com'
 
 /** Conforms to the API specification. */

@@ -1,9 +1,9 @@
-import { isRedirect, reasonOf } from '../../http/http-error.js'
+import { isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
 import { isThrottled } from '../../http/retry.js'
-import { countOf, type Findings } from '../findings.js'
+import { afterDelay, countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
-import { describeOutcome, type PageOutcome, type Session } from '../session.js'
+import { adviceIn, describeOutcome, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
 export function checkConnection(findings: Findings, options: ProbeOptions, first: PageOutcome): void {
@@ -11,14 +11,12 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   const baseUrl = String(options.baseUrl)
   const observed = describeOutcome(first)
   if (response === undefined) {
-    // After what happened, the error says what to do.
-    const advice = first.error?.message.split('. ').slice(1).join('. ') ?? ''
-    findings.broken('reachable', observed, `Calls fail while this lasts. ${advice}`)
+    findings.broken('reachable', observed, `Calls fail while this lasts. ${adviceIn(first)}`)
     return
   }
   const { status, headers } = response
   if (isRedirect(status)) {
-    const target = targetOf(headers.get('location'), baseUrl)
+    const target = redirectTarget(headers, baseUrl)
     findings.broken(
       'reachable',
       `${observed}${target ? ` to ${target}` : ''}`,
@@ -84,7 +82,7 @@ function adviceOn({ verdict, response, error }: PageOutcome): string {
   if (response?.status === 404) return ' Check the path of baseUrl.'
   if (response && isThrottled(response.status)) {
     const retryAfterMs = error?.kind === 'http' ? error.retryAfterMs : undefined
-    return ` Probe again ${retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1_000)} s` : 'later'}.`
+    return ` Probe again ${afterDelay(retryAfterMs)}.`
   }
   return verdict === 'failed' ? ' The service failed: probe again later, or tell its owner.' : ''
 }
@@ -116,10 +114,4 @@ export async function checkWrongKey(
     findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
   else findings.ok('wrong-key', observed)
-}
-
-function targetOf(location: string | null, base: string): string | undefined {
-  if (location === null || !URL.canParse(location, base)) return undefined
-  const { origin, pathname } = new URL(location, base)
-  return origin + pathname
 }
