@@ -37,6 +37,8 @@ const projects: TestProjectInlineConfiguration[] = [
       name: 'browser',
       exclude: ['test/**/*.node.test.ts'],
       provide: { casesFactor: 1 },
+      // On a busy machine a request arrives twice, rarely: resent by Chromium, or after its service worker failed.
+      retry: 1,
       browser: {
         enabled: true,
         headless: true,

@@ -2,8 +2,8 @@
 //
 //   npm run example examples/scaling/estimate.js [-- options]
 //
-//   --cpu-hour 0.05       price of a core for an hour
-//   --memory-hour 0.02    price of a gigabyte of Redis for an hour
+//   --cpu-hour 0.05       price of a core for an hour, in the currency of the costs
+//   --memory-hour 0.02    price of a gigabyte of Redis for an hour, likewise
 
 import { readFileSync } from 'node:fs'
 import { duration, grouped, heading, Problem, runMain, wrapped } from '../terminal.js'

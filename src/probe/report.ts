@@ -11,7 +11,7 @@ export interface ProbeReport {
   /** Number of requests that were sent. */
   readonly requests: number
   /**
-   * The service and the time; a table of at most 80 columns, what is broken first; then the options as code to paste. The last line names what is broken once more.
+   * The service and the time; a table of at most 80 columns, what is broken first, then what has an effect on the client; then the options as code to paste. The last line names what is broken once more.
    */
   toString(): string
 }
@@ -40,7 +40,7 @@ const maxSchemaLines = 40
 const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
 const ofLists: readonly string[] = ['max-limit', 'total', 'order', 'neighbours']
 const repair =
-  'Ask the owner of the service to repair what is broken; "->" says what the client does until then.'
+  'Ask the owner of the service to repair what is broken; "->" says what the client, virtual-accounts, does until then.'
 // Instead of the names of all findings.
 const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
 
@@ -69,7 +69,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
   return [
     ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${time} UTC`, width, '', ''),
     '',
-    ...[...broken, ...ok].flatMap(toRows),
+    ...[...broken, ...ok.filter(hasEffect), ...ok.filter(finding => !hasEffect(finding))].flatMap(toRows),
     ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
     ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width, '', '')] : []),
     '',
@@ -77,6 +77,11 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     ...(hasGaps ? [...wrap(gaps, width, '', ''), ''] : []),
     `${titles ? `${broken.length} broken: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
+}
+
+/** Whether it changes what the client does. */
+function hasEffect({ consequence }: ProbeFinding): boolean {
+  return consequence !== undefined
 }
 
 function toRows({ status, title, observed, consequence }: ProbeFinding): string[] {
@@ -140,7 +145,7 @@ export function toClientLines(
 function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[] {
   if (schema === undefined) return []
   if (schema.split('\n').length <= maxSchemaLines) {
-    return ["import * as z from 'zod'", '', `const schema = ${schema}`]
+    return ["import * as z from 'zod' // npm install zod", '', `const schema = ${schema}`]
   }
   return [
     '// Too long to be shown. This command prints it:',

@@ -84,6 +84,15 @@ describe('the probe finds exactly what is broken:', () => {
         ],
         ['pages are counted from 0', 'page-zero', ...countingFromZero],
         [
+          'pages are counted from 0, and the last one comes again instead of any after it',
+          'page-zero',
+          changeQuery(query => {
+            const last = Math.ceil(250 / Number(query.get('limit') ?? 20))
+            query.set('page', String(Math.min(Number(query.get('page')) + 1, last)))
+          }),
+          changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
+        ],
+        [
           'page 1 lacks an item',
           'total',
           changePages((page, query) =>
@@ -395,11 +404,6 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
         ],
         [
-          'page 0 as another name of the last page',
-          'page-zero',
-          changeQuery(query => query.get('page') === '0' && query.set('page', '13')),
-        ],
-        [
           'a limit above the largest that is refused',
           'max-limit',
           respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 400) : undefined)),
@@ -446,6 +450,13 @@ describe('what has no effect on the client, or is left open, is not broken', () 
         expect(find(id).status).toBe('ok')
       },
     ))
+})
+
+test('other items on page 0 do not prove that it is the first page', async () => {
+  const { notChecked } = await probeService([
+    changeQuery(query => query.get('page') === '0' && query.set('page', '13')),
+  ])
+  expect(notChecked).toEqual(['page-zero', 'cors'])
 })
 
 test('a total that is lower on the last page is broken', async () => {

@@ -62,10 +62,6 @@ test('a report has what is broken first, one line for what was not checked for t
                                       -> Pages can be out of date, and come from
                                          different states of the list. \`verified:
                                          true\` notices gaps.
-    ok           Reachable            https, HTTP 200
-    ok           Api-Key              accepted
-    ok           Wrong Api-Key        HTTP 401
-    ok           List of transactions data, page, totalItems and limit
     ok           Further fields       settledAt null, with spaces object, sequence
                                       number, café\\u009b string, tags? array, and
                                       more; in the envelope: hasMore boolean, and
@@ -74,21 +70,25 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Digits of numbers    more digits than a number can hold: sequence
                                       -> Such a number arrives as a string of its
                                          digits.
+    ok           Largest limit        100: a larger one is lowered
+                                      -> The limit in the response takes precedence.
+    ok           Request id           none by the customary names, but
+                                      x-correlation-id
+                                      -> \`requestId\` is undefined: log
+                                         headers.get("x-correlation-id") instead.
+    ok           Reachable            https, HTTP 200
+    ok           Api-Key              accepted
+    ok           Wrong Api-Key        HTTP 401
+    ok           List of transactions data, page, totalItems and limit
     ok           Page number          pages 1 and 2 have the numbers requested
     ok           First page           page 0: HTTP 400
     ok           Limit                2 is obeyed; the default is 20
-    ok           Largest limit        100: a larger one is lowered
-                                      -> The limit in the response takes precedence.
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again
     ok           Neighbouring pages   no item is on both pages 1 and 2; with limit
                                       2, they are the beginning of page 1 without it
     ok           Response time        at most 0 ms, median 0 ms
-    ok           Request id           none by the customary names, but
-                                      x-correlation-id
-                                      -> \`requestId\` is undefined: log
-                                         headers.get("x-correlation-id") instead.
     ok           Rate limit           none met in 15 requests
     ok           Deactivate           HTTP 200, no body
     ok           Reactivate           HTTP 200, no body
@@ -97,13 +97,13 @@ test('a report has what is broken first, one line for what was not checked for t
     not-checked  Same key again: HTTP 200, no body, and the same for another key: a
                  replay and a second application look alike
 
-    Ask the owner of the service to repair what is broken; "->" says what the client
-    does until then.
+    Ask the owner of the service to repair what is broken; "->" says what the
+    client, virtual-accounts, does until then.
 
     Options for this service:
 
     import { Client } from 'virtual-accounts'
-    import * as z from 'zod'
+    import * as z from 'zod' // npm install zod
 
     const schema = z.looseObject({
       id: z.string(),
@@ -181,7 +181,7 @@ test('a report quotes why the first request was refused, and what the service as
 
 test('a report suggests no code for a service that counts pages from 0', async () => {
   const { report } = await probeService(countingFromZero)
-  expect(String(report)).toContain('count pages from 1')
+  expect(String(report)).toContain('the first page is 0')
   expect(String(report)).not.toContain('new Client')
 })
 

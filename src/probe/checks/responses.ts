@@ -41,7 +41,7 @@ function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]
   else if (other) {
     const consequence = `\`requestId\` is undefined: log headers.get("${other}") instead.`
     findings.ok('request-id', `none by the customary names, but ${other}`, consequence)
-  } else findings.ok('request-id', 'none', '`requestId` is undefined.')
+  } else findings.ok('request-id', 'none')
 }
 
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
@@ -55,18 +55,18 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
   } else {
     const { status, headers } = limited
     const observed = `HTTP ${status} at less than four requests a second`
-    const retryAfter = headers.has('retry-after')
+    const retryAfter = headers.get('retry-after')
     findings.suggested.concurrency = 1
     if (retryAfter && parseRetryAfter(headers) === undefined) {
       findings.broken(
         'rate-limit',
-        `${observed}, with a Retry-After that is neither seconds nor an HTTP date`,
+        `${observed}, with Retry-After: ${retryAfter}, which is neither seconds nor an HTTP date`,
         'It is ignored: the client retries after its own backoff, of at most 8 s.',
       )
     } else {
       findings.ok(
         'rate-limit',
-        `${observed}, ${retryAfter ? 'with' : 'without'} Retry-After`,
+        `${observed}, ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`,
         'Throttled calls are retried, and fail if this lasts. Lists are iterated more slowly. Lower `concurrency`.',
       )
     }
