@@ -35,7 +35,9 @@ async function sumByCurrency({ baseUrl, apiKey, concurrency, onEvent }) {
 }
 
 async function main() {
-  console.log(styleText('bold', 'virtual-accounts: a typed client for virtual accounts and transactions'))
+  console.log(
+    styleText('bold', wrapped('virtual-accounts: a typed client for virtual accounts and transactions')),
+  )
   const real = realService()
   const account = accountOf(process.env, real)
   if (real) await againstReal(real, account)
@@ -52,7 +54,7 @@ async function main() {
  * @param {VirtualAccountRef | undefined} account
  */
 async function againstReal(service, account) {
-  console.log(`Against ${service.baseUrl}, ${account ? 'writes allowed' : 'read-only'}.`)
+  console.log(wrapped(`Against ${service.baseUrl}, ${account ? 'writes allowed' : 'read-only'}.`))
   showListing()
   const { totalItems, pageCount } = await firstPage(service)
   console.log(`  ${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}:`)
@@ -74,7 +76,7 @@ async function againstFake() {
   const fake = await startFakeServer({ port: 0, latency: 20, transactions })
   const service = { baseUrl: fake.url, apiKey: fake.service.apiKey }
   try {
-    console.log(`Against a fake service at ${fake.url}, which stops after this demo.`)
+    console.log(wrapped(`Against a fake service at ${fake.url}, which stops after this demo.`))
     showListing()
     const { totalItems, pageCount } = await firstPage(service)
     console.log(`  ${counted(totalItems, 'transaction')} on ${pageCount} pages, 20 ms per response. Time:`)
@@ -145,7 +147,8 @@ async function showLostResponse(fake, service) {
       if (event.type === 'response') console.log(`  attempt ${event.attempt}: HTTP ${event.status}`)
       if (event.type !== 'retry') return
       const retry = `retry in ${Math.round(event.delayMs)} ms`
-      console.log(`  attempt ${event.attempt}: connection lost before the response was complete; ${retry}`)
+      const lost = `attempt ${event.attempt}: connection lost before the response was complete; ${retry}`
+      console.log(wrapped(lost, '  '))
     },
   })
 
@@ -159,8 +162,11 @@ async function showLostResponse(fake, service) {
   const keys = fake.requests.slice(earlier).map(({ headers }) => headers.get('Idempotency-Key'))
   if (fake.isActive(account)) throw new Error('the account is still active')
   console.log(
-    `  ✓ The service received ${counted(keys.length, 'request')} with ` +
-      `${counted(new Set(keys).size, 'idempotency key')}: deactivated once.`,
+    wrapped(
+      `✓ The service received ${counted(keys.length, 'request')} with ` +
+        `${counted(new Set(keys).size, 'idempotency key')}: deactivated once.`,
+      '  ',
+    ),
   )
 }
 

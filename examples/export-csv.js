@@ -5,13 +5,15 @@
 //   npm run example examples/export-csv.js [-- FILE]
 //   BASE_URL=https://… API_KEY=… npm run example examples/export-csv.js [-- FILE]
 //
-// Without BASE_URL: 100,000 transactions of a fake service. FILE is transactions.csv by default.
+// Without BASE_URL: 100,000 transactions of a fake service. FILE is transactions.csv by default; an older one is
+// replaced.
 //
 // Until it is complete, the export is FILE.part. Beside it, FILE.part.json says how much of it is certain.
 // docs/exports.md says why nothing is missing between two runs.
 //
 // A spreadsheet takes an id of digits alone for a number and rounds it: import that column as text.
 
+import { existsSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import Big from 'big.js'
 import { stringify } from 'csv-stringify/sync'
@@ -102,8 +104,9 @@ async function exportTo(name, client) {
   }
   // Half an export never has the name of a whole one.
   await rm(positionFile, { force: true })
+  const older = existsSync(name) ? ', in place of an older file' : ''
   await rename(part, name)
-  console.log(`Wrote ${counted(count, 'transaction')} to ${name}.`)
+  console.log(`Wrote ${counted(count, 'transaction')} to ${name}${older}.`)
 }
 
 /**

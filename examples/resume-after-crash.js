@@ -5,7 +5,7 @@
 //   npm run example examples/resume-after-crash.js [-- FOLDER]
 //   BASE_URL=https://… API_KEY=… npm run example examples/resume-after-crash.js
 //
-// Without BASE_URL: from a fake service. FOLDER is import by default.
+// Without BASE_URL: from a fake service. FOLDER is import/ by default.
 //
 // transactions.jsonl has a transaction on each line. position.json says how many of its bytes are certain, and how many
 // transactions those are. Transactions are on the disk before the position that counts them. What follows it in the
@@ -20,7 +20,7 @@ import { counted, grouped, makeFolder, runMain, startProgress } from './terminal
 /** @typedef {{ count: number, bytes: number }} Position */
 
 const limit = 20
-let folder = 'import'
+let folder = 'import/'
 
 runMain(import.meta.filename, readAll, { positionals: 1 })
 
@@ -51,7 +51,9 @@ async function readRest(client) {
     if (before > 0) {
       console.log(`Continuing after ${counted(before, 'transaction')}, at page ${grouped(page)}`)
     }
-    if (totalItems > before) console.log('Press Ctrl-C, and run it again: it continues.')
+    console.log(
+      totalItems > before ? 'Press Ctrl-C, and run it again: it continues.' : 'Looking for new transactions',
+    )
 
     const progress = startProgress(Math.max(totalItems, before), before)
     let { bytes } = position

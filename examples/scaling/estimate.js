@@ -2,7 +2,7 @@
 //
 //   npm run example examples/scaling/estimate.js [-- options]
 //
-//   --cpu-hour 0.05       price of a core for an hour, in the currency of the costs
+//   --cpu-hour 0.05       price of a core for an hour, in the costs' currency
 //   --memory-hour 0.02    price of a gigabyte of Redis for an hour, likewise
 
 import { readFileSync } from 'node:fs'

@@ -82,7 +82,7 @@ function toFile(
           'console.log(data)',
         ]
   const example = [
-    'To read it, remove the slashes; Node needs "type": "module" in package.json:',
+    'To read it, run "npm pkg set type=module", and remove the slashes from the lines below:',
     '',
     "import { Client } from 'virtual-accounts'",
     '',
@@ -96,7 +96,7 @@ function toFile(
   return [
     ...comments,
     ...(shape.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
-    "import * as z from 'zod' // npm install zod",
+    "import * as z from 'zod' // npm install zod virtual-accounts",
     '',
     `export const ${schema} = ${toZod(shape)}`,
     '',

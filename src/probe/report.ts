@@ -60,6 +60,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     findings.filter(({ status }) => status === wanted),
   ) as [ProbeFinding[], ProbeFinding[], ProbeFinding[]]
   const titles = broken.map(({ title }) => title).join(', ')
+  const problem = isListed ? `${broken.length} broken` : 'Not probed'
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
@@ -75,7 +76,7 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
     '',
     ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
     ...(hasGaps ? [...wrap(gaps, width, '', ''), ''] : []),
-    `${titles ? `${broken.length} broken: ${titles}.` : nothing} ${counts}`,
+    `${titles ? `${problem}: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }
 

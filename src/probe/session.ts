@@ -4,6 +4,7 @@ import { isSuccess } from '../http/attempt.js'
 import { isThrottled } from '../http/retry.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
+import { afterDelay } from './findings.js'
 import type { ProbeOptions } from './options.js'
 import { findEnvelopeProblems, type ListedPage, Sample, toListedPage } from './page.js'
 
@@ -99,6 +100,7 @@ export class Session {
         if (outcome.verdict === 'none') this.#addGap(outcome.error)
         return outcome
       }
+      this.announce(`${name}, again ${afterDelay(delayMs)}`)
       await sleep(delayMs, this.signal)
     }
   }

@@ -32,11 +32,11 @@ describe('resume-after-crash', () => {
     const { env } = await serveFake({ transactions: sampleTransactions(30) })
     const first = await run('resume-after-crash.js', { env, folder })
     expect(first.stdout).not.toContain('Continuing')
-    expect(first.stdout).toMatch(/\nDone: 30 transactions in import, each once\n$/)
+    expect(first.stdout).toMatch(/\nDone: 30 transactions in import\/, each once\n$/)
     const again = await run('resume-after-crash.js', { env, folder })
     expect(again).toMatchObject({ code: 0, stderr: '' })
     expect(again.stdout).not.toContain('Ctrl-C')
-    expect(again.stdout).toMatch(/\nNothing new: 30 transactions in import, each once\n$/)
+    expect(again.stdout).toMatch(/\nNothing new: 30 transactions in import\/, each once\n$/)
   })
 
   test('ends where its folder cannot be made', async () => {

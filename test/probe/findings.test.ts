@@ -329,7 +329,12 @@ test('says what to do where there is no page of transactions', () =>
         () => new Response('<!doctype html><h1>Log in</h1>'),
         'A proxy or a login page may have responded.',
       ],
-      ['another JSON', 'envelope', () => json({}), "read it with `client.request('GET', '/transactions')`."],
+      [
+        'another JSON',
+        'envelope',
+        () => json({}),
+        "read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type.",
+      ],
       ['500', 'envelope', () => json({}, 500), 'The service failed: probe again later, or tell its owner.'],
       [
         '429',

@@ -67,7 +67,7 @@ test('a report has what is broken first, one line for what was not checked for t
                                       more; in the envelope: hasMore boolean, and
                                       more
                                       -> Passed through; a \`schema\` types them.
-    ok           Digits of numbers    more digits than a number can hold: sequence
+    ok           Digits of numbers    more than a number can hold: sequence
                                       -> Such a number arrives as a string of its
                                          digits.
     ok           Largest limit        100: a larger one is lowered
@@ -78,10 +78,10 @@ test('a report has what is broken first, one line for what was not checked for t
                                          headers.get("x-correlation-id") instead.
     ok           Reachable            https, HTTP 200
     ok           Api-Key              accepted
-    ok           Wrong Api-Key        HTTP 401
+    ok           Wrong Api-Key        refused: HTTP 401
     ok           List of transactions data, page, totalItems and limit
     ok           Page number          pages 1 and 2 have the numbers requested
-    ok           First page           page 0: HTTP 400
+    ok           First page           there is no page 0: HTTP 400
     ok           Limit                2 is obeyed; the default is 20
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
@@ -146,7 +146,7 @@ test('a report without a page of transactions is short', async () => {
     ok           Reachable            https, HTTP 404
     not-checked  everything else: no page of transactions could be read
 
-    1 broken: List of transactions. 1 ok, 22 not checked, 1 request."
+    Not probed: List of transactions. 1 ok, 22 not checked, 1 request."
   `)
 })
 
@@ -155,7 +155,7 @@ test('a report without a response says so once', async () => {
   expect(String(report).split('\n').slice(-3)).toEqual([
     'not-checked  everything else: no page of transactions could be read',
     '',
-    '1 broken: Reachable. 0 ok, 23 not checked, 1 request.',
+    'Not probed: Reachable. 0 ok, 23 not checked, 1 request.',
   ])
 })
 

@@ -59,7 +59,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
   ])
   expect(code).toMatchInlineSnapshot(`
     "// From 3 of 3 items of /refunds, on 1 of 1 page.
-    import * as z from 'zod' // npm install zod
+    import * as z from 'zod' // npm install zod virtual-accounts
 
     export const refundsSchema = z.looseObject({
       id: z.union([z.string(), z.number()]),
@@ -77,7 +77,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // To read it, remove the slashes; Node needs "type": "module" in package.json:
+    // To read it, run "npm pkg set type=module", and remove the slashes from the lines below:
     //
     // import { Client } from 'virtual-accounts'
     //

@@ -129,6 +129,9 @@ function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
         fill: 'var(--accent)',
         insetLeft: 1,
         ry2: 2,
+        // Shown by a mouse that rests on the bar.
+        title: ({ first, last, sum }: Stretch) =>
+          `${grouped(first + 1)} to ${grouped(last)}: ${compact.format(sum)}`,
       }),
       Plot.ruleY([0]),
     ],

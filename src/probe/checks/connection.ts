@@ -58,7 +58,7 @@ export function checkEnvelope(
   if (problems.size > 0) {
     const isOther = [...problems].some(problem => /^(?:no|expected) /.test(problem))
     const advice = isOther
-      ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`."
+      ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
       : 'Ask the owner of the service to repair it.'
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
@@ -113,5 +113,5 @@ export async function checkWrongKey(
   } else if (verdict === 'failed') {
     findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
-  else findings.ok('wrong-key', observed)
+  else findings.ok('wrong-key', `refused: ${observed}`)
 }

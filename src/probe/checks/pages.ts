@@ -66,7 +66,7 @@ export async function checkPageZero(
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
   else if (count === 0)
-    findings.ok('page-zero', `page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
+    findings.ok('page-zero', `there is no page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
   else if (!ids || !first.page.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (hasSome(first.page.ids)) findings.ok('page-zero', 'page 0 has items of page 1')
@@ -123,7 +123,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
   const pairs = pairsWithIds.filter(({ isUnchanged }) => isUnchanged)
   const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.has(id)))
   const consequence =
-    'Iterating yields repeated items once, with a `drift` event, and can miss others without an error.'
+    'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.'
   if (new Set(ids).size < ids.length) {
     findings.broken('neighbours', 'an id is on page 1 twice', 'The client yields only the first of them.')
   } else if (overlap) {
