@@ -151,7 +151,9 @@ function formatMessage(facts: ErrorFacts): string {
   if (isRetried) return happened
   const resume =
     resumeAt &&
-    `To resume: list({ page: ${resumeAt.page}, limit: ${resumeAt.limit} }), with all else unchanged.`
+    (resumeAt.page === 1
+      ? 'Start over at page 1.'
+      : `To resume: list({ page: ${resumeAt.page}, limit: ${resumeAt.limit} }), with all else unchanged.`)
   return [happened, outcomeUnknown && outcomeUnknownText, note, hint, resume].filter(Boolean).join(' ')
 }
 

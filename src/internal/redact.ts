@@ -16,13 +16,13 @@ export class Redactor {
     this.#keys = keys.toSorted((a, b) => b.length - a.length)
   }
 
-  /** A text without keys: verbatim, percent-encoded, or as JSON escapes them. */
+  /** A text without keys: verbatim, percent-encoded, or as JSON or HTML escapes them. */
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
     let result = text
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
       for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
-      if (!/%|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
+      if (!/[%&]|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
       const pattern = this.#patterns.get(key) ?? escaped(key)
       this.#patterns.set(key, pattern)
       result = result.replace(pattern, redacted)
@@ -94,14 +94,17 @@ function toJsonText(key: string): string[] {
   return [json, json.replaceAll('/', '\\/')]
 }
 
-/** Percent-encoding may write any character as its bytes, a form a space as a plus sign, and JSON any as its code. */
+/** Any character may be written as its bytes in a URL, as its code in JSON and HTML, there by a name, too; a space in a form as a plus sign. */
 function escaped(key: string): RegExp {
   const characters = Array.from(key, character => {
     const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
     const encoded = encodeURIComponent(character)
-    const code = character.charCodeAt(0).toString(16)
+    const unit = character.charCodeAt(0)
+    const code = unit.toString(16)
     const bytes = encoded.startsWith('%') ? encoded : `%${code}`
-    return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${literal}${character === ' ' ? '|\\+' : ''})`
+    const name = /\w/.test(character) ? '' : '|[a-z]{2,6}'
+    const html = `&(?:#x0*${code}|#0*${unit}${name});`
+    return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${html}|${literal}${character === ' ' ? '|\\+' : ''})`
   })
   return new RegExp(characters.join(''), 'gi')
 }

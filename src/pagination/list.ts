@@ -64,8 +64,9 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
    */
   dedupeBy?: ((item: T) => unknown) | undefined
   /**
-   * What happens when the list shrank during the iteration, or ended short of its total, so that items may have been missed.
-   * With `verified`, which recovers missed items, only the latter counts.
+   * What happens when the list shrank during the iteration, or its last page ends short of its total, so that items may have
+   * been missed. With `verified`, which recovers missed items, only the latter counts. An empty page where the total says
+   * that there are items is an error anyway.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined

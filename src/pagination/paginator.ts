@@ -150,7 +150,7 @@ export class Paginator<T> implements Walk<T> {
   #assertNotCut(loaded: LoadedPage<T>): void {
     const { data, page, limit, totalItems } = loaded
     if (data.length > 0 || (page - 1) * limit >= totalItems) return
-    const hint = 'The service contradicts itself, or counts pages from 0: report it to its owner.'
+    const hint = 'The service counts pages from 0, or its total is wrong: report it to its owner.'
     throw this.#error(loaded, describeEmptyPage(loaded), hint, 1)
   }
 

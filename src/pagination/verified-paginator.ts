@@ -13,6 +13,7 @@ interface Window {
 }
 
 const maxFruitless = 8
+const whenCalmer = 'Iterate when fewer changes are made.'
 
 /**
  * Iterates a list by windows that overlap. A window is accepted only if it contains an item that was already read: what follows
@@ -159,7 +160,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
         loaded,
         `the list ended at position ${this.#end}, although totalItems is ${total}`,
         "The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total, pass onMissedItems: 'continue'.",
-        1,
       )
     }
     this.cancel()
@@ -173,8 +173,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       throw this.#createError(
         loaded,
         'the list changed by more items than this walk remembers, so some may have been missed',
-        'Start over.',
-        1,
+        whenCalmer,
       )
     }
     this.#countFruitless(loaded)
@@ -192,8 +191,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     throw this.#createError(
       loaded,
       `the list changed faster than it could be read, or the service ignores page or limit (more than ${maxFruitless} responses without progress)`,
-      'Start over, or iterate when fewer changes are made.',
-      1,
+      whenCalmer,
     )
   }
 
@@ -226,8 +224,9 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#prefetcher.lastPage = step - 1
   }
 
-  #createError(loaded: LoadedPage<T>, problem: string, hint: string, page = this.#resumePage): Error {
-    const resumeAt = { page, limit: this.#limit }
+  /** Where the walk cannot go on, it must start over: nothing tells where, or something else must be passed. */
+  #createError(loaded: LoadedPage<T>, problem: string, hint: string): Error {
+    const resumeAt = { page: 1, limit: this.#limit }
     return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 

@@ -1,4 +1,4 @@
-import { describe } from '../internal/describe.js'
+import { typeName } from '../internal/describe.js'
 import { jsonType, Shape } from './shape.js'
 
 /** What the envelope of a page says, and what pages are compared by. It holds no item. */
@@ -34,14 +34,17 @@ const envelopeFields: Readonly<Record<string, Expectation>> = {
  * names that it has, each as a whole, as half an API key could not be found.
  */
 export function findEnvelopeProblems(body: unknown): string[] {
-  if (jsonType(body) !== 'object') return [`expected an object, got ${describe(body)}`]
+  if (jsonType(body) !== 'object') return [`expected an object, got ${typeName(body)}`]
   const envelope = body as Record<string, unknown>
   const problems: string[] = []
   const missing: string[] = []
   for (const [name, [expected, isValid]] of Object.entries(envelopeFields)) {
     const value = envelope[name]
     if (value === undefined) missing.push(name)
-    else if (!isValid(value)) problems.push(`${name}: expected ${expected}, got ${describe(value)}`)
+    else if (!isValid(value)) {
+      const got = typeof value === 'number' ? 'another number' : typeName(value)
+      problems.push(`${name}: expected ${expected}, got ${got}`)
+    }
   }
   if (missing.length === 0) return problems
   problems.push(`no ${missing.join(', ')}`)

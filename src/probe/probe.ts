@@ -99,8 +99,9 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const second = page.totalItems > page.limit ? await session.getPage({ page: 2 }) : undefined
   const limit = page.totalItems < 4 ? 1 : 2
   const small = await session.getPage({ limit })
-  const smallSecond = await session.getPage({ page: 2, limit })
-  const all = [first, again, ...(second ? [second] : []), small, smallSecond]
+  const hasSmallSecond = small.page && page.totalItems > small.page.limit
+  const smallSecond = hasSmallSecond ? await session.getPage({ page: 2, limit }) : undefined
+  const all = [first, again, second, small, smallSecond].filter(outcome => outcome !== undefined)
   const number = lastPageNumber(page, page.limit)
   const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
   const last = known ?? (await session.getPage({ page: number }))

@@ -56,7 +56,14 @@ export function spellingsOf(secret: string): string[] {
   const json = secret.replace(/[^\w]/g, unicode)
   const jsonUpper = secret.replace(/[^\w]/g, character => `\\u${unicode(character).slice(2).toUpperCase()}`)
   const inUrl = [encoded, lower, form, encodeURI(secret), hex(secret), hex(secret).toUpperCase()]
-  return [...new Set([secret, ...inUrl, json, jsonUpper])]
+  const inHtml = [secret.replaceAll('&', '&amp;').replaceAll('=', '&equals;')]
+  for (const radix of [10, 16]) {
+    const prefix = radix === 16 ? 'x' : '0'
+    inHtml.push(
+      secret.replace(/[^\w]/g, character => `&#${prefix}${character.charCodeAt(0).toString(radix)};`),
+    )
+  }
+  return [...new Set([secret, ...inUrl, json, jsonUpper, ...inHtml])]
 }
 
 export function expectNoKey(value: unknown, secret = key): void {

@@ -215,11 +215,13 @@ describe('a request fails', () => {
 
 describe('an iteration fails', () => {
   const toOwner = "The service contradicts itself: report it to the service's owner."
-  const orFromZero = 'The service contradicts itself, or counts pages from 0: report it to its owner.'
+  const orFromZero = 'The service counts pages from 0, or its total is wrong: report it to its owner.'
   const onMissed = "To accept missed items, pass onMissedItems: 'continue'."
   const repair = '`verified: true` would have repaired it, unless totalItems is wrong.'
   const resume = (page: number, limit = 10) =>
-    `To resume: list({ page: ${page}, limit: ${limit} }), with all else unchanged.`
+    page === 1
+      ? 'Start over at page 1.'
+      : `To resume: list({ page: ${page}, limit: ${limit} }), with all else unchanged.`
 
   /** The message with which a list fails whose requests, counted from 1, get these envelopes. */
   async function iterate(
@@ -260,7 +262,7 @@ describe('an iteration fails', () => {
         [
           'another limit',
           page => envelopeOf(all, page, page < 3 ? 10 : 5),
-          `the limit in effect changed from 10 to 5 between two pages. Start over with a limit that the service allows. ${resume(1, 5)}`,
+          `the limit in effect changed from 10 to 5 between two pages. Pass a limit that the service allows. ${resume(1, 5)}`,
         ],
         [
           'the same page again and again',
@@ -333,12 +335,12 @@ describe('an iteration fails', () => {
         ],
         [
           'the page is ignored',
-          `the list changed faster than it could be read, or the service ignores page or limit (more than 8 responses without progress). Start over, or iterate when fewer changes are made. ${resume(1)}`,
+          `the list changed faster than it could be read, or the service ignores page or limit (more than 8 responses without progress). Iterate when fewer changes are made. ${resume(1)}`,
           (page, limit) => ({ ...envelopeOf(all, 1, limit), page }),
         ],
         [
           'no item is known any more',
-          `the list changed by more items than this walk remembers, so some may have been missed. Start over. ${resume(1)}`,
+          `the list changed by more items than this walk remembers, so some may have been missed. Iterate when fewer changes are made. ${resume(1)}`,
           (page, limit, count) => envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit),
           {},
           { page: 2 },

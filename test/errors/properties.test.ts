@@ -19,7 +19,14 @@ describe('an error', () => {
 
   test('redacts a key, however the service spells it', () =>
     checkEach(
-      ['a b"c\\d-long', 'a+b"c\\d-long', 'a%20b%22c%5cd-long', 'a b\\"c\\\\d-long'],
+      [
+        'a b"c\\d-long',
+        'a+b"c\\d-long',
+        'a%20b%22c%5cd-long',
+        'a b\\"c\\\\d-long',
+        'a b&quot;c&#92;d-long',
+        'a&nbsp;b&#x22;c&#x5C;d-long',
+      ],
       async spelled => {
         respondWith(`no: ${spelled}`, { status: 403 })
         const error = await rejectionOf(createClient({ apiKey: 'a b"c\\d-long' }).transactions.list())

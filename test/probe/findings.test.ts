@@ -457,6 +457,19 @@ describe('what has no effect on the client, or is left open, is not broken', () 
     ))
 })
 
+test('a list of one page is not judged by a page that it does not have', () =>
+  checkEach([0, 1, 2, 3, 5], async count => {
+    service.reset()
+    service.transactions.length = count
+    const { broken } = await probeService([
+      changeQuery(query => {
+        const last = Math.max(1, Math.ceil(count / Number(query.get('limit') ?? 20)))
+        if (Number(query.get('page')) > last) query.set('page', String(last))
+      }),
+    ])
+    expect(broken).toEqual(['page-beyond-end'])
+  }))
+
 test('other items on page 0 do not prove that it is the first page', async () => {
   const { notChecked } = await probeService([
     changeQuery(query => query.get('page') === '0' && query.set('page', '13')),

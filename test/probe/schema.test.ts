@@ -246,6 +246,14 @@ describe('a hostile service', () => {
     expect(code).not.toContain(apiKey)
   })
 
+  test('does not get a value into the schema, either of an item or of what is no list', async () => {
+    const { code } = await infer([{ id: 4711, note: 'private' }])
+    expect(code).not.toMatch(/4711|private/)
+    const card = { id: 'c1', limit: 2500.5, page: -4711, totalItems: 'private' }
+    const { code: ofBody } = await infer([1], [respond(() => json(card))])
+    expect(ofBody).not.toMatch(/2500|4711|private/)
+  })
+
   test('gets a short schema that accepts its items', () =>
     checkEach<[name: string, item: () => unknown]>(
       [

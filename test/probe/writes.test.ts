@@ -216,3 +216,12 @@ function once(matches: (request: Request) => boolean, response: () => Response) 
     return response()
   }
 }
+
+test('an account whose first deactivation is throttled for good is not checked', async () => {
+  const { broken, notChecked } = await probeService([
+    respond(request => (isDeactivation(request) ? tooMany() : undefined)),
+  ])
+  expect(broken).toEqual([])
+  expect(notChecked).toEqual(expect.arrayContaining(['deactivate', 'reactivate']))
+  expect(service.isActive(account)).toBe(true)
+})

@@ -40,7 +40,7 @@ export async function checkMaxLimit(
   { first }: ListedPages,
 ): Promise<void> {
   if (findings.isBroken('limit-echo')) {
-    findings.notChecked('max-limit', 'limits are not as requested, or they change')
+    findings.notChecked('max-limit', 'limits are broken, as said above')
     return
   }
   let largest: PageOutcome & { readonly page: ListedPage } = first
@@ -75,9 +75,10 @@ export async function checkMaxLimit(
   const { page, requested } = largest
   const isLowered = largest !== first && requested.limit !== page.limit
   const isFull = page.count === page.limit
-  let observed = `at least ${grouped(page.limit)}${refusal}`
+  let observed = `at least ${grouped(page.limit)}`
   if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
   if (!isFull) observed = `${grouped(page.limit)} is accepted, but no page was full`
+  observed += refusal
 
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(page.limit, fitting))

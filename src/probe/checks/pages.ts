@@ -12,8 +12,8 @@ export interface ListedPages {
   readonly second: PageOutcome | undefined
   /** Page 1 with a small limit. */
   readonly small: PageOutcome
-  /** Page 2 with the same limit. */
-  readonly smallSecond: PageOutcome
+  /** Page 2 with the same limit; `undefined` if there is only one. */
+  readonly smallSecond: PageOutcome | undefined
   /** The page that the total of page 1 points at. */
   readonly last: PageOutcome
   /** All but the last. */
@@ -22,10 +22,8 @@ export interface ListedPages {
 
 /** Whether each page says the number that was requested. */
 export function checkPageEcho(findings: Findings, pages: ListedPages): void {
-  const { first, small } = pages
   const wrong = pages.all.find(outcome => outcome.page && !usablePage(outcome))
-  const hasSmallSecond = small.page && first.page.totalItems > small.page.limit
-  const second = pages.second ?? (hasSmallSecond ? pages.smallSecond : undefined)
+  const second = pages.second ?? pages.smallSecond
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
@@ -145,8 +143,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
 
 /** Whether the pages of a small limit are the beginning of the page with the default limit; undefined if that is not known. */
 function isBeginningOfFirst({ again: first, small, smallSecond }: ListedPages): boolean | undefined {
-  const [ids, smallIds, nextIds] = [first, small, smallSecond].map(idsOf)
-  const isGrowing = first.page?.totalItems !== smallSecond.page?.totalItems
+  const [ids, smallIds, nextIds] = [first, small, smallSecond].map(outcome => outcome && idsOf(outcome))
+  const isGrowing = first.page?.totalItems !== smallSecond?.page?.totalItems
   if (!ids || !smallIds || !nextIds || isGrowing || small.page?.limit !== small.requested.limit)
     return undefined
   const beginning = [...smallIds, ...nextIds]

@@ -86,10 +86,10 @@ function isDone({ verdict, error }: Outcome): boolean {
 }
 
 function reportDeactivate(findings: Findings, outcome: Outcome): void {
-  const { verdict, response, error } = outcome
+  const { verdict } = outcome
   const observed = describeWrite(outcome)
   if (isDone(outcome)) findings.ok('deactivate', observed)
-  else if (!response && !error) findings.notCheckedElse(writeFindings, observed)
+  else if (verdict === 'none') findings.notCheckedElse(writeFindings, observed)
   else {
     const hint = verdict === 'refused' ? ' Check the test account: does it exist, and is it active?' : ''
     findings.broken('deactivate', observed, `The call fails.${hint}`)
