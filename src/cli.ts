@@ -153,7 +153,7 @@ async function runProbe(): Promise<number> {
   const origin = values.origin as string | undefined
   const onProgress = createProgress(account ? 'deactivates and reactivates the test account' : 'read-only')
   const report = await probe({ baseUrl, apiKey, allowInsecureHttp, account, origin, signal, onProgress })
-  print(values.json ? JSON.stringify(report, null, 2) : colored(String(report)))
+  print(values.json ? JSON.stringify(report, null, 2) : colored(report.toString(process.stdout.columns)))
   return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
 }
 

@@ -11,9 +11,11 @@ export interface ProbeReport {
   /** Number of requests that were sent. */
   readonly requests: number
   /**
-   * The service and the time; a table of at most 80 columns, what is broken first, then what has an effect on the client; then the options as code to paste. The last line names what is broken once more.
+   * The service and the time; a table, what is broken first, then what has an effect on the client; then the options as code
+   * to paste. The last line names what is broken once more.
+   * @param width Columns of the table, from 60 to 80; 80 by default.
    */
-  toString(): string
+  toString(width?: number): string
 }
 
 /** What code needs to create a client. */
@@ -31,7 +33,8 @@ interface Advice extends ClientCode {
   readonly schema: string | undefined
 }
 
-const width = 80
+const minWidth = 60
+const maxWidth = 80
 const statusWidth = 13
 const titleWidth = 21
 const indent = ' '.repeat(statusWidth + titleWidth)
@@ -42,7 +45,7 @@ const ofLists: readonly string[] = ['max-limit', 'total', 'order', 'neighbours']
 const repair =
   'Ask the owner of the service to repair what is broken; "->" says what the client, virtual-accounts, does until then.'
 // Instead of the names of all findings.
-const nothingElse = `${'not-checked'.padEnd(statusWidth)}everything else: no page of transactions could be read`
+const nothingElse = 'everything else: no page of transactions could be read'
 
 /** A report from its data. Where there was no page of transactions, its text is short. */
 export function createReport(
@@ -50,11 +53,21 @@ export function createReport(
   advice: Advice,
   isListed: boolean,
 ): ProbeReport {
-  const text = formatReport(data, advice, isListed)
-  return Object.defineProperty({ ...data }, 'toString', { value: () => text })
+  const time = new Date()
+  const value = (columns = maxWidth) => {
+    const width = Math.min(maxWidth, Math.max(minWidth, columns))
+    return formatReport(data, advice, isListed, time, width)
+  }
+  return Object.defineProperty({ ...data }, 'toString', { value })
 }
 
-function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isListed: boolean): string {
+function formatReport(
+  data: Omit<ProbeReport, 'toString'>,
+  advice: Advice,
+  isListed: boolean,
+  time: Date,
+  width: number,
+): string {
   const { findings, requests } = data
   const [broken, ok, notChecked] = (['broken', 'ok', 'not-checked'] as const).map(wanted =>
     findings.filter(({ status }) => status === wanted),
@@ -66,16 +79,20 @@ function formatReport(data: Omit<ProbeReport, 'toString'>, advice: Advice, isLis
   const hasGaps = isListed && retryAfterMs !== undefined
   const gaps = `Some requests were throttled, or not answered in full: probe again ${afterDelay(retryAfterMs)}.`
   const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
-  const time = new Date().toISOString().slice(0, 16).replace('T', ' ')
+  const minute = time.toISOString().slice(0, 16).replace('T', ' ')
   return [
-    ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${time} UTC`, width, '', ''),
+    ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${minute} UTC`, width),
     '',
-    ...[...broken, ...ok.filter(hasEffect), ...ok.filter(finding => !hasEffect(finding))].flatMap(toRows),
-    ...(isListed ? toNotCheckedRows(notChecked) : [nothingElse]),
-    ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width, '', '')] : []),
+    ...[...broken, ...ok.filter(hasEffect), ...ok.filter(finding => !hasEffect(finding))].flatMap(finding =>
+      toRows(finding, width),
+    ),
+    ...(isListed ? reasonsOf(notChecked) : [nothingElse]).flatMap(reason => toNotCheckedRows(reason, width)),
+    ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width)] : []),
     '',
-    ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id)) ? [...toAdvice(data, advice), ''] : []),
-    ...(hasGaps ? [...wrap(gaps, width, '', ''), ''] : []),
+    ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id))
+      ? [...toAdvice(data, advice, width), '']
+      : []),
+    ...(hasGaps ? [...wrap(gaps, width), ''] : []),
     `${titles ? `${problem}: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }
@@ -85,26 +102,28 @@ function hasEffect({ consequence }: ProbeFinding): boolean {
   return consequence !== undefined
 }
 
-function toRows({ status, title, observed, consequence }: ProbeFinding): string[] {
+function toRows({ status, title, observed, consequence }: ProbeFinding, width: number): string[] {
   const start = status.padEnd(statusWidth) + title.padEnd(titleWidth)
-  const rows = wrap(observed, width - indent.length, start, indent)
+  const rows = wrap(observed, width, start, indent)
   if (consequence === undefined) return rows
-  return [...rows, ...wrap(consequence, width - indent.length - 3, `${indent}-> `, `${indent}   `)]
+  return [...rows, ...wrap(consequence, width, `${indent}-> `, `${indent}   `)]
 }
 
-/** One row for all findings that could not be checked for the same reason. */
-function toNotCheckedRows(findings: readonly ProbeFinding[]): string[] {
+/** Why findings could not be checked, once for all with the same reason. */
+function reasonsOf(findings: readonly ProbeFinding[]): string[] {
   const reasons = new Set(findings.map(({ observed }) => observed))
-  return [...reasons].flatMap(reason => {
+  return Array.from(reasons, reason => {
     const same = findings.filter(({ observed }) => observed === reason)
-    const titles = same.map(({ title }) => title).join(', ')
-    const start = 'not-checked'.padEnd(statusWidth)
-    return wrap(`${titles}: ${reason}`, width - statusWidth, start, ' '.repeat(statusWidth))
+    return `${same.map(({ title }) => title).join(', ')}: ${reason}`
   })
 }
 
+function toNotCheckedRows(reason: string, width: number): string[] {
+  return wrap(reason, width, 'not-checked'.padEnd(statusWidth), ' '.repeat(statusWidth))
+}
+
 /** The options as code, with a schema if the items are others than documented, and what to ask. */
-function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice): string[] {
+function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice, width: number): string[] {
   const { findings, suggestedOptions } = data
   const wrong = findings.filter(({ id, status }) => status === 'broken' && ofLists.includes(id))
   const names = wrong.map(({ title }) => title).join(', ')
@@ -113,7 +132,7 @@ function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice): string[]
   const { schema } = advice
   const params = limit === undefined ? (schema ? '{}' : '') : `{ limit: ${limit} }`
   return [
-    ...wrap(`Options for this service${wrong.length > 0 ? until : ':'}`, width, '', ''),
+    ...wrap(`Options for this service${wrong.length > 0 ? until : ':'}`, width),
     '',
     "import { Client } from 'virtual-accounts'",
     ...toSchemaLines(advice),
@@ -160,8 +179,9 @@ function toArgument(text: string): string {
   return /^[\w:/.%~-]+$/.test(text) ? text : `'${escapeControl(text).replaceAll("'", "'\\''")}'`
 }
 
-/** Breaks text into lines of at most this many characters; longer words, too. */
-function wrap(text: string, columns: number, start: string, indent: string): string[] {
+/** Breaks text into lines of at most this width, the indent included; longer words, too. */
+function wrap(text: string, width: number, start = '', indent = ''): string[] {
+  const columns = width - indent.length
   const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?= |$)|\\S{${columns}}`, 'g')) ?? ['']
   return lines.map((line, index) => (index === 0 ? start : indent) + line.trimEnd())
 }

@@ -133,6 +133,15 @@ test('a report has what is broken first, one line for what was not checked for t
   `)
 })
 
+test('the table of a report fits terminals of 60 columns', async () => {
+  const { report } = await probeService(deviating)
+  const [narrow = [], usual = []] = [60, undefined].map(width => report.toString(width).split('\n'))
+  const table = narrow.slice(0, narrow.indexOf("import { Client } from 'virtual-accounts'"))
+  expect(table.filter(({ length }) => length > 60)).toEqual([])
+  expect(narrow.length).toBeGreaterThan(usual.length)
+  expect([report.toString(0), report.toString(200)]).toEqual([narrow.join('\n'), usual.join('\n')])
+})
+
 test('a report without a page of transactions is short', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(0)
   const { report } = await probeService([respond(() => json({}, 404))], { account: undefined })
