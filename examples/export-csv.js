@@ -20,7 +20,7 @@ import { stringify } from 'csv-stringify/sync'
 import { isApiError } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { connect } from './connect.js'
-import { counted, runMain, startProgress } from './terminal.js'
+import { counted, runMain, startProgress, wrapped } from './terminal.js'
 
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {import('virtual-accounts').Page<Transaction>} Page */
@@ -48,7 +48,7 @@ async function exportAll({ positionals: [name = 'transactions.csv'] }) {
     maxLimit: 1000,
   }))
   try {
-    console.error(`Exporting the transactions of ${where}`)
+    console.error(wrapped(`Exporting the transactions of ${where}`))
     await exportTo(name, client)
   } finally {
     await close()

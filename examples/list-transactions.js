@@ -6,12 +6,12 @@
 
 import Big from 'big.js'
 import { connect } from './connect.js'
-import { aligned, counted, grouped, runMain } from './terminal.js'
+import { aligned, counted, grouped, runMain, wrapped } from './terminal.js'
 
 runMain(import.meta.filename, async () => {
   const { client, where, close } = await connect()
   try {
-    console.log(`Listing the transactions of ${where}`)
+    console.log(wrapped(`Listing the transactions of ${where}`))
     // Nothing is sent yet: what you do with the list decides what is requested.
     const transactions = client.transactions.list({ limit: 100 })
 

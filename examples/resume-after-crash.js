@@ -14,7 +14,7 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from './connect.js'
-import { counted, grouped, makeFolder, runMain, startProgress } from './terminal.js'
+import { counted, grouped, makeFolder, runMain, startProgress, wrapped } from './terminal.js'
 
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 /** @typedef {{ count: number, bytes: number }} Position */
@@ -29,7 +29,7 @@ async function readAll({ positionals }) {
   folder = positionals[0] ?? folder
   const { client, where, close } = await connect(() => ({ latency: 400 }))
   try {
-    console.log(`Reading the transactions of ${where} into ${folder}`)
+    console.log(wrapped(`Reading the transactions of ${where} into ${folder}`))
     await readRest(client)
   } finally {
     await close()

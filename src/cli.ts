@@ -26,8 +26,9 @@ Options of probe:
                               without --write nothing is written
   --json                      print the report as JSON
 
-Exit status of probe: 0 if nothing is broken, 1 if something is, 2 if the probe
-could not run, 130 after Ctrl-C. Of schema: 0, 2 if there is no schema, or 130.`
+Exit status of probe: 0 if nothing is broken, 1 if something is or the service
+could not be probed, 2 after a wrong command, 130 after Ctrl-C.
+Of schema: 0, 2 if there is no schema, or 130.`
 
 const common = {
   'allow-insecure-http': { type: 'boolean' },

@@ -44,7 +44,7 @@ const titles = {
   total: 'totalItems',
   'page-beyond-end': 'Page beyond the end',
   order: 'Order of items',
-  neighbours: 'Neighbouring pages',
+  neighbours: 'Items on pages',
   speed: 'Response time',
   'request-id': 'Request id',
   'rate-limit': 'Rate limit',

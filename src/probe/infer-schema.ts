@@ -40,7 +40,8 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
     if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
     return toFile(session, options, sample.otherBody, 'Body', [
-      `// From one response of ${escapeControl(path)}: ${problem}.`,
+      `// From one response of ${escapeControl(path)}, and for one response:`,
+      `// ${problem}.`,
     ])
   }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
@@ -82,7 +83,8 @@ function toFile(
           'console.log(data)',
         ]
   const example = [
-    'To read it, run "npm pkg set type=module", and remove the slashes from the lines below:',
+    `To read it, save this file as ${name}.ts, remove the slashes from the lines below, and run:`,
+    `npm install zod virtual-accounts @types/node && npm pkg set type=module && node ${name}.ts`,
     '',
     "import { Client } from 'virtual-accounts'",
     '',
@@ -96,7 +98,7 @@ function toFile(
   return [
     ...comments,
     ...(shape.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
-    "import * as z from 'zod' // npm install zod virtual-accounts",
+    "import * as z from 'zod'",
     '',
     `export const ${schema} = ${toZod(shape)}`,
     '',

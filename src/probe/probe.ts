@@ -111,7 +111,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   checkLimitEcho(findings, pages)
   checkOrder(findings, pages)
   await checkPageZero(findings, session, pages)
-  if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'the first page is 0')
+  if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
   else {
     checkNeighbours(findings, pages)
     await checkEnd(findings, session, pages)

@@ -28,7 +28,7 @@ test('a printed schema and its example compile, and the items have its types', {
   service.serveList('/refunds', items)
   const { baseUrl, apiKey, fetch } = service
   const code = await inferSchema({ baseUrl, apiKey, fetch, path: '/refunds' })
-  const [schema, example = ''] = code.split(/^\/\/ To read it, .*\n/m)
+  const [schema, example = ''] = code.split(/^\/\/ To read it, .*\n.*\n/m)
   const files = new Map([
     [join(import.meta.dirname, 'refunds.ts'), schema + example.replaceAll(/^\/\/ ?/gm, '') + use],
   ])

@@ -70,8 +70,6 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Digits of numbers    more than a number can hold: sequence
                                       -> Such a number arrives as a string of its
                                          digits.
-    ok           Largest limit        100: a larger one is lowered
-                                      -> The limit in the response takes precedence.
     ok           Request id           none by the customary names, but
                                       x-correlation-id
                                       -> \`requestId\` is undefined: log
@@ -83,10 +81,11 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Page number          pages 1 and 2 have the numbers requested
     ok           First page           there is no page 0: HTTP 400
     ok           Limit                2 is obeyed; the default is 20
+    ok           Largest limit        100: a larger one is lowered
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again
-    ok           Neighbouring pages   no item is on both pages 1 and 2; with limit
+    ok           Items on pages       no item is on both pages 1 and 2; with limit
                                       2, they are the beginning of page 1 without it
     ok           Response time        at most 0 ms, median 0 ms
     ok           Rate limit           none met in 15 requests
@@ -190,7 +189,7 @@ test('a report quotes why the first request was refused, and what the service as
 
 test('a report suggests no code for a service that counts pages from 0', async () => {
   const { report } = await probeService(countingFromZero)
-  expect(String(report)).toContain('the first page is 0')
+  expect(String(report)).toContain('pages are counted from 0')
   expect(String(report)).not.toContain('new Client')
 })
 

@@ -59,7 +59,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
   ])
   expect(code).toMatchInlineSnapshot(`
     "// From 3 of 3 items of /refunds, on 1 of 1 page.
-    import * as z from 'zod' // npm install zod virtual-accounts
+    import * as z from 'zod'
 
     export const refundsSchema = z.looseObject({
       id: z.union([z.string(), z.number()]),
@@ -77,7 +77,8 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // To read it, run "npm pkg set type=module", and remove the slashes from the lines below:
+    // To read it, save this file as refunds.ts, remove the slashes from the lines below, and run:
+    // npm install zod virtual-accounts @types/node && npm pkg set type=module && node refunds.ts
     //
     // import { Client } from 'virtual-accounts'
     //
@@ -171,7 +172,9 @@ test('what is no page of a list gets the schema of its whole body, for client.re
     async ([, change, problem]) => {
       service.reset()
       const { code, schema, client } = await infer([{ id: 1 }, { id: 2, note: null }], [changePages(change)])
-      expect(code).toContain(`// From one response of /refunds: this is no page of a list: ${problem}.`)
+      expect(code).toContain(
+        `// From one response of /refunds, and for one response:\n// this is no page of a list: ${problem}.`,
+      )
       expect(code).toContain(
         "// const { data } = await client.request('GET', '/refunds', { schema: refundsSchema })",
       )

@@ -24,7 +24,7 @@ export function checkItems(findings: Findings, { item, envelope, items, problems
   const long = findLongNumbers(item)
   const observed = `more than a number can hold: ${long.slice(0, 5).join(', ')}`
   const asString = 'Such a number arrives as a string of its digits.'
-  if (long.length === 0) findings.ok('digits', 'none has more than a number can hold')
+  if (long.length === 0) findings.ok('digits', 'no number loses digits')
   else if (!long.includes('amount')) findings.ok('digits', observed, asString)
   else {
     const consequence = `${asString} As \`amount\` it is an InvalidResponseError, unless a \`schema\` accepts a string.`

@@ -101,5 +101,5 @@ export async function checkMaxLimit(
     findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with this limit throws PaginationError.')
-  else findings.ok('max-limit', observed, isLowered ? 'The limit in the response takes precedence.' : '')
+  else findings.ok('max-limit', observed)
 }

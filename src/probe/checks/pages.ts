@@ -71,7 +71,7 @@ export async function checkPageZero(
   else if (hasSome(small.page?.ids)) {
     findings.broken(
       'page-zero',
-      `page 0 has items that are not on page 1, but on page 1 with limit ${small.requested.limit}: the first page is 0`,
+      'page 0 has items that come before those of page 1: pages are counted from 0',
       'The client begins at page 1: iterating misses the first page, and throws at the end. Ask the owner of the service to count pages from 1.',
     )
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
@@ -123,7 +123,11 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
   const consequence =
     'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.'
   if (new Set(ids).size < ids.length) {
-    findings.broken('neighbours', 'an id is on page 1 twice', 'The client yields only the first of them.')
+    findings.broken(
+      'neighbours',
+      'an id is on page 1 twice',
+      'The client yields only the first of them, without an error.',
+    )
   } else if (overlap) {
     const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
     const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
