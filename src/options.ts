@@ -108,7 +108,8 @@ export interface ClientOptions extends CommonOptions {
   maxResponseBytes?: number | undefined
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must send each request once: if it retries, as undici's `RetryAgent` does, an error cannot tell whether a write was applied.
+   * must send each request once. If it retries, as undici's `RetryAgent` does, or follows redirects, as axios and got do, an
+   * error cannot tell whether a write was applied, and a page behind a redirect can pass for a success.
    */
   fetch?: Fetch | undefined
   /**

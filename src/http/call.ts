@@ -185,7 +185,7 @@ class CallRun {
 
   /** An error is reported with or without its body: half of the remaining time must be enough for it. */
   async #readError(attempt: Attempt, received: ReceivedResponse, leftMs: number): Promise<ReceivedResponse> {
-    const limitMs = Math.min(maxErrorBodyMs, leftMs / 2)
+    const limitMs = Math.min(maxErrorBodyMs, Math.max(0, leftMs / 2))
     const bytes = await this.#within(limitMs, attempt.readErrorBody(received))
     if (bytes !== timedOut) return { ...received, bytes }
     attempt.cancel()

@@ -208,7 +208,7 @@ export function describeLimitChange(before: number | undefined, after: number): 
   return `the limit in effect changed from ${before} to ${after} between two pages`
 }
 
-export const limitChangeHint = 'Pass a limit that the service allows.'
+export const limitChangeHint = 'Pass a limit that the service allows, or report it to its owner.'
 
 export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
   return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`

@@ -262,7 +262,7 @@ describe('an iteration fails', () => {
         [
           'another limit',
           page => envelopeOf(all, page, page < 3 ? 10 : 5),
-          `the limit in effect changed from 10 to 5 between two pages. Pass a limit that the service allows. ${resume(1, 5)}`,
+          `the limit in effect changed from 10 to 5 between two pages. Pass a limit that the service allows, or report it to its owner. ${resume(1, 5)}`,
         ],
         [
           'the same page again and again',

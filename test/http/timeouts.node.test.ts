@@ -1,3 +1,4 @@
+import { Client } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { account, apiErrorOf, checkInParallel } from '../support.ts'
 import {
@@ -106,6 +107,23 @@ describe.concurrent('a stalled error body', () => {
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ status: 403, body: undefined, attempts: 1 })
     await server.closed()
+  })
+
+  test('that could only be read after the timeout prints no warning', async () => {
+    const warnings: Error[] = []
+    const listener = (warning: Error) => void warnings.push(warning)
+    process.on('warning', listener)
+    const fetch = async () => {
+      const response = Response.json({ message: 'no' }, { status: 404 })
+      const end = performance.now() + 30
+      while (performance.now() < end);
+      return response
+    }
+    const client = new Client({ baseUrl: 'https://api.example.com', apiKey: 'key', fetch, timeout: 10 })
+    await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+    await new Promise(setImmediate)
+    process.off('warning', listener)
+    expect(warnings).toEqual([])
   })
 
   test('leaves time for a retry', async () => {

@@ -46,11 +46,6 @@ describe('the probe finds exactly what is broken:', () => {
           changeRequests(headers => headers.set('Api-Key', service.apiKey)),
         ],
         [
-          'a wrong key gets a 200 without a page',
-          'wrong-key',
-          respond(request => (isWrongKey(request) ? json({ error: 'key' }) : undefined)),
-        ],
-        [
           'a wrong key gets a 500',
           'wrong-key',
           respond(request => (isWrongKey(request) ? json({}, 500) : undefined)),
@@ -455,6 +450,42 @@ describe('what has no effect on the client, or is left open, is not broken', () 
         expect(find(id).status).toBe('ok')
       },
     ))
+})
+
+test('a wrong key that gets a 200 without a page is neither refused nor accepted', async () => {
+  const { broken, notChecked } = await probeService([
+    respond(request => (isWrongKey(request) ? json({ error: 'key' }) : undefined)),
+  ])
+  expect(broken).toEqual([])
+  expect(notChecked).toEqual(['wrong-key', 'cors'])
+})
+
+test('an empty list does not show what its first page is', async () => {
+  service.transactions.length = 0
+  const { notChecked } = await probeService(countingFromZero)
+  expect(notChecked).toContain('page-zero')
+})
+
+test('a request id is looked for in what the service itself responds', async () => {
+  const first = once(() => new Response(null, { status: 429, headers: { 'Retry-After': '1' } }))
+  const identify = changeHeaders(headers => headers.set('X-Request-Id', 'r7'))
+  const { find } = await probeService([identify, first])
+  expect(find('request-id').observed).toBe('x-request-id')
+})
+
+test('a list that grows, and repeats its last page, has no wrong total', async () => {
+  let added = 0
+  const grow = respond(() => {
+    service.transactions.push({ ...service.transactions[0]!, id: `new${added++}` })
+    return undefined
+  })
+  const clamp = changePages((page, query) => {
+    const last = Math.ceil(service.transactions.length / page.limit)
+    const start = (Math.min(Number(query.get('page') ?? 1), last) - 1) * page.limit
+    return { ...page, data: service.transactions.slice(start, start + page.limit) }
+  })
+  const { broken } = await probeService([clamp, grow], { account: undefined })
+  expect(broken).toEqual([])
 })
 
 test('a list of one page is not judged by a page that it does not have', () =>

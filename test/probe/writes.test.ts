@@ -82,6 +82,14 @@ test('the same key again is judged by what it gets, and by what another key gets
           other,
         ),
       ],
+      [
+        'a body that has the key of its request shows nothing by it',
+        'not-checked',
+        undefined,
+        respond(request =>
+          isDeactivation(request) ? json({ key: request.headers.get('Idempotency-Key') }) : undefined,
+        ),
+      ],
       ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
       [
         'other values are no replay, although every response has the same fields',

@@ -107,8 +107,7 @@ export async function checkWrongKey(
     const seen = `${observed}, ${content}`
     const consequence =
       'Anyone may be able to read this list without a valid key, and a mistyped key goes unnoticed. Tell the owner of the service.'
-    // Where the right key gets no page either, something else is wrong.
-    if (isPage || session.sample.pages > 0) findings.broken('wrong-key', seen, consequence)
+    if (isPage) findings.broken('wrong-key', seen, consequence)
     else findings.notChecked('wrong-key', seen)
   } else if (verdict === 'failed') {
     findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')

@@ -58,8 +58,8 @@ export async function checkCors(
 function findProblem(preflight: Outcome, get: Outcome, origin: string): string | undefined {
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
-  if (!isAllowed(get)) return 'the response does not allow the origin'
   if (get.verdict !== 'ok') return `a request with this Origin gets ${describeOutcome(get)}`
+  if (!isAllowed(get)) return 'the response does not allow the origin'
   if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
   if (!isAllowed(preflight)) return 'the preflight does not allow the origin'
   const headers = preflight.response?.headers.get('access-control-allow-headers') ?? ''

@@ -100,7 +100,7 @@ async function checkBeyondEnd(
     else findings.ok('page-beyond-end', 'an empty page')
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
-  } else if (page.totalItems >= endOf(page)) {
+  } else if (seen.every(({ totalItems }) => totalItems < page.totalItems)) {
     findings.notChecked('page-beyond-end', 'the list grew meanwhile')
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
@@ -109,6 +109,7 @@ async function checkBeyondEnd(
     if (isNew) reportTooLow(findings, `${grouped(page.totalItems)}, but ${items}`)
     if (isNew) findings.notChecked('page-beyond-end', unclear)
     else broken(`${items}, although page ${grouped(number - 1)} is the last by totalItems`)
+    if (!page.ids) findings.notChecked('total', `${items}, and not all have an id`)
   }
 }
 

@@ -30,7 +30,11 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
       `limit ${limit} was requested, limit ${grouped(small.page.limit)} returned`,
       'The limit in the response takes precedence. `maxItems` can load more than it needs, and `verified` lists can fail.',
     )
-  } else findings.ok('limit-echo', `${limit} is obeyed; the default is ${grouped(first.page.limit)}`)
+  } else
+    findings.ok(
+      'limit-echo',
+      `${limit} is ${first.page.totalItems > limit ? 'obeyed' : 'returned'}; the default is ${grouped(first.page.limit)}`,
+    )
 }
 
 /** The largest of some customary limits, and whether a list can be read with the one that is suggested. */

@@ -63,6 +63,7 @@ export async function checkPageZero(
   const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
+  else if (isPage && first.page.totalItems === 0) findings.notChecked('page-zero', 'the list is empty')
   else if (count === 0)
     findings.ok('page-zero', `there is no page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')

@@ -33,8 +33,8 @@ function duration(ms: number): string {
   return ms < 1_000 ? `${Math.ceil(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {
-  const names = [...(first?.headers.keys() ?? [])]
+function checkRequestId(findings: Findings, responses: readonly RecordedResponse[]): void {
+  const names = [...(firstSuccess(responses)?.headers.keys() ?? [])]
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)
@@ -75,7 +75,7 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
 
 function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
   const isCached = responses.some(({ headers }) => Number(headers.get('age')) > 0)
-  const control = responses.find(({ status }) => isSuccess(status))?.headers.get('cache-control') ?? ''
+  const control = firstSuccess(responses)?.headers.get('cache-control') ?? ''
   // The client bypasses private caches.
   const isPrivate = /\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)
   const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
@@ -88,4 +88,9 @@ function checkCache(findings: Findings, responses: readonly RecordedResponse[]):
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
   } else findings.ok('cache', `no response has an Age; Cache-Control: ${control || 'none'}`)
+}
+
+/** Those of a gateway have other headers. */
+function firstSuccess(responses: readonly RecordedResponse[]): RecordedResponse | undefined {
+  return responses.find(({ status }) => isSuccess(status))
 }

@@ -133,10 +133,12 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
 
 /** A replay may have another status, and the fields of its JSON another order. */
 function hasSameBody(one: Outcome, other: Outcome): boolean {
-  return toComparable(one.text) === toComparable(other.text)
+  return toComparable(one) === toComparable(other)
 }
 
-function toComparable(text: string | undefined): string | undefined {
+/** Without the key: that it is the same again shows no replay. */
+function toComparable(outcome: Outcome): string | undefined {
+  const text = outcome.text?.replaceAll(outcome.idempotencyKey ?? '', '')
   const value = parseJson(text)
   if (value === undefined) return text
   return JSON.stringify(value, (_key, inner) =>
