@@ -94,7 +94,10 @@ function toJsonText(key: string): string[] {
   return [json, json.replaceAll('/', '\\/')]
 }
 
-/** Any character may be written as its bytes in a URL, as its code in JSON and HTML, there by a name, too; a space in a form as a plus sign. */
+/**
+ * Any character may be written as its bytes in a URL, as its code in JSON and HTML, and as a name in HTML; a space in a form
+ * as a plus sign.
+ */
 function escaped(key: string): RegExp {
   const characters = Array.from(key, character => {
     const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')

@@ -75,6 +75,7 @@ function formatReport(
   const titles = broken.map(({ title }) => title).join(', ')
   const problem = isListed ? `${broken.length} broken` : 'Not probed'
   const counts = `${ok.length} ok, ${notChecked.length} not checked, ${countOf(requests, 'request')}.`
+  const hasAdvice = isListed && !broken.some(({ id }) => ofAllLists.includes(id))
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
   const gaps = `Some requests were throttled, or not answered in full: probe again ${afterDelay(retryAfterMs)}.`
@@ -83,23 +84,19 @@ function formatReport(
   return [
     ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${minute} UTC`, width),
     '',
-    ...[...broken, ...ok.filter(hasEffect), ...ok.filter(finding => !hasEffect(finding))].flatMap(finding =>
-      toRows(finding, width),
-    ),
+    ...[...broken, ...ok.toSorted(byEffect)].flatMap(finding => toRows(finding, width)),
     ...(isListed ? reasonsOf(notChecked) : [nothingElse]).flatMap(reason => toNotCheckedRows(reason, width)),
     ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width)] : []),
     '',
-    ...(isListed && !broken.some(({ id }) => ofAllLists.includes(id))
-      ? [...toAdvice(data, advice, width), '']
-      : []),
+    ...(hasAdvice ? [...toAdvice(data, advice, width), ''] : []),
     ...(hasGaps ? [...wrap(gaps, width), ''] : []),
     `${titles ? `${problem}: ${titles}.` : nothing} ${counts}`,
   ].join('\n')
 }
 
-/** Whether it changes what the client does. */
-function hasEffect({ consequence }: ProbeFinding): boolean {
-  return consequence !== undefined
+/** First what changes what the client does. */
+function byEffect(one: ProbeFinding, other: ProbeFinding): number {
+  return Number(one.consequence === undefined) - Number(other.consequence === undefined)
 }
 
 function toRows({ status, title, observed, consequence }: ProbeFinding, width: number): string[] {
