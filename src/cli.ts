@@ -236,7 +236,7 @@ function createProgress(mode: string): (step: ProbeStep) => void {
 function colored(report: string): string {
   const { NO_COLOR, FORCE_COLOR } = process.env
   if (NO_COLOR || !(process.stdout.isTTY || Number(FORCE_COLOR) > 0)) return report
-  return report.replace(/^(?:\d+ )?broken/gm, '\x1b[31m$&\x1b[39m')
+  return report.replace(/^(?:(?:\d+ )?broken|failed|Not probed)/gm, '\x1b[31m$&\x1b[39m')
 }
 
 /** Where it is beside both the source and the built command. */
@@ -267,7 +267,8 @@ main().then(
   },
   (error: unknown) => {
     const message = (error as Partial<Error> | undefined)?.message ?? String(error)
-    warn(message.replace('allowInsecureHttp: true', '--allow-insecure-http'))
+    const option = message.replace('allowInsecureHttp: true', '--allow-insecure-http')
+    warn(option.replaceAll('apiKey', 'API_KEY'))
     process.exitCode = failure
   },
 )

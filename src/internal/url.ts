@@ -118,7 +118,7 @@ function withoutTrailingSlash(url: string): string {
 }
 
 /** The URL parser has already written every form of an IPv4 address as four decimals. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return (
     host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
   )

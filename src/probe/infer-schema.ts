@@ -39,7 +39,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     session.end()
     const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
     if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
-    return toFile(session, options, sample.otherBody, 'Body', [
+    return toFile(session, options, sample.otherBody, undefined, [
       `// From one response of ${escapeControl(path)}, and for one response:`,
       `// ${problem}.`,
     ])
@@ -52,39 +52,40 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number, limit })
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
-  return toFile(session, options, sample.item, 'Item', [
+  return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
     `// From ${grouped(sample.items)} of ${countOf(page.totalItems, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
     ...(sample.pages === last && sample.items < page.totalItems
-      ? ['// There may be more: all pages hold fewer items than totalItems says.']
+      ? ['// There may be more: all pages hold fewer items than totalItems says. Are they counted from 0?']
       : []),
   ])
 }
 
-/** A file with the schema of the items of a list, or of the body of a response. */
+/** A file with the schema of the items of a list, with the params to read it, or of the body of a response. */
 function toFile(
   session: Session,
   options: InferSchemaOptions,
   shape: Shape,
-  suffix: 'Item' | 'Body',
+  params: string | undefined,
   comments: readonly string[],
 ): string {
   const { path, baseUrl, apiKey, allowInsecureHttp } = options
   const name = toName(path)
   const schema = `${name}Schema`
+  const suffix = params === undefined ? 'Body' : 'Item'
   const use =
-    suffix === 'Item'
+    params === undefined
       ? [
-          `const list = client.list(${toLiteral(path)}, {}, { schema: ${schema} })`,
-          'for await (const item of list) console.log(item)',
-        ]
-      : [
           `const { data } = await client.request('GET', ${toLiteral(path)}, { schema: ${schema} })`,
           'console.log(data)',
         ]
+      : [
+          `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${schema} })`,
+          'for await (const item of list) console.log(item)',
+        ]
   const example = [
-    `To read it, save this file as ${name}.ts, remove the slashes from the lines below, and run:`,
-    `npm install zod virtual-accounts @types/node && npm pkg set type=module && node ${name}.ts`,
+    `To read it, save this file as ${name}.mts, remove the slashes from the lines below, and run:`,
+    `npm install zod virtual-accounts @types/node && node ${name}.mts`,
     '',
     "import { Client } from 'virtual-accounts'",
     '',

@@ -84,7 +84,7 @@ function formatReport(
   return [
     ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${minute} UTC`, width),
     '',
-    ...[...broken, ...ok.toSorted(byEffect)].flatMap(finding => toRows(finding, width)),
+    ...[...broken, ...ok.toSorted(byEffect)].flatMap(finding => toRows(finding, width, isListed)),
     ...(isListed ? reasonsOf(notChecked) : [nothingElse]).flatMap(reason => toNotCheckedRows(reason, width)),
     ...(isListed && broken.length > 0 ? ['', ...wrap(repair, width)] : []),
     '',
@@ -99,8 +99,11 @@ function byEffect(one: ProbeFinding, other: ProbeFinding): number {
   return Number(one.consequence === undefined) - Number(other.consequence === undefined)
 }
 
-function toRows({ status, title, observed, consequence }: ProbeFinding, width: number): string[] {
-  const start = status.padEnd(statusWidth) + title.padEnd(titleWidth)
+function toRows(finding: ProbeFinding, width: number, isListed: boolean): string[] {
+  const { status, title, observed, consequence } = finding
+  // Without a page nothing shows whether the service conforms.
+  const label = status === 'broken' && !isListed ? 'failed' : status
+  const start = label.padEnd(statusWidth) + title.padEnd(titleWidth)
   const rows = wrap(observed, width, start, indent)
   if (consequence === undefined) return rows
   return [...rows, ...wrap(consequence, width, `${indent}-> `, `${indent}   `)]

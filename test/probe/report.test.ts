@@ -147,7 +147,7 @@ test('a report without a page of transactions is short', async () => {
   expect(String(report)).toMatchInlineSnapshot(`
     "Probe of https://virtual-accounts.test by virtual-accounts, 2026-11-22 16:40 UTC
 
-    broken       List of transactions HTTP 404, from
+    failed       List of transactions HTTP 404, from
                                       https://virtual-accounts.test/transactions
                                       -> The list could not be read. Check the path
                                          of baseUrl.

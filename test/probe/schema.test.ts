@@ -77,8 +77,8 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // To read it, save this file as refunds.ts, remove the slashes from the lines below, and run:
-    // npm install zod virtual-accounts @types/node && npm pkg set type=module && node refunds.ts
+    // To read it, save this file as refunds.mts, remove the slashes from the lines below, and run:
+    // npm install zod virtual-accounts @types/node && node refunds.mts
     //
     // import { Client } from 'virtual-accounts'
     //
@@ -86,7 +86,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
     //   baseUrl: 'https://virtual-accounts.test',
     //   apiKey: process.env.API_KEY ?? '',
     // })
-    // const list = client.list('/refunds', {}, { schema: refundsSchema })
+    // const list = client.list('/refunds', { limit: 100 }, { schema: refundsSchema })
     // for await (const item of list) console.log(item)"
   `)
 })

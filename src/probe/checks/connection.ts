@@ -1,5 +1,6 @@
 import { isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
 import { isThrottled } from '../../http/retry.js'
+import { isLoopback } from '../../internal/url.js'
 import { afterDelay, countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
@@ -25,7 +26,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
     return
   }
   const scheme = /^https?(?=:)/i.exec(baseUrl)?.[0].toLowerCase() ?? 'a path of this page'
-  const warning = scheme === 'http' && options.allowInsecureHttp
+  const warning = scheme === 'http' && !isLoopback(new URL(baseUrl).hostname)
   findings.ok(
     'reachable',
     `${scheme}, HTTP ${status}`,

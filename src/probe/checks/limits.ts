@@ -79,7 +79,7 @@ export async function checkMaxLimit(
   const { page, requested } = largest
   const isLowered = largest !== first && requested.limit !== page.limit
   const isFull = page.count === page.limit
-  let observed = `at least ${grouped(page.limit)}`
+  let observed = `at least ${grouped(page.limit)}${largest === first ? ', the default' : ''}`
   if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
   if (!isFull) observed = `${grouped(page.limit)} is accepted, but no page was full`
   observed += refusal

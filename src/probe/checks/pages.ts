@@ -73,7 +73,7 @@ export async function checkPageZero(
     findings.broken(
       'page-zero',
       'page 0 has items that come before those of page 1: pages are counted from 0',
-      'The client begins at page 1: iterating misses the first page, and throws at the end. Ask the owner of the service to count pages from 1.',
+      'The client begins at page 1: iterating misses the first page, and throws at the end. Ask the owner of the service to count pages from 1; until then read each page with `client.request`.',
     )
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
 }
