@@ -108,8 +108,8 @@ export interface ClientOptions extends CommonOptions {
   maxResponseBytes?: number | undefined
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must send each request once. If it retries, as undici's `RetryAgent` does, or follows redirects, as axios and got do, an
-   * error cannot tell whether a write was applied, and a page behind a redirect can pass for a success.
+   * must send each request once, and reject only if that fails. If it retries, as undici's `RetryAgent` does, follows redirects,
+   * as axios and got do, or rejects because of other work, an error cannot tell whether a write was applied.
    */
   fetch?: Fetch | undefined
   /**

@@ -101,5 +101,5 @@ function refusedHint(code: string, message: unknown): string {
   }
   return code.startsWith('ERR_SSL_')
     ? 'Check the scheme and port of baseUrl, and the TLS versions of both sides.'
-    : 'Check baseUrl and the headers.'
+    : 'Check baseUrl, the headers and your own fetch: see error.cause.'
 }

@@ -224,7 +224,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a refused header',
         { steps: ['UND_ERR_INVALID_ARG'] },
-        `the request could not be sent to ${host} (UND_ERR_INVALID_ARG). Check baseUrl and the headers.`,
+        `the request could not be sent to ${host} (UND_ERR_INVALID_ARG). Check baseUrl, the headers and your own fetch: see error.cause.`,
       ],
       [
         'a lost connection',

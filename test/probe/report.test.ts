@@ -79,7 +79,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Wrong Api-Key        refused: HTTP 401
     ok           List of transactions data, page, totalItems and limit
     ok           Page number          pages 1 and 2 have the numbers requested
-    ok           First page           there is no page 0: HTTP 400
+    ok           First page           page 0 gets HTTP 400
     ok           Limit                2 is obeyed; the default is 20
     ok           Largest limit        100: a larger one is lowered
     ok           totalItems           250, as the last page shows
@@ -88,7 +88,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Items on pages       no item is on both pages 1 and 2; with limit
                                       2, they are the beginning of page 1 without it
     ok           Response time        at most 0 ms, median 0 ms
-    ok           Rate limit           none met in 15 requests
+    ok           Rate limit           no 429 or 503 in 15 requests
     ok           Deactivate           HTTP 200, no body
     ok           Reactivate           HTTP 200, no body
     ok           Deactivate twice     HTTP 200, no body

@@ -37,8 +37,7 @@ export async function checkCors(
   const preflight = await session.get({}, preflightClient, 'OPTIONS')
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
   const problem = findProblem(preflight, get, origin)
-  const isThrottled = preflight.verdict === 'none' && preflight.response !== undefined
-  if (isThrottled) findings.notChecked('cors', describeOutcome(preflight))
+  if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {
     const advice =

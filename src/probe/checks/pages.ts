@@ -65,7 +65,7 @@ export async function checkPageZero(
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
   else if (isPage && first.page.totalItems === 0) findings.notChecked('page-zero', 'the list is empty')
   else if (count === 0)
-    findings.ok('page-zero', `there is no page 0: ${describeOutcome(outcome)}${isPage ? ', empty' : ''}`)
+    findings.ok('page-zero', `page 0 gets ${describeOutcome(outcome)}${isPage ? ', an empty page' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
   else if (!ids || !first.page.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (hasSome(first.page.ids)) findings.ok('page-zero', 'page 0 has items of page 1')

@@ -48,7 +48,7 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
   const throttled = responses.filter(({ status }) => isThrottled(status))
   const limited = throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))
-  if (throttled.length === 0) findings.ok('rate-limit', `none met in ${countOf(requests, 'request')}`)
+  if (throttled.length === 0) findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
   else if (limited === undefined) {
     const consequence = 'Such a call is retried, and fails if this lasts.'
     findings.ok('rate-limit', 'HTTP 503 without Retry-After: a rate limit or an outage', consequence)

@@ -111,7 +111,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
     } else if (twice.verdict === 'none' || twice.verdict === 'failed')
-      findings.notChecked('same-key', describeOutcome(twice))
+      findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
     else findings.ok('same-key', `${response}: the same body again`)
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
     const difference = isDone(again) ? 'with other values than the first response' : 'as for another key'
