@@ -28,6 +28,9 @@ const refusedPerhapsLater =
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
 
+// Of zlib, zstd and Brotli.
+const undecodable = /^(?:Z_|ZSTD_|ERR__)/
+
 const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
 
 /** Classifies what fetch rejected with by its code: messages differ in every runtime. They are shown, but decide nothing. */
@@ -47,7 +50,14 @@ export function classifyNetworkError(
   const { code, message, syscall, address, port: triedPort } = findErrorDetails(error)
   const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
-  if (phase === 'reading') return lost(`connection lost before the response was complete${shown}`)
+  if (phase === 'reading') {
+    return undecodable.test(code ?? '')
+      ? lost(
+          `the response could not be decoded${shown}`,
+          'Its Content-Encoding is wrong: report it to its owner.',
+        )
+      : lost(`connection lost before the response was complete${shown}`)
+  }
   if (code === undefined) {
     // Browsers give no reason, and an error of a custom fetch may have any.
     return lost(

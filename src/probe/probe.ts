@@ -96,6 +96,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
     return false
   }
   const again = await session.getPage()
+  const zero = await session.get({ page: '0' })
   const second = page.totalItems > page.limit ? await session.getPage({ page: 2 }) : undefined
   const limit = page.totalItems < 4 ? 1 : 2
   const small = await session.getPage({ limit })
@@ -105,12 +106,12 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const number = lastPageNumber(page, page.limit)
   const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
   const last = known ?? (await session.getPage({ page: number }))
-  const pages: ListedPages = { first: { ...first, page }, again, second, small, smallSecond, last, all }
+  const pages: ListedPages = { first: { ...first, page }, again, zero, second, small, smallSecond, last, all }
 
   checkPageEcho(findings, pages)
   checkLimitEcho(findings, pages)
   checkOrder(findings, pages)
-  await checkPageZero(findings, session, pages)
+  checkPageZero(findings, pages)
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
   else {
     checkNeighbours(findings, pages)

@@ -242,6 +242,11 @@ describe('the message of a ConnectionError', () => {
         `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
+        'a response in another encoding than it says',
+        { steps: [brokenBody('Z_DATA_ERROR')] },
+        `the response could not be decoded (Z_DATA_ERROR). ${applied} Its Content-Encoding is wrong: report it to its owner.`,
+      ],
+      [
         'a response that is cut off',
         { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
         `connection lost before the response was complete: "the body is shorter than its Content-Length". ${applied} Check the network.`,
@@ -256,6 +261,11 @@ describe('the message of a ConnectionError', () => {
     expect(aborted).toContain('Check the proxy: it responded with HTTP 407.')
   })
 })
+
+function brokenBody(code: string): Response {
+  const error = new TypeError('terminated', { cause: Object.assign(new Error('no reason'), { code }) })
+  return new Response(new ReadableStream({ pull: controller => controller.error(error) }))
+}
 
 describe('the message of a TimeoutError', () => {
   test('says what took too long, and which limit to raise', async () => {

@@ -488,6 +488,16 @@ test('a list that grows, and repeats its last page, has no wrong total', async (
   expect(broken).toEqual([])
 })
 
+test('a full page that is followed by an item added meanwhile is not broken', async () => {
+  service.transactions.length = 40
+  const add = once(() => {
+    service.transactions.push({ ...service.transactions[0]!, id: 'new' })
+    return json({}, 429)
+  })
+  const { broken } = await probeService([from(3, add)], { account: undefined })
+  expect(broken).toEqual([])
+})
+
 test('a list of one page is not judged by a page that it does not have', () =>
   checkEach([0, 1, 2, 3, 5], async count => {
     service.reset()

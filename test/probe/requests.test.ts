@@ -33,11 +33,11 @@ test('the largest number of requests is announced before the first, and each req
   expect(steps.map(({ name }) => name)).toEqual([
     'GET /transactions?page=1',
     'GET /transactions?page=1',
+    'GET /transactions?page=0',
     'GET /transactions?page=2',
     'GET /transactions?page=1&limit=2',
     'GET /transactions?page=2&limit=2',
     'GET /transactions?page=13',
-    'GET /transactions?page=0',
     'GET /transactions?page=14',
     'GET /transactions?page=1&limit=1000',
     'GET /transactions?page=3&limit=100',

@@ -1,6 +1,6 @@
 import { type Findings, grouped } from '../findings.js'
 import { type ListedPage, toListedPage } from '../page.js'
-import { describeOutcome, type PageOutcome, type Session } from '../session.js'
+import { describeOutcome, type Outcome, type PageOutcome } from '../session.js'
 
 /** The pages that lists are compared by. */
 export interface ListedPages {
@@ -8,6 +8,8 @@ export interface ListedPages {
   readonly first: PageOutcome & { readonly page: ListedPage }
   /** Page 1 once more. */
   readonly again: PageOutcome
+  /** Page 0. */
+  readonly zero: Outcome
   /** Page 2; `undefined` if there is only one. */
   readonly second: PageOutcome | undefined
   /** Page 1 with a small limit. */
@@ -52,23 +54,19 @@ export function findLimitChange(pages: ListedPages): string | undefined {
 }
 
 /** Page 0 tells services apart that count from 0: its items are then on page 1 with a smaller limit. */
-export async function checkPageZero(
-  findings: Findings,
-  session: Session,
-  { first, small }: ListedPages,
-): Promise<void> {
-  const outcome = await session.get({ page: '0' })
-  const { verdict, data } = outcome
+export function checkPageZero(findings: Findings, { first, again, zero, small }: ListedPages): void {
+  const { verdict, data } = zero
+  const one = again.page ?? first.page
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
   const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
-  if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(outcome))
-  else if (isPage && first.page.totalItems === 0) findings.notChecked('page-zero', 'the list is empty')
+  if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
+  else if (isPage && one.totalItems === 0) findings.notChecked('page-zero', 'the list is empty')
   else if (count === 0)
-    findings.ok('page-zero', `page 0 gets ${describeOutcome(outcome)}${isPage ? ', an empty page' : ''}`)
+    findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}${isPage ? ', an empty page' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
-  else if (!ids || !first.page.ids) findings.notChecked('page-zero', 'not all items have an id')
-  else if (hasSome(first.page.ids)) findings.ok('page-zero', 'page 0 has items of page 1')
+  else if (!ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
+  else if (hasSome(one.ids)) findings.ok('page-zero', 'page 0 has items of page 1')
   else if (hasSome(small.page?.ids)) {
     findings.broken(
       'page-zero',

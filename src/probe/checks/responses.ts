@@ -83,11 +83,11 @@ function checkCache(findings: Findings, responses: readonly RecordedResponse[]):
     findings.broken(
       'cache',
       isCached
-        ? 'a response has an Age, so it came from a cache'
+        ? 'a response has an Age above 0: it was cached'
         : `Cache-Control lets shared caches keep pages for ${seconds} s`,
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
-  } else findings.ok('cache', `no response has an Age; Cache-Control: ${control || 'none'}`)
+  } else findings.ok('cache', `no response has an Age above 0; Cache-Control: ${control || 'none'}`)
 }
 
 /** Those of a gateway have other headers. */
