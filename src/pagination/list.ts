@@ -52,8 +52,8 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
    */
   concurrency?: number | undefined
   /**
-   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
-   * awaited: the size of a page is `limit`.
+   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Items that are missed are not
+   * noticed at such an end. No effect when the list is awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined

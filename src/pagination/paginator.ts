@@ -209,7 +209,7 @@ export class Paginator<T> implements Walk<T> {
     const repair =
       loaded.keys() === undefined
         ? ''
-        : '`verified: true` would have repaired it, unless totalItems is wrong. '
+        : '`verified: true` would have repaired it, unless totalItems or limit is wrong. '
     const hint = `${repair}To accept missed items, pass onMissedItems: 'continue'.`
     // Where the list has ended, nothing tells where they were.
     const [page] = loaded.data.length === 0 ? [1] : this.#resumeAt(missed)

@@ -13,7 +13,6 @@ interface Window {
 }
 
 const maxFruitless = 8
-const whenCalmer = 'Iterate when fewer changes are made.'
 
 /**
  * Iterates a list by windows that overlap. A window is accepted only if it contains an item that was already read: what follows
@@ -173,7 +172,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       throw this.#createError(
         loaded,
         'the list changed by more items than this walk remembers, so some may have been missed',
-        whenCalmer,
+        'Iterate when fewer changes are made.',
       )
     }
     this.#countFruitless(loaded)
@@ -191,7 +190,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     throw this.#createError(
       loaded,
       `the list changed faster than it could be read, or the service ignores page or limit (more than ${maxFruitless} responses without progress)`,
-      whenCalmer,
+      'Pass a smaller limit, or iterate when fewer changes are made.',
     )
   }
 

@@ -1,6 +1,7 @@
 import { escapeControl } from '../internal/describe.js'
 import { countOf, grouped } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
+import { missingOn } from './page.js'
 import { toClientLines } from './report.js'
 import { maxRepeats, Session } from './session.js'
 import { type Shape, toLiteral, toZod } from './shape.js'
@@ -29,8 +30,8 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const { sample } = session
   let limit: number | undefined = 100
   let first = await session.getPage({ limit })
-  if (first.page === undefined) {
-    // Perhaps the service refuses such a limit.
+  if (first.page === undefined || missingOn(first.page) > 0) {
+    // Perhaps the service refuses such a limit, or does not obey it.
     limit = undefined
     first = await session.getPage()
   }
@@ -51,7 +52,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   )
   for (const number of others) await session.getPage({ page: number, limit })
   session.end()
-  if (sample.items === 0) throw new Error(`GET ${path}: there is no item to make a schema from.`)
+  if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
     `// From ${grouped(sample.items)} of ${countOf(page.totalItems, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),

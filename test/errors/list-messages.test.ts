@@ -217,7 +217,7 @@ describe('an iteration fails', () => {
   const toOwner = "The service contradicts itself: report it to the service's owner."
   const orFromZero = 'The service counts pages from 0, or its total is wrong: report it to its owner.'
   const onMissed = "To accept missed items, pass onMissedItems: 'continue'."
-  const repair = '`verified: true` would have repaired it, unless totalItems is wrong.'
+  const repair = '`verified: true` would have repaired it, unless totalItems or limit is wrong.'
   const resume = (page: number, limit = 10) =>
     page === 1
       ? 'Start over at page 1.'
@@ -335,7 +335,7 @@ describe('an iteration fails', () => {
         ],
         [
           'the page is ignored',
-          `the list changed faster than it could be read, or the service ignores page or limit (more than 8 responses without progress). Iterate when fewer changes are made. ${resume(1)}`,
+          `the list changed faster than it could be read, or the service ignores page or limit (more than 8 responses without progress). Pass a smaller limit, or iterate when fewer changes are made. ${resume(1)}`,
           (page, limit) => ({ ...envelopeOf(all, 1, limit), page }),
         ],
         [

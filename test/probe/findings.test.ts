@@ -423,6 +423,13 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=0, must-revalidate')),
         ],
         [
+          'a 404 from a cache',
+          'cache',
+          changeHeaders((headers, { url }) => {
+            if (url.includes('page=0')) headers.set('Age', '30')
+          }),
+        ],
+        [
           'pages that no cache may keep',
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'no-store, public, max-age=60')),

@@ -58,7 +58,7 @@ test('a report has what is broken first, one line for what was not checked for t
     broken       Items                amount: string instead of number
                                       -> Lists fail with InvalidResponseError,
                                          unless a \`schema\` accepts these items.
-    broken       Caches               a response has an Age above 0: it was cached
+    broken       Caches               a page has an Age above 0: it was cached
                                       -> Pages can be out of date, and come from
                                          different states of the list. \`verified:
                                          true\` notices gaps.

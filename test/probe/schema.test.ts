@@ -190,6 +190,12 @@ test('pages that hold fewer items than the total says are not taken for the whol
   expect(code).toContain('// There may be more: all pages hold fewer items than totalItems says.')
 })
 
+test('a limit that the service echoes and does not obey is not in the example', async () => {
+  const items = Array.from({ length: 150 }, (_, id) => ({ id }))
+  const { code } = await infer(items, [changePages(page => ({ ...page, data: page.data.slice(0, 50) }))])
+  expect(code).toContain("client.list('/refunds', {}, ")
+})
+
 test('the names are made of the path', () =>
   checkEach<[path: string, schema: string, type: string]>(
     [
@@ -290,7 +296,7 @@ describe('there is no schema', () => {
   test('of what is no list with items, and the error says so', () =>
     checkEach<[name: string, items: unknown[], deviations: Deviation[], message: string]>(
       [
-        ['of an empty list', [], [], 'GET /refunds: there is no item to make a schema from.'],
+        ['of an empty list', [], [], 'GET /refunds: no item was read to make a schema from.'],
         ['of an HTML page', [1], [respond(() => new Response('<h1>Log in</h1>'))], 'got HTML'],
         ['where the path is unknown', [1], [respond(() => json({}, 404))], 'GET /refunds: HTTP 404'],
       ],

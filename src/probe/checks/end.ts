@@ -62,7 +62,7 @@ function checkPages(findings: Findings, pages: readonly ListedPage[], last: List
     findings.broken(
       'total',
       `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
-      'Iterating throws PaginationError at the end, as items seem to be missing.',
+      'Iterating takes more requests, or throws PaginationError.',
     )
   } else findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
 }

@@ -54,7 +54,7 @@ export async function checkMaxLimit(
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
     if (page && missingOn(page) > 0) {
-      if (findings.isBroken('total')) findings.notChecked('max-limit', 'totalItems is wrong')
+      if (findings.isBroken('total')) findings.notChecked('max-limit', 'unclear, by what is broken above')
       else
         findings.broken(
           'max-limit',

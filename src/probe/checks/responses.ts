@@ -74,7 +74,9 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
 }
 
 function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
-  const isCached = responses.some(({ headers }) => Number(headers.get('age')) > 0)
+  const isCached = responses.some(
+    ({ method, status, headers }) => method === 'GET' && isSuccess(status) && Number(headers.get('age')) > 0,
+  )
   const control = firstSuccess(responses)?.headers.get('cache-control') ?? ''
   // The client bypasses private caches.
   const isPrivate = /\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)
@@ -83,11 +85,11 @@ function checkCache(findings: Findings, responses: readonly RecordedResponse[]):
     findings.broken(
       'cache',
       isCached
-        ? 'a response has an Age above 0: it was cached'
+        ? 'a page has an Age above 0: it was cached'
         : `Cache-Control lets shared caches keep pages for ${seconds} s`,
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
-  } else findings.ok('cache', `no response has an Age above 0; Cache-Control: ${control || 'none'}`)
+  } else findings.ok('cache', `no page has an Age above 0; Cache-Control: ${control || 'none'}`)
 }
 
 /** Those of a gateway have other headers. */
