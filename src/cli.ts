@@ -267,8 +267,7 @@ main().then(
   },
   (error: unknown) => {
     const message = (error as Partial<Error> | undefined)?.message ?? String(error)
-    const option = message.replace('allowInsecureHttp: true', '--allow-insecure-http')
-    warn(option.replaceAll('apiKey', 'API_KEY'))
+    warn(message.replace('allowInsecureHttp: true', '--allow-insecure-http').replaceAll('apiKey', 'API_KEY'))
     process.exitCode = failure
   },
 )

@@ -143,7 +143,8 @@ class CallRun {
    */
   #within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms, timedOut)
+      // A program that was too busy may be late: Node warns of a negative delay.
+      const timer = setTimeout(resolve, Math.max(0, ms), timedOut)
       const end =
         <V>(settle: (value: V) => void) =>
         (value: V) => {
@@ -185,7 +186,7 @@ class CallRun {
 
   /** An error is reported with or without its body: half of the remaining time must be enough for it. */
   async #readError(attempt: Attempt, received: ReceivedResponse, leftMs: number): Promise<ReceivedResponse> {
-    const limitMs = Math.min(maxErrorBodyMs, Math.max(0, leftMs / 2))
+    const limitMs = Math.min(maxErrorBodyMs, leftMs / 2)
     const bytes = await this.#within(limitMs, attempt.readErrorBody(received))
     if (bytes !== timedOut) return { ...received, bytes }
     attempt.cancel()

@@ -47,7 +47,7 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
   if (status === 401 || status === 403) return keyHint(failed)
   if (isRateLimited(status)) {
     const recurs = page === undefined ? '' : ' If this recurs, lower `concurrency`.'
-    return `${retryLater(retryAfterMs)}.${recurs}`
+    return `Retry ${afterDelay(retryAfterMs)}.${recurs}`
   }
   if (status === 404) {
     const ids = page === undefined ? ' and the ids in it' : ''
@@ -55,8 +55,8 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     return `Check the path${ids}, and that of baseUrl (none, or one such as /v1).${beyond}`
   }
   if (status === 501 || status === 505) return 'The service does not support this request.'
-  if (status >= 500) return `The service failed: ${retryLater(retryAfterMs).toLowerCase()}.`
-  if (retryAfterMs) return `${retryLater(retryAfterMs)}.`
+  if (status >= 500) return `The service failed: retry ${afterDelay(retryAfterMs)}.`
+  if (retryAfterMs) return `Retry ${afterDelay(retryAfterMs)}.`
   if (hasReason) return undefined
   if (status === 409 && (hasCallerKey || outcomeUnknown))
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
@@ -73,8 +73,9 @@ function keyHint({ status, apiKey }: FailedResponse): string {
   return `Check that apiKey belongs to this baseUrl${may}.`
 }
 
-function retryLater(retryAfterMs: number | undefined): string {
-  return retryAfterMs ? `Retry after ${Math.ceil(retryAfterMs / 1000)} s` : 'Retry later'
+/** `after 120 s`, or `later` where nothing says how long. */
+export function afterDelay(ms: number | undefined): string {
+  return ms ? `after ${Math.ceil(ms / 1000)} s` : 'later'
 }
 
 /** Whether a response says where to go; 0 is how a browser shows that. 300, 304 and 305 lead nowhere. */

@@ -116,8 +116,3 @@ export function grouped(count: number): string {
 export function countOf(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 }
-
-/** `after 120 s`, or `later` where nothing says how long. */
-export function afterDelay(ms: number | undefined): string {
-  return ms ? `after ${Math.ceil(ms / 1_000)} s` : 'later'
-}

@@ -1,5 +1,6 @@
+import { afterDelay } from '../http/http-error.js'
 import { escapeControl } from '../internal/describe.js'
-import { afterDelay, countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
+import { countOf, type ProbeFinding, type SuggestedOptions } from './findings.js'
 import { toLiteral } from './shape.js'
 
 /** The result of a probe: plain data, and a printable table as `String(report)`. */

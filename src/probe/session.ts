@@ -1,10 +1,10 @@
 import { Client } from '../client.js'
 import { type AnyApiError, isApiError } from '../errors.js'
 import { isSuccess } from '../http/attempt.js'
+import { afterDelay } from '../http/http-error.js'
 import { isThrottled } from '../http/retry.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
-import { afterDelay } from './findings.js'
 import type { ProbeOptions } from './options.js'
 import { findEnvelopeProblems, type ListedPage, Sample, toListedPage } from './page.js'
 

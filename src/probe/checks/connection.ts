@@ -1,7 +1,7 @@
-import { isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
+import { afterDelay, isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
 import { isThrottled } from '../../http/retry.js'
 import { isLoopback } from '../../internal/url.js'
-import { afterDelay, countOf, type Findings } from '../findings.js'
+import { countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
 import { adviceIn, describeOutcome, type PageOutcome, type Session } from '../session.js'
@@ -44,7 +44,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   }
 }
 
-const noKey = 'no key is sent (apiKey is null)'
+export const noKey = 'no key is sent (apiKey is null)'
 
 const isOtherService = 'Is this the path of the API? A proxy or a login page may have responded.'
 

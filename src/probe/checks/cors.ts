@@ -1,6 +1,7 @@
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { describeOutcome, type Outcome, type Session } from '../session.js'
+import { noKey } from './connection.js'
 
 /** Requests that the check takes at most. */
 export const maxCorsRequests = 2
@@ -17,7 +18,7 @@ export async function checkCors(
     return
   }
   if (apiKey === null) {
-    findings.notChecked('cors', 'no key is sent (apiKey is null)')
+    findings.notChecked('cors', noKey)
     return
   }
   if (!new Request('https://cors.invalid', { headers: { origin } }).headers.has('origin')) {

@@ -10,9 +10,11 @@ const slowMs = 10_000
 export function checkResponses(findings: Findings, session: Session): void {
   const { responses, durations } = session
   checkSpeed(findings, durations)
-  checkRequestId(findings, responses)
+  // Not those of a gateway, which may have other headers.
+  const pages = responses.filter(({ method, status }) => method === 'GET' && isSuccess(status))
+  checkRequestId(findings, pages)
   checkRateLimit(findings, session)
-  checkCache(findings, responses)
+  checkCache(findings, pages)
 }
 
 function checkSpeed(findings: Findings, durations: readonly number[]): void {
@@ -33,8 +35,8 @@ function duration(ms: number): string {
   return ms < 1_000 ? `${Math.ceil(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-function checkRequestId(findings: Findings, responses: readonly RecordedResponse[]): void {
-  const names = [...(firstSuccess(responses)?.headers.keys() ?? [])]
+function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {
+  const names = [...(first?.headers.keys() ?? [])]
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)
@@ -73,11 +75,9 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
   }
 }
 
-function checkCache(findings: Findings, responses: readonly RecordedResponse[]): void {
-  const isCached = responses.some(
-    ({ method, status, headers }) => method === 'GET' && isSuccess(status) && Number(headers.get('age')) > 0,
-  )
-  const control = firstSuccess(responses)?.headers.get('cache-control') ?? ''
+function checkCache(findings: Findings, pages: readonly RecordedResponse[]): void {
+  const isCached = pages.some(({ headers }) => Number(headers.get('age')) > 0)
+  const control = pages[0]?.headers.get('cache-control') ?? ''
   // The client bypasses private caches.
   const isPrivate = /\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)
   const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
@@ -90,9 +90,4 @@ function checkCache(findings: Findings, responses: readonly RecordedResponse[]):
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
   } else findings.ok('cache', `no page has an Age above 0; Cache-Control: ${control || 'none'}`)
-}
-
-/** Those of a gateway have other headers. */
-function firstSuccess(responses: readonly RecordedResponse[]): RecordedResponse | undefined {
-  return responses.find(({ status }) => isSuccess(status))
 }
