@@ -133,7 +133,7 @@ export function parseUnspecifiedBody(bytes: Uint8Array, headers: Headers): unkno
   // As the MIME Sniffing Standard says it: application/json-seq, for example, is no JSON.
   const isToBeJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
   // A page of a proxy must not pass for a success.
-  const isPage = /^text\/html\b/i.test(contentType) || isHtml(text)
+  const isPage = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType) || isHtml(text)
   if (isToBeJson || isPage)
     throw notJson(text, `The Content-Type says JSON, but the body is not. ${seeText}`, isPage)
   return text

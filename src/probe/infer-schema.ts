@@ -1,5 +1,5 @@
 import { escapeControl } from '../internal/describe.js'
-import { countOf, grouped } from './findings.js'
+import { countOf } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { missingOn } from './page.js'
 import { toClientLines } from './report.js'
@@ -54,7 +54,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
-    `// From ${grouped(sample.items)} of ${countOf(page.totalItems, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
+    `// From ${countOf(sample.items, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
     ...(sample.pages === last && sample.items < page.totalItems
       ? ['// There may be more: all pages hold fewer items than totalItems says. Are they counted from 0?']

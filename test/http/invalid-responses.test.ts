@@ -93,6 +93,7 @@ describe('the response to a write', () => {
         ['{"a":1}}', 'application/problem+json'],
         ['<!doctype html><p>Please sign in', 'text/plain'],
         ['<p>Please sign in', 'Text/HTML;charset=utf-8'],
+        ['<?xml version="1.0"?><html>Please sign in', 'application/xhtml+xml'],
       ],
       async ([body, type]) => {
         service.reset()

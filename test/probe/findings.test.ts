@@ -518,6 +518,34 @@ test('a list of one page is not judged by a page that it does not have', () =>
     expect(broken).toEqual(['page-beyond-end'])
   }))
 
+test('a total that ends with a full page is not judged if the page after it cannot be seen', () =>
+  checkEach<[string, Deviation]>(
+    [
+      ['the last page instead', changeQuery(query => query.get('page') === '3' && query.set('page', '2'))],
+      ['a refusal', respond((_, query) => (query.get('page') === '3' ? json({}, 404) : undefined))],
+      ['throttled', respond((_, query) => (query.get('page') === '3' ? json({}, 429) : undefined))],
+    ],
+    async ([, deviation]) => {
+      service.reset()
+      const capped = changePages(page => ({ ...page, totalItems: 40 }))
+      const { find } = await probeService([capped, deviation], { account: undefined })
+      expect(find('total').status).toBe('not-checked')
+    },
+  ))
+
+test('a limit that is the length of the list may grow with it', async () => {
+  let added = 0
+  const grow = respond(() => {
+    service.transactions.push({ ...service.transactions[0]!, id: `new${added++}` })
+    return undefined
+  })
+  service.transactions.length = 20
+  const all = changeQuery(query => query.has('limit') || query.set('limit', '1000'))
+  const echo = changePages((page, query) => (query.has('limit') ? page : { ...page, limit: page.totalItems }))
+  const { broken } = await probeService([all, echo, grow], { account: undefined })
+  expect(broken).not.toContain('limit-echo')
+})
+
 test('other items on page 0 do not prove that it is the first page', async () => {
   const { notChecked } = await probeService([
     changeQuery(query => query.get('page') === '0' && query.set('page', '13')),

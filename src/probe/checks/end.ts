@@ -33,7 +33,7 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
   const { page: last, verdict, requested } = end
   const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
   if (verdict === 'none') findings.notChecked('total', observed)
-  else if (last === undefined) findings.broken('total', observed, 'Iterating fails there.')
+  else if (last === undefined) findings.broken('total', observed, 'Iterating fails where this happens.')
   else if (last.page !== requested.page) {
     const observed = `page ${grouped(requested.page)} was requested, page ${grouped(last.page)} returned`
     findings.broken('total', observed, 'Iterating fails there with PaginationError.')
@@ -88,14 +88,14 @@ async function checkBeyondEnd(
       observed,
       'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
+  const isEmpty = page?.count === 0
+  if (!isEmpty && last.page && last.page.count === last.page.limit) {
+    const total = grouped(last.page.totalItems)
+    findings.notChecked('total', `${total}: the last page is full, and no empty page follows`)
+  }
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
-  else if (page === undefined) {
-    broken(describeOutcome(outcome))
-    if (last.page && last.page.count === last.page.limit) {
-      const seen = `${grouped(last.page.totalItems)}: the last page is full, and the one after it cannot be read`
-      findings.notChecked('total', seen)
-    }
-  } else if (page.count === 0) {
+  else if (page === undefined) broken(describeOutcome(outcome))
+  else if (isEmpty) {
     if (page.page !== number) broken('empty, with the wrong page number')
     else findings.ok('page-beyond-end', 'an empty page')
   } else if (page.page !== number) {

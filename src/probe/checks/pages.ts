@@ -32,15 +32,18 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   } else if (second === undefined) findings.notChecked('page-echo', 'the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
-  else findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails there.')
+  else
+    findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails where this happens.')
 }
 
 /** Where the limit in the response changes from one page of a list to the next. */
 export function findLimitChange(pages: ListedPages): string | undefined {
-  const { first, second, small, smallSecond, last } = pages
+  const { first, again, second, small, smallSecond, last } = pages
+  // The later of the two first pages: where a limit is the length of the list, it grows with it.
+  const one = again.page ? again : first
   const pairs = [
-    [first, second],
-    [first, last],
+    [one, second],
+    [one, last],
     [small, smallSecond],
   ].map(pair => pair.map(outcome => outcome?.page))
   // A page beyond the end is none of the list.
