@@ -42,7 +42,7 @@ const indent = ' '.repeat(statusWidth + titleWidth)
 const maxSchemaLines = 40
 // With these, no list can be read as a whole, whatever its options; with those, not always.
 const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
-const ofLists: readonly string[] = ['limit-echo', 'max-limit', 'total', 'order', 'neighbours']
+const ofLists: readonly string[] = ['limit-echo', 'total', 'order', 'neighbours']
 const repair =
   'Ask the owner of the service to repair what is broken; "->" says what the client, virtual-accounts, does until then.'
 // Instead of the names of all findings.

@@ -277,6 +277,13 @@ describe('the code in the report', () => {
     )
   })
 
+  test('is not doubted for a larger limit that fails', async () => {
+    const fail = respond((_, query) => (Number(query.get('limit')) > 100 ? json({}, 500) : undefined))
+    const { report, broken } = await probeService([fail], { account: undefined })
+    expect(broken).toEqual(['max-limit'])
+    expect(String(report)).toMatch(/\nOptions for this service:\n[\s\S]*list\(\{ limit: 100 \}\)/)
+  })
+
   test('fetches one page at a time where the service throttles', async () => {
     let isFirst = true
     const throttleOnce = respond(() => {

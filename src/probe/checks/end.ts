@@ -91,7 +91,7 @@ async function checkBeyondEnd(
   const isEmpty = page?.count === 0
   if (!isEmpty && last.page && last.page.count === last.page.limit) {
     const total = grouped(last.page.totalItems)
-    findings.notChecked('total', `${total}: the last page is full, and no empty page follows`)
+    findings.notChecked('total', `${total}: the last page is full, and no empty page was seen after it`)
   }
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
   else if (page === undefined) broken(describeOutcome(outcome))

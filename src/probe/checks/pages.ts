@@ -79,7 +79,7 @@ export function checkPageZero(findings: Findings, { first, again, zero, small }:
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
 }
 
-const unreliable = 'pages 1 and 2 are not as requested, as said above'
+const unreliable = 'unclear, by what is broken above'
 
 /** Page 1 twice. */
 export function checkOrder(findings: Findings, { first, again }: ListedPages): void {

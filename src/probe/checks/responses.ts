@@ -69,7 +69,7 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
       findings.ok(
         'rate-limit',
         `${observed}, ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`,
-        'Throttled calls are retried, and fail if this lasts. Lists are iterated more slowly. Lower `concurrency`.',
+        'Throttled lists are slower, or fail. Lower `concurrency`.',
       )
     }
   }
