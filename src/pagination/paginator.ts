@@ -72,7 +72,9 @@ export class Paginator<T> implements Walk<T> {
     // A page that shows a shrink is not fetched again, as it might not show it any more.
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return fetched
     for (const key of fetched.keys() ?? []) {
-      if (key !== undefined && this.#memory.find(key) === undefined) this.#awaited.add(key)
+      const earlier = this.#memory.find(key)
+      if (earlier) this.#emitDrift(fetched, 'duplicate', earlier.page, number)
+      else if (key !== undefined) this.#awaited.add(key)
     }
     return this.#receive(() => this.#prefetcher.refetch(number))
   }

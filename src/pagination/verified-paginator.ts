@@ -33,6 +33,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
+  /** The smallest total of an accepted window. */
+  #smallestTotal = Number.POSITIVE_INFINITY
+  /** How far items were from their index among those read, where they were farthest ahead. */
+  #shift = Number.POSITIVE_INFINITY
   /** Responses in a row that brought no progress. */
   #fruitless = 0
   /** The last item of the last window; undefined if that contained no known one: nothing tells where the walk is. */
@@ -115,6 +119,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
     else if (!isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
+    this.#shift = Math.min(this.#shift, end - 1 - (this.#read.find(lastKey) ?? 0))
+    this.#smallestTotal = Math.min(this.#smallestTotal, totalItems)
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
@@ -190,7 +196,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     throw this.#createError(
       loaded,
       `the list changed faster than it could be read, or the service ignores page or limit (more than ${maxFruitless} responses without progress)`,
-      'Pass a smaller limit, or iterate when fewer changes are made.',
+      'Iterate when fewer changes are made, or pass another limit.',
     )
   }
 
@@ -206,7 +212,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const next = this.#step + 1
     const needed = Math.min(this.#total, this.#end + this.#remaining)
     let step = next
-    let end = this.#end
+    let end = Math.max(1, this.#end)
     for (; step <= next + 2 * this.#options.concurrency && (step === next || end < needed); step++) {
       const window = this.#plan.get(step) ?? farthestWindow(end, this.#limit)
       if (window === undefined) {
@@ -229,11 +235,16 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 
-  /** The page of the caller's own limit that contains the last item read, or an earlier one if the list shrank. */
+  /**
+   * The page of the caller's own limit that contains the last item read, or an earlier one if any response shows that items
+   * before it were removed: not only the last, as an older state of the list may follow a newer one.
+   */
   get #resumePage(): number {
-    if (this.#lastKey === undefined) return 1
-    const shrunkBy = Math.max(0, this.#total - this.#prefetcher.smallestTotal)
-    const last = this.#end - 1 - shrunkBy
+    const index = this.#read.find(this.#lastKey)
+    if (index === undefined) return 1
+    const { largestTotal, smallestTotal } = this.#prefetcher
+    const shrunkBy = largestTotal - Math.min(this.#smallestTotal, smallestTotal)
+    const last = index + this.#shift - shrunkBy
     return Math.max(1, Math.floor(last / this.#limit) + 1)
   }
 }

@@ -116,6 +116,23 @@ describe('a page with an item that has moved although the list did not grow', ()
     },
   )
 
+  test('is a drift event, also if it is fetched again without that item', async () => {
+    const drifts: DriftEvent[] = []
+    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const walked = service.walk({}, { concurrency: 2 })
+    await service.requested(1)
+    await service.respond(1, 't1 t2', 6)
+    await service.requested(2, 3)
+    // Page 3 is served, then t1 is removed and t7 is added, then page 2 is served.
+    await service.respond(3, 't5 t6', 6)
+    await service.respond(2, 't4 t5', 6)
+    await service.requested(3)
+    await service.respond(3, 't6 t7', 6)
+    expect(await walked.ended).toBeUndefined()
+    expect(walked.items).toEqual(['t1', 't2', 't4', 't5', 't6', 't7'])
+    expect(drifts).toMatchObject([{ change: 'duplicate', before: 2, after: 3, page: 3 }])
+  })
+
   test('has no page fetched again that was requested after it arrived', async () => {
     const { service, walked } = await toPage4()
     await service.respond(4, 't6 t7', 20)

@@ -421,6 +421,30 @@ describe('a verified list', () => {
     expect(error).toMatchObject({ kind: 'connection', page: Math.ceil((before.length - 25) / 20) })
   })
 
+  test.each([
+    ['that items before it were removed', 0, 0],
+    ['that items before it were removed, and others added', 0, 2],
+    ['by its total that items after it were removed', 100, 0],
+  ])('resumes earlier when older states follow one that shows %s', async (_, index, added) => {
+    const stage = createStage(400, 10)
+    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
+    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
+    const next = async () => {
+      await idle()
+      return stage.requests.filter(({ isSettled }) => !isSettled)
+    }
+    for (let responses = 0; responses < 13; responses++) (await next())[0]?.respond()
+    const [first] = await next()
+    for (let responses = 0; responses < 4; responses++) (await next())[1]?.respond()
+    const removed = stage.items.splice(index, 2)
+    stage.items.push(...removed.slice(0, added).map(item => ({ ...item, id: `new-${item.id}` })))
+    first?.respond()
+    ;(await next())[0]?.lose()
+    const { before, error } = await iteration
+    expect(before).toHaveLength(112)
+    expect(error).toMatchObject({ page: 11 })
+  })
+
   test('goes on at the beginning of the list when all items before it were removed', async () => {
     const { fake, client } = createService(100)
     const all = [...fake.transactions]
