@@ -18,7 +18,7 @@ const notConnected =
 // any request can be sent. Alerts about a client's certificate are not among these:
 // with TLS 1.3 they arrive after the request was sent.
 const refused =
-  /^(?:ERR_(?:ACCESS_DENIED|INVALID_URL|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
+  /^(?:ERR_(?:ACCESS_DENIED|INVALID_URL|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
 
 // Usually refused before anything was sent, but undici also aborts after the response came, and a service may send garbage
 // after the request.
@@ -104,12 +104,12 @@ function addressOf(url: string): { host: string; port: string } {
 }
 
 function refusedHint(code: string, message: unknown): string {
-  if (code === 'ERR_PROXY_TUNNEL' || code === 'UND_ERR_ABORTED') {
+  if (/PROXY|PRX|ABORTED/.test(code)) {
     // undici has the status only in a text.
     const [status] = /(?<=Proxy response \()\d{3}(?=\))/.exec(String(message)) ?? []
     return `Check the proxy${status === undefined ? ': see error.cause' : `: it responded with HTTP ${status}`}.`
   }
   return code.startsWith('ERR_SSL_')
-    ? 'Check the scheme and port of baseUrl, and the TLS versions of both sides.'
+    ? 'Check the scheme and port of baseUrl, the TLS versions, and whether a client certificate is needed.'
     : 'Check baseUrl, the headers and your own fetch: see error.cause.'
 }

@@ -57,7 +57,7 @@ export class ApiKeyProvider {
 
 /** What is odd about a key that the service refused; undefined if it looks like a key. */
 export function oddityOf(key: string): string | undefined {
-  const [start] = /^(?:["'</]|Bearer |Api-Key:|[a-z]+:\/\/|YOUR_|\$\{?|\{\{)/i.exec(key) ?? []
+  const [start] = /^(?:["'<]|Bearer |Api-Key:|[a-z]+:\/\/|YOUR_|\$\{|\{\{)/i.exec(key) ?? []
   return start && `it begins with ${start.trim()}`
 }
 

@@ -89,6 +89,11 @@ describe('the message of an HttpError', () => {
         'HTTP 401. Check apiKey: it begins with Bearer, which is hardly part of the key.',
       ],
       [
+        'a key that may well begin so',
+        { steps: [respond(401)], client: { apiKey: '/qP7m3x0' } },
+        'HTTP 401. Check that apiKey belongs to this baseUrl.',
+      ],
+      [
         'a key that was not filled in',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: as a template that nobody filled in
         { steps: [respond(401)], client: { apiKey: '${API_KEY}' } },
@@ -214,7 +219,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a failed handshake',
         { steps: ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'] },
-        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION). Check the scheme and port of baseUrl, and the TLS versions of both sides.`,
+        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION). Check the scheme and port of baseUrl, the TLS versions, and whether a client certificate is needed.`,
       ],
       [
         'a refused proxy tunnel',

@@ -57,6 +57,7 @@ describe('the code of a failed fetch', () => {
         'ERR_SSL_NO_PROTOCOLS_AVAILABLE',
         'ERR_INVALID_URL',
         'ERR_PROXY_TUNNEL',
+        'UND_ERR_PRX_TLS',
         // From --permission, since Node 25.
         'ERR_ACCESS_DENIED of connect',
         'UND_ERR_INVALID_ARG',
