@@ -135,7 +135,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
     findings.broken('neighbours', observed, consequence)
   } else if (pairsWithIds.length === 0)
-    findings.notChecked('neighbours', 'no two pages whose items all have an id')
+    findings.notChecked('neighbours', 'no two pages could be compared by ids')
   else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
   else {
     const isContinuous = isBeginningOfFirst(pages)
