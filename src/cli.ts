@@ -105,7 +105,7 @@ function assertNode(): void {
 function checkFlags(command: string, known: Flags): void {
   for (const token of tokens) {
     if (token.kind !== 'option') continue
-    const { name, rawName, value } = token
+    const { name, rawName, value, inlineValue } = token
     const flag = Object.hasOwn(known, name) ? known[name] : undefined
     if (flag === undefined) {
       if (/key|token/i.test(name)) {
@@ -114,7 +114,7 @@ function checkFlags(command: string, known: Flags): void {
       const flags = Object.keys(known).map(name => `--${name}`)
       throw unknown(`Unknown option ${rawName} of ${command}`, rawName, flags)
     }
-    const isMissing = value === undefined || value === '' || value.startsWith('-')
+    const isMissing = !value || (value.startsWith('-') && !inlineValue)
     if (flag.type === 'string' && isMissing) throw new UsageError(`${rawName}: expected a value`)
     if (flag.type === 'boolean' && value !== undefined) throw new UsageError(`${rawName}: takes no value`)
   }

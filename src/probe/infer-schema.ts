@@ -33,6 +33,8 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   if (first.page === undefined || missingOn(first.page) > 0) {
     // Perhaps the service refuses such a limit, or does not obey it.
     limit = undefined
+    sample.items = 0
+    sample.pages = 0
     first = await session.getPage()
   }
   const { page, problems, error } = first

@@ -240,6 +240,7 @@ test('a wrong command line is explained in words', () =>
       [['schema', url, '/refunds?page=2'], 'path: expected one without a query'],
       [['schema', url, 'refunds'], 'path: expected one that begins with /, such as /transactions\n'],
       [['probe', url, '--origin', '--json'], '--origin: expected a value'],
+      [['probe', url, '--customer-id=-c'], '--customer-id and --virtual-account-id: expected both'],
       [['probe', url, '--write=no'], '--write: takes no value'],
       [['probe', url], 'API_KEY is not set. In bash or zsh run: read -rs API_KEY && export API_KEY', {}],
       [['probe', 'http://a.test'], '(--allow-insecure-http allows it)'],

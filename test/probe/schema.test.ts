@@ -159,6 +159,15 @@ test('a service may refuse the limit', async () => {
   expect(code).toContain('// From 60 items of /refunds, on 3 of 3 pages.')
 })
 
+test('a page that is read again, without its limit, counts once', async () => {
+  const items = Array.from({ length: 300 }, (_, id) => ({ id }))
+  const cap = changePages((page, query) =>
+    query.has('limit') ? { ...page, data: page.data.slice(0, 50) } : page,
+  )
+  const { code } = await infer(items, [cap])
+  expect(code).toContain('// From 100 items of /refunds, on 5 of 15 pages.\n// If others differ')
+})
+
 test('what is no page of a list gets the schema of its whole body, for client.request', () =>
   checkEach<[name: string, body: (page: { data: unknown[] }) => unknown, problem: string]>(
     [

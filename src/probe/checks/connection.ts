@@ -111,7 +111,11 @@ export async function checkWrongKey(
     if (isPage) findings.broken('wrong-key', seen, consequence)
     else findings.notChecked('wrong-key', seen)
   } else if (verdict === 'failed') {
-    findings.broken('wrong-key', observed, 'A wrong key looks like an outage, and calls are retried.')
+    findings.broken(
+      'wrong-key',
+      observed,
+      'If that is the answer to a wrong key, it looks like an outage, and calls are retried.',
+    )
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
   else findings.ok('wrong-key', `refused: ${observed}`)
 }

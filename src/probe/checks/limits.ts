@@ -23,7 +23,11 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
     findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
   } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)
   else if (small.page === undefined) {
-    findings.broken('limit-echo', `limit ${limit}: ${observed}`, 'Lists with such a limit fail.')
+    findings.broken(
+      'limit-echo',
+      `limit ${limit}: ${observed}`,
+      'Lists with such a limit fail where this happens.',
+    )
   } else if (small.page.limit !== limit) {
     findings.broken(
       'limit-echo',
@@ -102,7 +106,11 @@ export async function checkMaxLimit(
     }
   }
   if (isFailure)
-    findings.broken('max-limit', observed, 'A larger limit looks like an outage, and calls are retried.')
+    findings.broken(
+      'max-limit',
+      observed,
+      'If that is the answer to a larger limit, it looks like an outage, and calls are retried.',
+    )
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with this limit throws PaginationError.')
   else findings.ok('max-limit', observed)
