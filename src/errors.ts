@@ -61,8 +61,8 @@ export abstract class ApiError extends Error {
   readonly outcomeUnknown: boolean
   /**
    * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item, as far as the
-   * responses can tell. It is the page that failed, or an earlier one if the list shrank. `undefined` for calls that are
-   * not lists.
+   * responses can tell. It is the page that failed, or an earlier one if the list changed. `undefined` for calls that
+   * are not lists.
    */
   readonly page: number | undefined
   /** The `x-request-id` or `request-id` header of the last response, if it has one. Quote it to the service's support. */

@@ -90,9 +90,10 @@ export class Paginator<T> implements Walk<T> {
     try {
       return await request()
     } catch (error) {
-      const missed = (this.#previous?.totalItems ?? 0) - this.#prefetcher.smallestTotal
-      if (missed <= 0 && this.#awaited.size === 0) throw error
-      throw error instanceof ApiError ? error.resumedAt(this.#options.site, ...this.#resumeAt(missed)) : error
+      const { largestTotal, smallestTotal } = this.#prefetcher
+      const isUnchanged = largestTotal <= smallestTotal && this.#awaited.size === 0
+      if (isUnchanged || !(error instanceof ApiError)) throw error
+      throw error.resumedAt(this.#options.site, ...this.#resumeAt(0))
     }
   }
 
@@ -215,7 +216,7 @@ export class Paginator<T> implements Walk<T> {
     const hint = `${repair}To accept missed items, pass onMissedItems: 'continue'.`
     // Where the list has ended, nothing tells where they were.
     const [page] = loaded.data.length === 0 ? [1] : this.#resumeAt(missed)
-    throw this.#error(loaded, `${problem}, so up to ${missed} may have been missed`, hint, page)
+    throw this.#error(loaded, `${problem}, so ${missed} or more may have been missed`, hint, page)
   }
 
   #emitDrift(loaded: LoadedPage<T>, change: DriftEvent['change'], before: number, after: number): void {
@@ -230,7 +231,9 @@ export class Paginator<T> implements Walk<T> {
   /** The page and limit to resume with: before all that can have been in flight, and before what may have been missed. */
   #resumeAt(missed: number): [page: number, limit: number] {
     const { limit = 1 } = this.#previous ?? {}
-    const page = this.#nextPage - 2 * this.#options.concurrency - Math.ceil(missed / limit)
+    const { largestTotal, smallestTotal } = this.#prefetcher
+    const lost = Math.max(missed, largestTotal - smallestTotal)
+    const page = this.#nextPage - 2 * this.#options.concurrency - Math.ceil(lost / limit)
     return [this.#awaited.size > 0 ? 1 : Math.max(1, page), limit]
   }
 }

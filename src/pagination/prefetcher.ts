@@ -14,8 +14,6 @@ export interface FetchedPage<T> extends LoadedPage<T> {
 interface PendingPage<T> {
   readonly promise: Promise<FetchedPage<T>>
   readonly controller: AbortController
-  /** Infinite until it has arrived. */
-  totalItems: number
 }
 
 // Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
@@ -43,6 +41,7 @@ export class PagePrefetcher<T> {
   #throttledAt = 0
   /** Of all pages that have arrived. */
   largestTotal = 0
+  smallestTotal: number = Number.POSITIVE_INFINITY
   #isCancelled = false
 
   constructor(fetchPage: FetchPage<T>, firstPage: number, concurrency: number) {
@@ -52,11 +51,6 @@ export class PagePrefetcher<T> {
     this.lastPage = firstPage
     this.#concurrency = concurrency
     this.#maxInFlight = concurrency
-  }
-
-  /** The smallest total of the pages that have arrived and are not read yet; infinite if there are none. */
-  get smallestTotal(): number {
-    return Math.min(...Array.from(this.#pages.values(), page => page.totalItems))
   }
 
   /** The reader has finished the page before this one, and needs this one. */
@@ -111,13 +105,9 @@ export class PagePrefetcher<T> {
     const controller = new AbortController()
     if (this.#isCancelled) controller.abort()
     const promise = this.#fetch(page, controller.signal)
-    const pending: PendingPage<T> = { promise, controller, totalItems: Number.POSITIVE_INFINITY }
-    const onArrival = ({ totalItems }: LoadedPage<T>) => {
-      pending.totalItems = totalItems
-    }
     // A failure is thrown when the reader comes to the page, or never.
-    promise.then(onArrival, () => {})
-    this.#pages.set(page, pending)
+    promise.catch(() => {})
+    this.#pages.set(page, { promise, controller })
     return promise
   }
 
@@ -129,6 +119,7 @@ export class PagePrefetcher<T> {
       if (requestedAt > this.#throttledAt)
         this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
       this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
+      this.smallestTotal = Math.min(this.smallestTotal, loaded.totalItems)
       return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
     } catch (error) {
       // None after it is needed, unless it is dropped.

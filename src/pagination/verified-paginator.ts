@@ -33,9 +33,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
-  /** The smallest total of an accepted window. */
-  #smallestTotal = Number.POSITIVE_INFINITY
-  /** How far items were from their index among those read, where they were farthest ahead. */
+  /** The position of an item minus its index among those read: the smallest that a window has shown. */
   #shift = Number.POSITIVE_INFINITY
   /** Responses in a row that brought no progress. */
   #fruitless = 0
@@ -120,7 +118,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
     else if (!isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
     this.#shift = Math.min(this.#shift, end - 1 - (this.#read.find(lastKey) ?? 0))
-    this.#smallestTotal = Math.min(this.#smallestTotal, totalItems)
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
@@ -156,6 +153,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #checkEnd(loaded: LoadedPage<T>): undefined {
     const { data, totalItems } = loaded
     if (data.length > 0) {
+      this.#countFruitless(loaded)
       this.#planAhead(loaded)
       return
     }
@@ -183,6 +181,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     }
     this.#countFruitless(loaded)
     this.#lastKey = undefined
+    this.#shift = Number.NEGATIVE_INFINITY
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: by 0 pages more, then 1, 3, 7 …
     const back = this.#limit * (2 ** (this.#fruitless - 1) - 1)
@@ -236,16 +235,14 @@ export class VerifiedPaginator<T> implements Walk<T> {
   }
 
   /**
-   * The page of the caller's own limit that contains the last item read, or an earlier one if any response shows that items
-   * before it were removed: not only the last, as an older state of the list may follow a newer one.
+   * The page of the caller's own limit that contains the last item read; 1 if the total has changed, or if the walk went back,
+   * as nothing tells how many items were removed before it.
    */
   get #resumePage(): number {
     const index = this.#read.find(this.#lastKey)
-    if (index === undefined) return 1
     const { largestTotal, smallestTotal } = this.#prefetcher
-    const shrunkBy = largestTotal - Math.min(this.#smallestTotal, smallestTotal)
-    const last = index + this.#shift - shrunkBy
-    return Math.max(1, Math.floor(last / this.#limit) + 1)
+    if (index === undefined || largestTotal !== smallestTotal) return 1
+    return Math.max(1, Math.floor((index + this.#shift) / this.#limit) + 1)
   }
 }
 

@@ -277,16 +277,16 @@ describe('an iteration fails', () => {
     const shrinking = (_page: number, _limit: number, count: number) => (count > 3 ? all.slice(12) : all)
     const tooLarge = (page: number) => ({ ...envelopeOf(all.slice(0, 25), page), totalItems: 29 })
     expect(await iterate((page, limit, count) => envelopeOf(shrinking(page, limit, count), page))).toBe(
-      `the list shrank from 60 to 48 items while it was read, so up to 12 may have been missed. ${repair} ${onMissed} ${resume(1)}`,
+      `the list shrank from 60 to 48 items while it was read, so 12 or more may have been missed. ${repair} ${onMissed} ${resume(1)}`,
     )
     expect(await iterate(tooLarge)).toBe(
-      `the list ended after 25 of 29 items, so up to 4 may have been missed. ${repair} ${onMissed} ${resume(1)}`,
+      `the list ended after 25 of 29 items, so 4 or more may have been missed. ${repair} ${onMissed} ${resume(1)}`,
     )
     // Without identity, a verified walk is not possible.
     respondTo(tooLarge)
     const options = { schema: z.custom<Transaction>(), concurrency: 1 }
     expect(await messageOf(collect(createClient().list('/transactions', { limit: 10 }, options)))).toBe(
-      `the list ended after 25 of 29 items, so up to 4 may have been missed. ${onMissed} ${resume(1)}`,
+      `the list ended after 25 of 29 items, so 4 or more may have been missed. ${onMissed} ${resume(1)}`,
     )
   })
 
@@ -305,7 +305,7 @@ describe('an iteration fails', () => {
     two.deliver()
     await stage.respondToAll()
     expect(await iteration).toBe(
-      `the list changed while it was read, and items of an earlier response did not appear again, so up to 1 may have been missed. ${repair} ${onMissed} ${resume(1, 2)}`,
+      `the list changed while it was read, and items of an earlier response did not appear again, so 1 or more may have been missed. ${repair} ${onMissed} ${resume(1, 2)}`,
     )
   })
 

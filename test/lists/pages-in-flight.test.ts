@@ -27,6 +27,11 @@ async function toPage4() {
   return { service, walked }
 }
 
+async function failAtPage11(service: ByHand) {
+  for (let page = 4; page < 11; page++) await service.respond(page, `u${page} v${page}`, 21)
+  await service.fail(11, 500)
+}
+
 describe('a page that was requested before its predecessor arrived, and is out of date,', () => {
   /** Page 3 is served, then n1 is inserted at the head, then page 2 is served: t5 and t6 may have moved. */
   async function fetchAgain(options: ListOptions = {}) {
@@ -87,11 +92,11 @@ describe('a page that was requested before its predecessor arrived, and is out o
     expect(await walked.ended).toMatchObject({ kind: 'http', page: 1 })
   })
 
-  test('has a later failure resume at its own page once its items have appeared again', async () => {
+  test('has a later failure resume before all that was in flight once its items have appeared again', async () => {
     const { service, walked } = await fetchAgain()
     await service.respond(3, 't5 t6', 21)
-    await service.fail(4, 500)
-    expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
+    await failAtPage11(service)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 2 })
   })
 
   test('has the iteration resume at page 1 when it fails', async () => {
@@ -181,10 +186,9 @@ describe('an out-of-date page that shows', () => {
 
   test('an item that was read before does not expect it again', async () => {
     const { service, walked } = await fetchAgain('t1 t2')
-    await service.requested(3, 4, 5, 6)
     await service.respond(3, 't4 t5', 21)
-    await service.fail(4, 500)
-    expect(await walked.ended).toMatchObject({ kind: 'http', page: 4 })
+    await failAtPage11(service)
+    expect(await walked.ended).toMatchObject({ kind: 'http', page: 2 })
   })
 
   test('an item that nothing identifies does not expect it again', async () => {
@@ -307,6 +311,17 @@ describe('a page that shows that the list shrank', () => {
     await service.respond(8, 'a b c d e f g h i j', 89)
     // Two pages that can have been in flight, and two that hold eleven items.
     expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 4 })
+  })
+
+  test('has it resume before what a later page shows to be removed', async () => {
+    const service = new ByHand(1)
+    const walked = service.walk({}, { concurrency: 2 })
+    await service.requested(1)
+    for (let page = 1; page < 20; page++) await service.respond(page, `t${page}`, 40)
+    await service.requested(20, 21)
+    await service.respond(21, 't21', 30)
+    await service.respond(20, 't20', 39)
+    expect(await walked.ended).toMatchObject({ kind: 'pagination', page: 6 })
   })
 
   test('has it resume at page 1 if it is empty, as nothing tells where items were removed', async () => {

@@ -383,6 +383,19 @@ describe('a verified list', () => {
     expect((await iterateToPaginationError(list)).before).toEqual([])
   })
 
+  test('is a PaginationError when its first page becomes empty, but the second does not', async () => {
+    let requests = 0
+    respondTo((page, limit) => {
+      const ids = page === 1 && requests > 0 ? [] : sampleTransactions(limit)
+      const data = ids.map(item => ({ ...item, id: `${requests > 0}-${item.id}` }))
+      requests++
+      return { data, page, totalItems: 60, limit }
+    })
+    const list = createClient().transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+    await iterateToPaginationError(list)
+    expect(requests).toBeLessThan(30)
+  })
+
   test('resumes at its first page when that fails', async () => {
     respondTo(() => new Response(null, { status: 404 }))
     const list = createClient().transactions.list({ page: 3 }, { verified: true })
@@ -402,7 +415,7 @@ describe('a verified list', () => {
     expect(await rejectionOf(iteration)).toMatchObject({ status: 404, page: 1 })
   })
 
-  test('resumes earlier when a later page shows that the list shrank', async () => {
+  test('resumes at page 1 when a later page shows that the list shrank', async () => {
     const stage = createStage(400, 20)
     const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
     const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
@@ -418,14 +431,13 @@ describe('a verified list', () => {
     first?.lose()
     const { before, error } = await iteration
     expect(before.length).toBeGreaterThan(50)
-    expect(error).toMatchObject({ kind: 'connection', page: Math.ceil((before.length - 25) / 20) })
+    expect(error).toMatchObject({ kind: 'connection', page: 1 })
   })
 
   test.each([
-    ['that items before it were removed', 0, 0],
-    ['that items before it were removed, and others added', 0, 2],
-    ['by its total that items after it were removed', 100, 0],
-  ])('resumes earlier when older states follow one that shows %s', async (_, index, added) => {
+    ['at page 1', 'is shorter', 0, 1],
+    ['earlier', 'has other items instead of the first ones', 2, 11],
+  ])('resumes %s when older states follow one that %s', async (_, __, added, page) => {
     const stage = createStage(400, 10)
     const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
     const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
@@ -436,13 +448,31 @@ describe('a verified list', () => {
     for (let responses = 0; responses < 13; responses++) (await next())[0]?.respond()
     const [first] = await next()
     for (let responses = 0; responses < 4; responses++) (await next())[1]?.respond()
-    const removed = stage.items.splice(index, 2)
+    const removed = stage.items.splice(0, 2)
     stage.items.push(...removed.slice(0, added).map(item => ({ ...item, id: `new-${item.id}` })))
     first?.respond()
     ;(await next())[0]?.lose()
     const { before, error } = await iteration
     expect(before).toHaveLength(112)
-    expect(error).toMatchObject({ page: 11 })
+    expect(error).toMatchObject({ page })
+  })
+
+  test('resumes at page 1 when it went back for a state that was newer than those that follow', async () => {
+    const stage = createStage(400, 10)
+    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
+    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 1 }))
+    const next = async () => {
+      await idle()
+      return stage.requests.find(({ isSettled }) => !isSettled)
+    }
+    for (let responses = 0; responses < 9; responses++) (await next())?.respond()
+    const older = [...stage.items]
+    stage.items.push(...stage.items.splice(0, 30).map(item => ({ ...item, id: `new-${item.id}` })))
+    ;(await next())?.respond()
+    stage.items.splice(0, 400, ...older)
+    for (let responses = 0; responses < 3; responses++) (await next())?.respond()
+    ;(await next())?.lose()
+    expect((await iteration).error).toMatchObject({ kind: 'connection', page: 1 })
   })
 
   test('goes on at the beginning of the list when all items before it were removed', async () => {
