@@ -61,7 +61,7 @@ export abstract class ApiError extends Error {
   readonly outcomeUnknown: boolean
   /**
    * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item, as far as the
-   * responses can tell. It is the page that failed, or an earlier one if the list changed. `undefined` for calls that
+   * totals can tell. It is the page that failed, or an earlier one if the total changed. `undefined` for calls that
    * are not lists.
    */
   readonly page: number | undefined

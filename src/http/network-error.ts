@@ -21,12 +21,12 @@ const refused =
   /^(?:ERR_(?:ACCESS_DENIED|INVALID_URL|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
 
 // Usually refused before anything was sent, but undici also aborts after the response came, and a service may send garbage
-// after the request.
+// after the request. ERR_OSSL_ is the client's own key or certificate.
 const refusedPerhapsLater =
-  /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/
+  /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_OSSL_\w+)$/
 
 const certificateRejected =
-  /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/
+  /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
 
 // Of zlib, zstd and Brotli.
 const undecodable = /^(?:Z_|ZSTD_|ERR__)/
@@ -84,7 +84,7 @@ export function classifyNetworkError(
     return { isSent: false, isRetryable: true, problem, hint }
   }
   if (certificateRejected.test(code)) {
-    const problem = `the TLS certificate of ${host} was rejected${shown}`
+    const problem = `the TLS certificate of ${host}, or of a proxy, was rejected${shown}`
     const hint =
       'Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.'
     return { isSent: false, isRetryable: false, problem, hint }
@@ -110,6 +110,6 @@ function refusedHint(code: string, message: unknown): string {
     return `Check the proxy${status === undefined ? ': see error.cause' : `: it responded with HTTP ${status}`}.`
   }
   return code.startsWith('ERR_SSL_')
-    ? 'Check the scheme and port of baseUrl, the TLS versions, and whether a client certificate is needed.'
+    ? 'Check the scheme and port of baseUrl and of any proxy, the TLS versions, and whether a client certificate is needed.'
     : 'Check baseUrl, the headers and your own fetch: see error.cause.'
 }

@@ -167,33 +167,45 @@ describe('typing.md', () => {
 })
 
 describe('rate-limits.md', () => {
-  /** How long each request waited for its turn, in milliseconds of a clock that stands still. */
-  let delays: number[]
+  /** The intervals that have begun, in milliseconds, and how to end them. */
+  let intervals: { ms: number; end: () => void }[]
   beforeEach(() => {
-    delays = []
-    vi.spyOn(performance, 'now').mockReturnValue(1_000)
+    intervals = []
   })
 
-  async function createClient(delay: (ms: number) => unknown = ms => delays.push(ms)) {
-    const timers = { 'node:timers/promises': () => ({ setTimeout: async (ms: number) => delay(ms) }) }
+  async function createClient() {
+    const wait = (ms: number) => new Promise<void>(end => intervals.push({ ms, end }))
+    const timers = { 'node:timers/promises': () => ({ setTimeout: wait }) }
     return (await run(snippet('rate-limits.md', 'Requests per second'), timers)).client
   }
 
+  const idle = () => new Promise(resolve => setTimeout(resolve, 20))
+
   test('requests are sent one interval apart, retries too', async () => {
     const client = await createClient()
-    await client.transactions.list()
     refuse(503)
-    await client.transactions.list()
-    expect(delays).toEqual([0, 100, 200])
-    expect(service.requests).toHaveLength(3)
+    const lists = Promise.all([client.transactions.list(), client.transactions.list()])
+    for (const sent of [1, 2, 3]) {
+      await vi.waitFor(() => expect(intervals).toHaveLength(sent))
+      await idle()
+      expect(service.requests).toHaveLength(sent)
+      intervals.at(-1)?.end()
+    }
+    await lists
+    expect(intervals.map(({ ms }) => ms)).toEqual([100, 100, 100])
   })
 
   test('a request that is aborted before its turn is not sent', async () => {
     const controller = new AbortController()
-    const client = await createClient(() => controller.abort())
-    await expect(client.transactions.list({}, { signal: controller.signal })).rejects.toThrow('aborted')
-    await new Promise(resolve => setImmediate(resolve))
-    expect(service.requests).toEqual([])
+    const client = await createClient()
+    await client.transactions.list()
+    const list = client.transactions.list({}, { signal: controller.signal })
+    await idle()
+    controller.abort()
+    await expect(list).rejects.toThrow('aborted')
+    intervals.at(-1)?.end()
+    await idle()
+    expect(service.requests).toHaveLength(1)
   })
 })
 

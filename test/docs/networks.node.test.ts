@@ -212,7 +212,9 @@ describe('a proxy', () => {
 describe('a certificate of a private authority', () => {
   test('is refused by default', async () => {
     const { url } = await startService()
-    expect(await runCommand('node app.js', {}, url)).toMatch(/the TLS certificate of \S+ was rejected/)
+    expect(await runCommand('node app.js', {}, url)).toMatch(
+      /the TLS certificate of \S+, or of a proxy, was rejected/,
+    )
     expect(service.requests).toEqual([])
   })
 

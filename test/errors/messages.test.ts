@@ -214,12 +214,12 @@ describe('the message of a ConnectionError', () => {
       [
         'a rejected certificate',
         { steps: ['CERT_HAS_EXPIRED'] },
-        `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED). Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.`,
+        `the TLS certificate of ${host}, or of a proxy, was rejected (CERT_HAS_EXPIRED). Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.`,
       ],
       [
         'a failed handshake',
         { steps: ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'] },
-        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION). Check the scheme and port of baseUrl, the TLS versions, and whether a client certificate is needed.`,
+        `the request could not be sent to ${host} (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION). Check the scheme and port of baseUrl and of any proxy, the TLS versions, and whether a client certificate is needed.`,
       ],
       [
         'a refused proxy tunnel',

@@ -71,6 +71,8 @@ describe('the code of a failed fetch', () => {
         'INVALID_CA',
         'INVALID_PURPOSE',
         'HOSTNAME_MISMATCH',
+        // Of Node, where a certificate is refused for any other reason.
+        'UNSPECIFIED',
         'PATH_LENGTH_EXCEEDED',
       ],
       { outcomeUnknown: false, isRetried: false },
