@@ -29,7 +29,6 @@ export interface Outcome {
 }
 
 export interface RecordedResponse {
-  readonly method: string
   readonly status: number
   readonly headers: Headers
 }
@@ -63,6 +62,8 @@ export class Session {
   readonly sample: Sample = new Sample(name => this.redact(name) === name)
   /** Every response so far, in order. */
   readonly responses: RecordedResponse[] = []
+  /** Those of them that were pages of the list. */
+  readonly pages: RecordedResponse[] = []
   /** Milliseconds until each response was complete, or until the client gave up. */
   readonly durations: number[] = []
   /** Number of requests sent so far. */
@@ -154,8 +155,10 @@ export class Session {
     const isRead = outcome.verdict === 'ok' && outcome.error === undefined
     const problems = isRead ? findProblems(text as string, plain, data) : []
     const isPage = isRead && problems.length === 0
-    if (isPage) this.sample.add(text as string, plain, data)
-    else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
+    if (isPage) {
+      this.sample.add(text as string, plain, data)
+      this.pages.push(outcome.response as RecordedResponse)
+    } else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
     return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
   }
 
@@ -185,7 +188,7 @@ export class Session {
     const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
-    recording.response = { method, status, headers: new Headers(headers) }
+    recording.response = { status, headers: new Headers(headers) }
     this.responses.push(recording.response)
     // Whether a page is JSON is told by its body alone.
     if (method === 'GET') headers.delete('content-type')

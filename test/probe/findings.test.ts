@@ -430,6 +430,13 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           }),
         ],
         [
+          'HTML from a cache',
+          'cache',
+          respond((_, query) =>
+            query.get('page') === '0' ? new Response('<html>', { headers: { Age: '30' } }) : undefined,
+          ),
+        ],
+        [
           'pages that no cache may keep',
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'no-store, public, max-age=60')),
@@ -650,7 +657,7 @@ test('no limit is suggested that no page was full with', async () => {
   const short = changePages(page => ({ ...page, data: page.data.slice(0, 15), totalItems: 15 }))
   const echo = changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) }))
   const { report, find } = await probeService([short, echo])
-  expect(find('max-limit').observed).toBe('1,000 is accepted, but no page was full')
+  expect(find('max-limit').observed).toBe('1,000 is accepted, but that page was not full')
   expect(report.suggestedOptions.limit).toBeUndefined()
 })
 

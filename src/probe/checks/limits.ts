@@ -85,7 +85,7 @@ export async function checkMaxLimit(
   const isFull = page.count === page.limit
   let observed = `at least ${grouped(page.limit)}${largest === first ? ', the default' : ''}`
   if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
-  if (!isFull) observed = `${grouped(page.limit)} is accepted, but no page was full`
+  if (!isFull) observed = `${grouped(page.limit)} is accepted, but that page was not full`
   observed += refusal
 
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
@@ -102,7 +102,7 @@ export async function checkMaxLimit(
         ? `limit ${grouped(last.page.limit)} and ${countOf(last.page.count, 'item')}`
         : describeOutcome(last)
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${seen}`
-      isChanging = limit === requested.limit && last.page !== undefined && last.page.limit !== limit
+      isChanging = last.page !== undefined && last.page.limit !== limit
     }
   }
   if (isFailure)
@@ -112,6 +112,6 @@ export async function checkMaxLimit(
       'If that is the answer to a larger limit, it looks like an outage, and calls are retried.',
     )
   else if (isChanging)
-    findings.broken('max-limit', observed, 'Iterating with this limit throws PaginationError.')
+    findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
   else findings.ok('max-limit', observed)
 }

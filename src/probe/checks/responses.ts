@@ -1,4 +1,3 @@
-import { isSuccess } from '../../http/attempt.js'
 import { isThrottled, parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import type { RecordedResponse, Session } from '../session.js'
@@ -8,13 +7,10 @@ const slowMs = 10_000
 
 /** What all responses together show, if one of them was a page: their headers, and how long they took. */
 export function checkResponses(findings: Findings, session: Session): void {
-  const { responses, durations } = session
-  checkSpeed(findings, durations)
-  // Not those of a gateway, which may have other headers.
-  const pages = responses.filter(({ method, status }) => method === 'GET' && isSuccess(status))
-  checkRequestId(findings, pages)
+  checkSpeed(findings, session.durations)
+  checkRequestId(findings, session.pages)
   checkRateLimit(findings, session)
-  checkCache(findings, pages)
+  checkCache(findings, session.pages)
 }
 
 function checkSpeed(findings: Findings, durations: readonly number[]): void {

@@ -114,7 +114,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
     else findings.ok('same-key', `${response}: the same body again`)
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
-    const difference = isDone(again) ? 'with other values than the first response' : 'as for another key'
+    const difference = isDone(again) ? 'unlike the first response' : 'as for another key'
     findings.suggested.maxRetries = 0
     findings.broken(
       'same-key',
