@@ -33,8 +33,6 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
-  /** The position of an item minus its index among those read: the smallest that a window has shown. */
-  #shift = Number.POSITIVE_INFINITY
   /** Responses in a row that brought no progress. */
   #fruitless = 0
   /** The last item of the last window; undefined if that contained no known one: nothing tells where the walk is. */
@@ -112,12 +110,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const lastKey = keys.at(-1)
     const isForward =
       (this.#read.find(lastKey) ?? Number.POSITIVE_INFINITY) > (this.#read.find(this.#lastKey) ?? -1)
-    const isNew = this.#read.merge(keys)
+    const isNew = this.#read.merge(keys, end - keys.length)
     const newItems = data.filter((_, index) => isNew[index])
     if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
     else if (!isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
-    this.#shift = Math.min(this.#shift, end - 1 - (this.#read.find(lastKey) ?? 0))
     const items = newItems.slice(0, this.#remaining)
     this.#remaining -= items.length
     this.#total = totalItems
@@ -181,7 +178,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     }
     this.#countFruitless(loaded)
     this.#lastKey = undefined
-    this.#shift = Number.NEGATIVE_INFINITY
+    this.#read.hasMoved = true
     const shrunkBy = Math.max(0, this.#total - totalItems)
     // Farther each time: by 0 pages more, then 1, 3, 7 …
     const back = this.#limit * (2 ** (this.#fruitless - 1) - 1)
@@ -234,15 +231,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 
-  /**
-   * The page of the caller's own limit that contains the last item read; 1 if the total has changed, or if the walk went back,
-   * as nothing tells how many items were removed before it.
-   */
+  /** The page of the caller's own limit that contains the last item read; 1 if anything shows that the list changed. */
   get #resumePage(): number {
-    const index = this.#read.find(this.#lastKey)
     const { largestTotal, smallestTotal } = this.#prefetcher
-    if (index === undefined || largestTotal !== smallestTotal) return 1
-    return Math.max(1, Math.floor((index + this.#shift) / this.#limit) + 1)
+    if (this.#read.hasMoved || largestTotal !== smallestTotal) return 1
+    return Math.floor(Math.max(0, this.#end - 1) / this.#limit) + 1
   }
 }
 

@@ -435,9 +435,9 @@ describe('a verified list', () => {
   })
 
   test.each([
-    ['at page 1', 'is shorter', 0, 1],
-    ['earlier', 'has other items instead of the first ones', 2, 11],
-  ])('resumes %s when older states follow one that %s', async (_, __, added, page) => {
+    ['is shorter', 0],
+    ['has other items instead of the first ones', 2],
+  ])('resumes at page 1 when older states follow one that %s', async (_, added) => {
     const stage = createStage(400, 10)
     const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
     const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
@@ -454,7 +454,7 @@ describe('a verified list', () => {
     ;(await next())[0]?.lose()
     const { before, error } = await iteration
     expect(before).toHaveLength(112)
-    expect(error).toMatchObject({ page })
+    expect(error).toMatchObject({ page: 1 })
   })
 
   test('resumes at page 1 when it went back for a state that was newer than those that follow', async () => {
