@@ -415,21 +415,30 @@ describe('a verified list', () => {
     expect(await rejectionOf(iteration)).toMatchObject({ status: 404, page: 1 })
   })
 
-  test('resumes at page 1 when a later page shows that the list shrank', async () => {
-    const stage = createStage(400, 20)
+  /** A walk over 400 items whose responses come when the test says so. */
+  function walkByHand(limit: number, concurrency: number) {
+    const stage = createStage(400, limit)
     const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
-    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
-    const next = async () => {
+    const walked = iterateToError(client.transactions.list({}, { verified: true, concurrency }))
+    const inFlight = async () => {
       await idle()
       return stage.requests.filter(({ isSettled }) => !isSettled)
     }
-    for (let responses = 0; responses < 3; responses++) (await next())[0]?.respond()
-    const [first, second] = await next()
-    stage.items.splice(0, 25)
-    second?.respond()
-    await idle()
-    first?.lose()
-    const { before, error } = await iteration
+    /** Responds so often to the request in flight that is this one by age. */
+    const respond = async (times: number, index = 0) => {
+      for (let time = 0; time < times; time++) (await inFlight())[index]?.respond()
+    }
+    const lose = async () => (await inFlight())[0]?.lose()
+    return { ...stage, walked, respond, lose }
+  }
+
+  test('resumes at page 1 when a later page shows that the list shrank', async () => {
+    const { items, walked, respond, lose } = walkByHand(20, 4)
+    await respond(3)
+    items.splice(0, 25)
+    await respond(1, 1)
+    await lose()
+    const { before, error } = await walked
     expect(before.length).toBeGreaterThan(50)
     expect(error).toMatchObject({ kind: 'connection', page: 1 })
   })
@@ -438,41 +447,28 @@ describe('a verified list', () => {
     ['is shorter', 0],
     ['has other items instead of the first ones', 2],
   ])('resumes at page 1 when older states follow one that %s', async (_, added) => {
-    const stage = createStage(400, 10)
-    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
-    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 4 }))
-    const next = async () => {
-      await idle()
-      return stage.requests.filter(({ isSettled }) => !isSettled)
-    }
-    for (let responses = 0; responses < 13; responses++) (await next())[0]?.respond()
-    const [first] = await next()
-    for (let responses = 0; responses < 4; responses++) (await next())[1]?.respond()
-    const removed = stage.items.splice(0, 2)
-    stage.items.push(...removed.slice(0, added).map(item => ({ ...item, id: `new-${item.id}` })))
-    first?.respond()
-    ;(await next())[0]?.lose()
-    const { before, error } = await iteration
+    const { items, walked, respond, lose } = walkByHand(10, 4)
+    await respond(13)
+    await respond(4, 1)
+    const removed = items.splice(0, 2)
+    items.push(...removed.slice(0, added).map(item => ({ ...item, id: `new-${item.id}` })))
+    await respond(1)
+    await lose()
+    const { before, error } = await walked
     expect(before).toHaveLength(112)
-    expect(error).toMatchObject({ page: 1 })
+    expect(error).toMatchObject({ kind: 'connection', page: 1 })
   })
 
   test('resumes at page 1 when it went back for a state that was newer than those that follow', async () => {
-    const stage = createStage(400, 10)
-    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
-    const iteration = iterateToError(client.transactions.list({}, { verified: true, concurrency: 1 }))
-    const next = async () => {
-      await idle()
-      return stage.requests.find(({ isSettled }) => !isSettled)
-    }
-    for (let responses = 0; responses < 9; responses++) (await next())?.respond()
-    const older = [...stage.items]
-    stage.items.push(...stage.items.splice(0, 30).map(item => ({ ...item, id: `new-${item.id}` })))
-    ;(await next())?.respond()
-    stage.items.splice(0, 400, ...older)
-    for (let responses = 0; responses < 3; responses++) (await next())?.respond()
-    ;(await next())?.lose()
-    expect((await iteration).error).toMatchObject({ kind: 'connection', page: 1 })
+    const { items, walked, respond, lose } = walkByHand(10, 1)
+    await respond(9)
+    const older = [...items]
+    items.push(...items.splice(0, 30).map(item => ({ ...item, id: `new-${item.id}` })))
+    await respond(1)
+    items.splice(0, 400, ...older)
+    await respond(3)
+    await lose()
+    expect((await walked).error).toMatchObject({ kind: 'connection', page: 1 })
   })
 
   test('goes on at the beginning of the list when all items before it were removed', async () => {

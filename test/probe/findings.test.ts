@@ -487,18 +487,22 @@ test('a request id is looked for in what the service itself responds', async () 
   expect(find('request-id').observed).toBe('x-request-id')
 })
 
-test('a list that grows, and repeats its last page, has no wrong total', async () => {
+/** The list has one more item at each request. */
+function growing(): Deviation {
   let added = 0
-  const grow = respond(() => {
+  return respond(() => {
     service.transactions.push({ ...service.transactions[0]!, id: `new${added++}` })
     return undefined
   })
+}
+
+test('a list that grows, and repeats its last page, has no wrong total', async () => {
   const clamp = changePages((page, query) => {
     const last = Math.ceil(service.transactions.length / page.limit)
     const start = (Math.min(Number(query.get('page') ?? 1), last) - 1) * page.limit
     return { ...page, data: service.transactions.slice(start, start + page.limit) }
   })
-  const { broken } = await probeService([clamp, grow], { account: undefined })
+  const { broken } = await probeService([clamp, growing()], { account: undefined })
   expect(broken).toEqual([])
 })
 
@@ -541,15 +545,10 @@ test('a total that ends with a full page is not judged if the page after it cann
   ))
 
 test('a limit that is the length of the list may grow with it', async () => {
-  let added = 0
-  const grow = respond(() => {
-    service.transactions.push({ ...service.transactions[0]!, id: `new${added++}` })
-    return undefined
-  })
   service.transactions.length = 20
   const all = changeQuery(query => query.has('limit') || query.set('limit', '1000'))
   const echo = changePages((page, query) => (query.has('limit') ? page : { ...page, limit: page.totalItems }))
-  const { broken } = await probeService([all, echo, grow], { account: undefined })
+  const { broken } = await probeService([all, echo, growing()], { account: undefined })
   expect(broken).not.toContain('limit-echo')
 })
 
