@@ -30,7 +30,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const { sample } = session
   let limit: number | undefined = 100
   let first = await session.getPage({ limit })
-  if (first.page === undefined || missingOn(first.page) > 0) {
+  if (!first.page?.count || missingOn(first.page) > 0) {
     // Perhaps the service refuses such a limit, or does not obey it.
     limit = undefined
     sample.items = 0

@@ -127,6 +127,13 @@ describe('the probe finds exactly what is broken:', () => {
           changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) })),
         ],
         [
+          'a large limit is lowered in what the response says alone',
+          'max-limit',
+          changePages((page, query) =>
+            Number(query.get('limit')) > 100 ? { ...page, data: service.transactions.slice(0, 250) } : page,
+          ),
+        ],
+        [
           'a large limit gets a 500',
           'max-limit',
           respond((_, query) => (Number(query.get('limit')) > 50 ? json({}, 500) : undefined)),
@@ -626,7 +633,10 @@ test('a limit that falls back to the default when it is too large is searched fo
       if (Number(query.get('limit')) > 100) query.delete('limit')
     }),
   ])
-  expect(find('max-limit')).toMatchObject({ status: 'ok', observed: 'at least 100; 200 is lowered to 20' })
+  expect(find('max-limit')).toMatchObject({
+    status: 'ok',
+    observed: 'at least 100; 200 gets limit 20 and 20 items',
+  })
   expect(report.suggestedOptions.limit).toBe(100)
 })
 
@@ -650,6 +660,17 @@ test('neighbouring pages are not compared when the list changed between them', a
 test('the suggested limit keeps pages below 1 MiB', async () => {
   const { report } = await probeService([changeItems(item => ({ ...item, note: 'x'.repeat(20_000) }))])
   expect(report.suggestedOptions.limit).toBe(52)
+})
+
+test('a limit that gets an empty page is too large', async () => {
+  const { find } = await probeService([
+    changePages((page, query) => {
+      const limit = Number(query.get('limit'))
+      return limit > 100 ? { ...page, data: [], totalItems: 0, limit } : page
+    }),
+  ])
+  const observed = 'at least 100; 200 gets limit 200 and 0 items'
+  expect(find('max-limit')).toMatchObject({ status: 'ok', observed })
 })
 
 test('no limit is suggested that no page was full with', async () => {

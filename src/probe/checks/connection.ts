@@ -57,7 +57,7 @@ export function checkEnvelope(
   const [first] = outcomes as [PageOutcome]
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
-    const isOther = [...problems].some(problem => /^(?:no|expected) /.test(problem))
+    const isOther = [...problems].some(problem => /^(?:no|expected an) /.test(problem))
     const advice = isOther
       ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
       : 'Ask the owner of the service to repair it.'

@@ -57,7 +57,7 @@ export async function checkMaxLimit(
   for (const limit of tried.filter(limit => limit > first.page.limit)) {
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
-    if (page && missingOn(page) > 0) {
+    if (page && (missingOn(page) > 0 || page.count > page.limit)) {
       if (findings.isBroken('total')) findings.notChecked('max-limit', 'unclear, by what is broken above')
       else
         findings.broken(
@@ -67,7 +67,8 @@ export async function checkMaxLimit(
         )
       return
     }
-    if (page && page.limit > first.page.limit) {
+    // Some services respond to a limit that is too large as to an empty list.
+    if (page && page.limit > first.page.limit && (page.count > 0 || first.page.count === 0)) {
       largest = { ...outcome, page }
       break
     }
@@ -76,8 +77,7 @@ export async function checkMaxLimit(
       return
     }
     // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    const response = page ? `is lowered to ${grouped(page.limit)}` : `gets ${describeOutcome(outcome)}`
-    refusal = `; ${grouped(limit)} ${response}`
+    refusal = `; ${grouped(limit)} gets ${describeLimit(outcome)}`
     isFailure = verdict === 'failed'
   }
   const { page, requested } = largest
@@ -98,10 +98,7 @@ export async function checkMaxLimit(
     if (isAsRequested && last.page.count <= limit && missingOn(last.page) === 0)
       findings.suggested.limit = limit
     else {
-      const seen = last.page
-        ? `limit ${grouped(last.page.limit)} and ${countOf(last.page.count, 'item')}`
-        : describeOutcome(last)
-      observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${seen}`
+      observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
       isChanging = last.page !== undefined && last.page.limit !== limit
     }
   }
@@ -114,4 +111,9 @@ export async function checkMaxLimit(
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
   else findings.ok('max-limit', observed)
+}
+
+function describeLimit(outcome: PageOutcome): string {
+  const { page } = outcome
+  return page ? `limit ${grouped(page.limit)} and ${countOf(page.count, 'item')}` : describeOutcome(outcome)
 }
