@@ -12,7 +12,7 @@ export interface NetworkFailure extends UnansweredAttempt {
 
 // Codes of Node (also in Deno's and Bun's Node layers), undici and Bun. With an unknown code, the request counts as sent.
 const notConnected =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN|ConnectionRefused|FailedToOpenSocket)$/
 
 // The runtime, or a proxy on its behalf, refuses to send this request at all; or both sides must agree on something before
 // any request can be sent. Alerts about a client's certificate are not among these:

@@ -39,6 +39,7 @@ describe('the code of a failed fetch', () => {
         'ETIMEDOUT of connect',
         'EMFILE of connect',
         'UND_ERR_CONNECT_TIMEOUT',
+        'UND_ERR_PRX_CONN',
         // Bun's own.
         'ConnectionRefused',
         'FailedToOpenSocket',
