@@ -40,7 +40,7 @@ const titles = {
   'page-echo': 'Page number',
   'page-zero': 'First page',
   'limit-echo': 'Limit',
-  'max-limit': 'Largest limit',
+  'max-limit': 'Larger limits',
   total: 'totalItems',
   'page-beyond-end': 'Page beyond the end',
   order: 'Order of items',

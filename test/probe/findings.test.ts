@@ -635,7 +635,7 @@ test('a limit that falls back to the default when it is too large is searched fo
   ])
   expect(find('max-limit')).toMatchObject({
     status: 'ok',
-    observed: 'at least 100; 200 gets limit 20 and 20 items',
+    observed: '200 gets limit 20 and 20 items; 100 gets limit 100 and 100 items',
   })
   expect(report.suggestedOptions.limit).toBe(100)
 })
@@ -669,7 +669,7 @@ test('a limit that gets an empty page is too large', async () => {
       return limit > 100 ? { ...page, data: [], totalItems: 0, limit } : page
     }),
   ])
-  const observed = 'at least 100; 200 gets limit 200 and 0 items'
+  const observed = '200 gets limit 200 and 0 items; 100 gets limit 100 and 100 items'
   expect(find('max-limit')).toMatchObject({ status: 'ok', observed })
 })
 
@@ -677,7 +677,7 @@ test('no limit is suggested that no page was full with', async () => {
   const short = changePages(page => ({ ...page, data: page.data.slice(0, 15), totalItems: 15 }))
   const echo = changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) }))
   const { report, find } = await probeService([short, echo])
-  expect(find('max-limit').observed).toBe('1,000 is accepted, but that page was not full')
+  expect(find('max-limit').observed).toBe('1,000 gets limit 1,000 and 15 items')
   expect(report.suggestedOptions.limit).toBeUndefined()
 })
 

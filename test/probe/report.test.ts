@@ -81,7 +81,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Page number          pages 1 and 2 have the numbers requested
     ok           First page           page 0 gets HTTP 400
     ok           Limit                2 is obeyed; the default is 20
-    ok           Largest limit        100: a larger one is lowered
+    ok           Larger limits        1,000 gets limit 100 and 100 items
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again

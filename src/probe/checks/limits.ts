@@ -52,11 +52,12 @@ export async function checkMaxLimit(
     return
   }
   let largest: PageOutcome & { readonly page: ListedPage } = first
-  let refusal = ''
+  const seen: string[] = []
   let isFailure = false
   for (const limit of tried.filter(limit => limit > first.page.limit)) {
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
+    seen.push(`${grouped(limit)} gets ${describeLimit(outcome)}`)
     if (page && (missingOn(page) > 0 || page.count > page.limit)) {
       if (findings.isBroken('total')) findings.notChecked('max-limit', 'unclear, by what is broken above')
       else
@@ -77,17 +78,10 @@ export async function checkMaxLimit(
       return
     }
     // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    refusal = `; ${grouped(limit)} gets ${describeLimit(outcome)}`
     isFailure = verdict === 'failed'
   }
-  const { page, requested } = largest
-  const isLowered = largest !== first && requested.limit !== page.limit
-  const isFull = page.count === page.limit
-  let observed = `at least ${grouped(page.limit)}${largest === first ? ', the default' : ''}`
-  if (isLowered) observed = `${grouped(page.limit)}: a larger one is lowered`
-  if (!isFull) observed = `${grouped(page.limit)} is accepted, but that page was not full`
-  observed += refusal
-
+  const { page } = largest
+  let observed = seen.slice(-2).join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(page.limit, fitting))
   let isChanging = false
