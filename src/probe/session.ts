@@ -94,8 +94,10 @@ export class Session {
   async call(name: string, send: Send, pauseMs: number = shortPauseMs): Promise<Outcome> {
     for (;;) {
       if (performance.now() > this.#endsAt) return { verdict: 'none' }
-      this.announce(name)
       if (this.requests > 0) await sleep(pauseMs, this.signal)
+      this.announce(name)
+      // Aborted by the callback.
+      if (this.signal?.aborted) throw this.signal.reason
       const outcome = await this.#send(send)
       const delayMs = this.#repeatDelay(outcome.error)
       if (delayMs === undefined) {
@@ -113,8 +115,8 @@ export class Session {
   }
 
   /** Sends a call whatever happened before: after the time limit, and after an abort, too. Only the client repeats it. */
-  async callAnyway(send: Send): Promise<Outcome> {
-    await sleep(shortPauseMs)
+  async callAnyway(send: Send, pauseMs: number): Promise<Outcome> {
+    await sleep(pauseMs)
     return this.#send(send)
   }
 

@@ -225,6 +225,13 @@ describe('the probe finds exactly what is broken:', () => {
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'max-age=60, no-cache="set-cookie"')),
         ],
+        [
+          'shared caches may keep pages after the first',
+          'cache',
+          changeHeaders((headers, { url }) =>
+            headers.set('Cache-Control', url.includes('page=2') ? 'max-age=60' : 'no-store'),
+          ),
+        ],
       ],
       async ([, id, ...deviations]) => {
         service.reset()
@@ -479,6 +486,28 @@ test('a wrong key that gets a 200 without a page is neither refused nor accepted
   ])
   expect(broken).toEqual([])
   expect(notChecked).toEqual(['wrong-key', 'cors'])
+})
+
+test('a page that a wrong key gets from a cache shows the cache', async () => {
+  const { broken } = await probeService([
+    fetch => (input, init) => {
+      const request = new Request(input, init)
+      const isHit = isWrongKey(request)
+      if (isHit) request.headers.set('Api-Key', service.apiKey)
+      return changeHeaders(headers => isHit && headers.set('Age', '30'))(fetch)(request)
+    },
+  ])
+  expect(broken).toEqual(['wrong-key', 'cache'])
+})
+
+test('a last page that is lost says nothing about the end of the list', async () => {
+  const { broken, find } = await probeService([
+    respond((_, query) => (query.get('page') === '13' ? Response.error() : undefined)),
+    changeQuery(query => Number(query.get('page')) > 13 && query.set('page', '13')),
+    changePages((page, query) => ({ ...page, page: Number(query.get('page') ?? 1) })),
+  ])
+  expect(broken).toEqual([])
+  expect(find('page-beyond-end').status).toBe('not-checked')
 })
 
 test('an empty list does not show what its first page is', async () => {

@@ -100,7 +100,7 @@ export async function checkWrongKey(
   }
   const client = session.client.withOptions({ apiKey: 'wrong-key-of-a-probe' })
   const outcome = await session.get({ page: '1' }, client)
-  const { verdict, data } = outcome
+  const { verdict, data, response } = outcome
   const observed = describeOutcome(outcome)
   if (verdict === 'ok') {
     const isPage = findEnvelopeProblems(data).length === 0
@@ -108,8 +108,11 @@ export async function checkWrongKey(
     const seen = `${observed}, ${content}`
     const consequence =
       'Anyone may be able to read this list without a valid key, and a mistyped key goes unnoticed. Tell the owner of the service.'
-    if (isPage) findings.broken('wrong-key', seen, consequence)
-    else findings.notChecked('wrong-key', seen)
+    if (isPage && response) {
+      // Perhaps from a cache.
+      session.pages.push(response)
+      findings.broken('wrong-key', seen, consequence)
+    } else findings.notChecked('wrong-key', seen)
   } else if (verdict === 'failed') {
     findings.broken(
       'wrong-key',

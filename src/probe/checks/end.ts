@@ -25,7 +25,8 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
   const end = isShort ? await session.getPage({ page: last.requested.page }) : last
   checkTotal(findings, isShort ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
-  else await checkBeyondEnd(findings, session, last, seen)
+  else if (last.page === undefined) findings.notChecked('page-beyond-end', describeOutcome(last))
+  else await checkBeyondEnd(findings, session, last.page, seen)
 }
 
 /** Whether the page that the total points at is the last, and whether each page holds as many items as its total says. */
@@ -76,10 +77,10 @@ function reportTooLow(findings: Findings, observed: string): void {
 async function checkBeyondEnd(
   findings: Findings,
   session: Session,
-  last: PageOutcome,
+  last: ListedPage,
   seen: readonly ListedPage[],
 ): Promise<void> {
-  const number = last.requested.page + 1
+  const number = last.page + 1
   const outcome = await session.getPage({ page: number })
   const { page, verdict } = outcome
   const broken = (observed: string) =>
@@ -89,8 +90,8 @@ async function checkBeyondEnd(
       'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   const isEmpty = page?.count === 0
-  if (!isEmpty && last.page && last.page.count === last.page.limit) {
-    const total = grouped(last.page.totalItems)
+  if (!isEmpty && last.count === last.limit) {
+    const total = grouped(last.totalItems)
     findings.notChecked('total', `${total}: the last page is full, and no empty page was seen after it`)
   }
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))

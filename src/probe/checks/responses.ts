@@ -73,11 +73,9 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
 
 function checkCache(findings: Findings, pages: readonly RecordedResponse[]): void {
   const isCached = pages.some(({ headers }) => Number(headers.get('age')) > 0)
-  const control = pages[0]?.headers.get('cache-control') ?? ''
-  // The client bypasses private caches.
-  const isPrivate = /\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)
-  const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
-  if (isCached || (!isPrivate && Number(seconds) > 0)) {
+  const controls = new Set(pages.flatMap(({ headers }) => headers.get('cache-control') ?? []))
+  const seconds = Array.from(controls, sharedSeconds).find(value => value > 0)
+  if (isCached || seconds) {
     findings.broken(
       'cache',
       isCached
@@ -85,5 +83,13 @@ function checkCache(findings: Findings, pages: readonly RecordedResponse[]): voi
         : `Cache-Control lets shared caches keep pages for ${seconds} s`,
       'Pages can be out of date, and come from different states of the list. `verified: true` notices gaps.',
     )
-  } else findings.ok('cache', `no page has an Age above 0; Cache-Control: ${control || 'none'}`)
+  } else
+    findings.ok('cache', `no page has an Age above 0; Cache-Control: ${[...controls].join(' or ') || 'none'}`)
+}
+
+/** For how long shared caches may keep a page. The client bypasses private ones. */
+function sharedSeconds(control: string): number {
+  if (/\b(?:private|no-store|no-cache)\b(?!=)/i.test(control)) return 0
+  const [, seconds] = /s-maxage="?(\d+)/i.exec(control) ?? /max-age="?(\d+)/i.exec(control) ?? []
+  return Number(seconds ?? 0)
 }

@@ -5,8 +5,8 @@ import { describeFields, jsonType, Shape } from '../shape.js'
 
 const reactivateOptions = { maxRetries: 2, totalTimeout: 60_000 }
 
-// A time of whole seconds in the body is then another one, unless it is a replay.
-const replayPauseMs = 1_100
+// A time of whole seconds in the body is then another one, unless it is a replay; and what a write began has mostly ended.
+const writePauseMs = 1_100
 
 /** Requests that the writes take at most: three deactivations, and a reactivation that may be retried. */
 export const maxWrites: number = 3 + 1 + reactivateOptions.maxRetries
@@ -24,10 +24,10 @@ export async function checkWrites(
   let isWritten = false
   // A reactivation proves nothing about a deactivation that is applied after it.
   let unknown: Outcome | undefined
-  const deactivate = async (note: string, idempotencyKey?: string, pauseMs?: number) => {
+  const deactivate = async (note: string, idempotencyKey?: string) => {
     // Without the signal: a write that is aborted may be applied nevertheless.
     const send = () => virtualAccounts.deactivate(account, { idempotencyKey })
-    const outcome = await session.call(`POST deactivate (${note})`, send, pauseMs)
+    const outcome = await session.call(`POST deactivate (${note})`, send, writePauseMs)
     const { response, error } = outcome
     isWritten ||= isDone(outcome) || error?.outcomeUnknown === true
     // A 409 is an answer, although the same key was used before.
@@ -39,7 +39,7 @@ export async function checkWrites(
     const first = await deactivate('new key')
     reportDeactivate(findings, first)
     if (isDone(first)) {
-      const again = await deactivate('same key', first.idempotencyKey, replayPauseMs)
+      const again = await deactivate('same key', first.idempotencyKey)
       const twice = await deactivate('another key')
       reportSameKey(findings, first, again, twice)
       reportTwice(findings, twice)
@@ -60,7 +60,7 @@ export async function checkWrites(
   if (isWritten) {
     const send = () => virtualAccounts.reactivate(account, reactivateOptions)
     const outcome = await session
-      .callAnyway(send)
+      .callAnyway(send, writePauseMs)
       .catch(error => fail(error.message, stopped?.reason ?? error))
     if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome))
     else {
