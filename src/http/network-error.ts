@@ -104,7 +104,7 @@ function addressOf(url: string): { host: string; port: string } {
 }
 
 function refusedHint(code: string, message: unknown): string {
-  if (/PROXY|PRX|ABORTED/.test(code)) {
+  if (/^(?:ERR_PROXY_TUNNEL|UND_ERR_(?:PRX_TLS|ABORTED))$/.test(code)) {
     // undici has the status only in a text.
     const [status] = /(?<=Proxy response \()\d{3}(?=\))/.exec(String(message)) ?? []
     return `Check the proxy${status === undefined ? ': see error.cause' : `: it responded with HTTP ${status}`}.`

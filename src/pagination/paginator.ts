@@ -72,9 +72,7 @@ export class Paginator<T> implements Walk<T> {
     // A page that shows a shrink is not fetched again, as it might not show it any more.
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return fetched
     for (const key of fetched.keys() ?? []) {
-      const earlier = this.#memory.find(key)
-      if (earlier) this.#emitDrift(fetched, 'duplicate', earlier.page, number)
-      else if (key !== undefined) this.#awaited.add(key)
+      if (!this.#reportIfSeen(fetched, key) && key !== undefined) this.#awaited.add(key)
     }
     return this.#receive(() => this.#prefetcher.refetch(number))
   }
@@ -175,14 +173,20 @@ export class Paginator<T> implements Walk<T> {
     const sighting: Sighting = { page, totalItems, keys }
     const newItems = data.filter((_, index) => {
       const key = keys[index]
-      const earlier = this.#memory.find(key)
-      if (earlier) this.#emitDrift(loaded, 'duplicate', earlier.page, page)
+      const isSeen = this.#reportIfSeen(loaded, key)
       this.#memory.add(key, sighting)
       this.#awaited.delete(key)
-      return earlier === undefined
+      return !isSeen
     })
     this.#memory.endPage()
     return newItems
+  }
+
+  /** Whether an item was on a page that was read: then it is reported. */
+  #reportIfSeen(loaded: LoadedPage<T>, key: unknown): boolean {
+    const earlier = this.#memory.find(key)
+    if (earlier) this.#emitDrift(loaded, 'duplicate', earlier.page, loaded.page)
+    return earlier !== undefined
   }
 
   /** The interface has no "more" flag: the end follows from the limit in effect, the total and what was received. */

@@ -208,6 +208,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     const next = this.#step + 1
     const needed = Math.min(this.#total, this.#end + this.#remaining)
     let step = next
+    // Where page 1 was empty, it is read again.
     let end = Math.max(1, this.#end)
     for (; step <= next + 2 * this.#options.concurrency && (step === next || end < needed); step++) {
       const window = this.#plan.get(step) ?? farthestWindow(end, this.#limit)

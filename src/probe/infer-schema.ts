@@ -33,6 +33,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   if (!first.page?.count || missingOn(first.page) > 0) {
     // Perhaps the service refuses such a limit, or does not obey it.
     limit = undefined
+    // Page 1 is read again, and counts once.
     sample.items = 0
     sample.pages = 0
     first = await session.getPage()

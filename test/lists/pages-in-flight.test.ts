@@ -3,6 +3,13 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { ByHand } from '../simulation/by-hand.ts'
 
+/** A service whose client's drift events are collected. */
+function watched() {
+  const drifts: DriftEvent[] = []
+  const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+  return { service, drifts }
+}
+
 /** Pages 1 and 2 are read, and the next four are in flight. */
 async function toPage3(options: ListOptions = {}) {
   const service = new ByHand(2)
@@ -35,8 +42,7 @@ async function failAtPage11(service: ByHand) {
 describe('a page that was requested before its predecessor arrived, and is out of date,', () => {
   /** Page 3 is served, then n1 is inserted at the head, then page 2 is served: t5 and t6 may have moved. */
   async function fetchAgain(options: ListOptions = {}) {
-    const drifts: DriftEvent[] = []
-    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const { service, drifts } = watched()
     const walked = service.walk({}, { concurrency: 4, ...options })
     await service.requested(1)
     await service.respond(1, 't1 t2', 20)
@@ -57,8 +63,7 @@ describe('a page that was requested before its predecessor arrived, and is out o
 
   /** Page 3 is fetched again without t5, which was on it before. The list ends with page 4. */
   async function loseOne(options: ListOptions = {}) {
-    const drifts: DriftEvent[] = []
-    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const { service, drifts } = watched()
     const walked = service.walk({}, { concurrency: 2, ...options })
     await service.requested(1)
     await service.respond(1, 't1 t2', 7)
@@ -122,8 +127,7 @@ describe('a page with an item that has moved although the list did not grow', ()
   )
 
   test('is a drift event, also if it is fetched again without that item', async () => {
-    const drifts: DriftEvent[] = []
-    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const { service, drifts } = watched()
     const walked = service.walk({}, { concurrency: 2 })
     await service.requested(1)
     await service.respond(1, 't1 t2', 6)
@@ -212,8 +216,7 @@ describe('an out-of-date page that shows', () => {
 describe('a page whose first item was on the page before it, although the list did not grow,', () => {
   /** Page 4 is served, then page 3, on which t7 is now. Page 4 is fetched again. */
   async function fetchAgain(page3: string) {
-    const drifts: DriftEvent[] = []
-    const service = new ByHand(2, { onEvent: event => event.type === 'drift' && drifts.push(event) })
+    const service = new ByHand(2)
     const walked = service.walk({}, { concurrency: 2 })
     await service.requested(1)
     await service.respond(1, 't1 t2', 20)
@@ -226,7 +229,7 @@ describe('a page whose first item was on the page before it, although the list d
     await service.requested(5, 6)
     await service.respond(5, 't10 t11', 20)
     await service.requested(4, 6)
-    return { service, walked, drifts }
+    return { service, walked }
   }
 
   test('goes on if it is still there', async () => {

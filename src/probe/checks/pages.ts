@@ -38,14 +38,13 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
 
 /** Where the limit in the response changes from one page of a list to the next. */
 export function findLimitChange(pages: ListedPages): string | undefined {
-  const { first, again, second, small, smallSecond, last } = pages
-  // The later of the two first pages: where a limit is the length of the list, it grows with it.
-  const one = again.page ? again : first
+  const { second, small, smallSecond, last } = pages
+  const one = latestFirst(pages)
   const pairs = [
-    [one, second],
-    [one, last],
-    [small, smallSecond],
-  ].map(pair => pair.map(outcome => outcome?.page))
+    [one, second?.page],
+    [one, last.page],
+    [small.page, smallSecond?.page],
+  ]
   // A page beyond the end is none of the list.
   const [before, after] =
     pairs.find(([one, next]) => one && next && next.count > 0 && next.limit !== one.limit) ?? []
@@ -56,10 +55,16 @@ export function findLimitChange(pages: ListedPages): string | undefined {
   )
 }
 
+/** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */
+function latestFirst({ first, again }: ListedPages): ListedPage {
+  return again.page ?? first.page
+}
+
 /** Page 0 tells services apart that count from 0: its items are then on page 1 with a smaller limit. */
-export function checkPageZero(findings: Findings, { first, again, zero, small }: ListedPages): void {
+export function checkPageZero(findings: Findings, pages: ListedPages): void {
+  const { zero, small } = pages
   const { verdict, data } = zero
-  const one = again.page ?? first.page
+  const one = latestFirst(pages)
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
   const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
