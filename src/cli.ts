@@ -72,7 +72,7 @@ const [baseUrl = '', path = ''] = args
 
 async function main(): Promise<number> {
   assertNode()
-  if (values.help || (values.version && !name)) {
+  if (values.help || values.version) {
     print(values.help ? usage : readPackage().version)
     return 0
   }

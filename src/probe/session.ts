@@ -31,6 +31,8 @@ export interface Outcome {
 export interface RecordedResponse {
   readonly status: number
   readonly headers: Headers
+  /** Milliseconds until it was complete, or until the client gave up. */
+  durationMs: number
 }
 
 /** Outcome of a request for a page. It has no body: pages may be large, and several are compared. */
@@ -64,8 +66,6 @@ export class Session {
   readonly responses: RecordedResponse[] = []
   /** Those of them that were pages of the list. */
   readonly pages: RecordedResponse[] = []
-  /** Milliseconds until each response was complete, or until the client gave up. */
-  readonly durations: number[] = []
   /** Number of requests sent so far. */
   requests = 0
   /** Set if a call showed nothing, as it got no complete response or was throttled: the longest `Retry-After`, or 0. */
@@ -128,8 +128,7 @@ export class Session {
     this.#recording = { startedAt: performance.now() }
     const result = await send().catch(toApiError)
     const { response, text, startedAt } = this.#recording
-    const isTimedOut = isApiError(result) && result.kind === 'timeout'
-    if (response || isTimedOut) this.durations.push(performance.now() - startedAt)
+    if (response) response.durationMs = performance.now() - startedAt
     const error = isApiError(result) ? result : undefined
     const data = isApiError(result) ? undefined : result.data
     const { idempotencyKey } = result
@@ -158,7 +157,7 @@ export class Session {
     const problems = isRead ? findProblems(text as string, plain, data) : []
     const isPage = isRead && problems.length === 0
     if (isPage) {
-      this.sample.add(text as string, plain, data)
+      this.sample.add(plain, data)
       this.pages.push(outcome.response as RecordedResponse)
     } else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
     return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
@@ -170,7 +169,7 @@ export class Session {
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
   redact(text: string): string {
-    const spellings = [...this.#keys].flatMap(key => [key, key.toLowerCase()])
+    const spellings = [...this.#keys].flatMap(key => [key, key.toLowerCase(), key.toUpperCase()])
     return new Redactor(spellings).text(text)
   }
 
@@ -190,7 +189,7 @@ export class Session {
     const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
-    recording.response = { status, headers: new Headers(headers) }
+    recording.response = { status, headers: new Headers(headers), durationMs: 0 }
     this.responses.push(recording.response)
     // Whether a page is JSON is told by its body alone.
     if (method === 'GET') headers.delete('content-type')

@@ -242,14 +242,8 @@ describe('the probe finds exactly what is broken:', () => {
       },
     ))
 
-  test('responses that take more than ten seconds, of which the report gives the longest', async () => {
-    let now = 0
-    vi.spyOn(performance, 'now').mockImplementation(() => now)
-    const slow: Deviation = fetch => async (input, init) => {
-      now += 12_000
-      return fetch(input, init)
-    }
-    const { broken, find } = await probeService([slow])
+  test('pages that take more than ten seconds, of which the report gives the longest', async () => {
+    const { broken, find } = await probeService([taking12Seconds(isRead)])
     expect(broken).toEqual(['speed'])
     expect(find('speed').observed).toContain('12.0 s')
   })
@@ -432,6 +426,14 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           ),
         ],
         [
+          'ids that are numbers, with more digits than a number holds',
+          'items',
+          changePages(
+            page => page,
+            text => text.replaceAll(/"id":"\D*(\d+)"/g, '"id":90071992547409930$1'),
+          ),
+        ],
+        [
           'pages that shared caches must ask for each time',
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=0, must-revalidate')),
@@ -514,6 +516,26 @@ test('an empty list does not show what its first page is', async () => {
   service.transactions.length = 0
   const { notChecked } = await probeService(countingFromZero)
   expect(notChecked).toContain('page-zero')
+})
+
+test('the time of pages is not that of writes', async () => {
+  const { broken, report } = await probeService([taking12Seconds(request => !isRead(request))])
+  expect(broken).toEqual([])
+  expect(report.suggestedOptions.limit).toBe(100)
+})
+
+function taking12Seconds(matches: (request: Request) => boolean): Deviation {
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  return respond(request => {
+    if (matches(request)) now += 12_000
+    return undefined
+  })
+}
+
+test('an empty request id is none', async () => {
+  const { find } = await probeService([changeHeaders(headers => headers.set('X-Request-Id', ''))])
+  expect(find('request-id').observed).toBe('none')
 })
 
 test('a request id is looked for in what the service itself responds', async () => {

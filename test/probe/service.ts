@@ -2,6 +2,7 @@ import {
   FakeService,
   type ProbeFinding,
   type ProbeOptions,
+  type ProbeReport,
   probe,
   sampleTransactions,
 } from 'virtual-accounts/testing'
@@ -79,13 +80,17 @@ export async function probeService(
   try {
     const { baseUrl, apiKey } = service
     const report = await probe({ baseUrl, apiKey, account, fetch, ...options })
-    const ids = (status: ProbeFinding['status']) =>
-      report.findings.filter(finding => finding.status === status).map(({ id }) => id)
-    const find = (id: string) => report.findings.find(finding => finding.id === id) as ProbeFinding
-    return { report, pauses, broken: ids('broken'), notChecked: ids('not-checked'), find }
+    return { pauses, ...summarize(report) }
   } finally {
     vi.unstubAllGlobals()
   }
+}
+
+function summarize(report: ProbeReport) {
+  const ids = (status: ProbeFinding['status']) =>
+    report.findings.filter(finding => finding.status === status).map(({ id }) => id)
+  const find = (id: string) => report.findings.find(finding => finding.id === id) as ProbeFinding
+  return { report, broken: ids('broken'), notChecked: ids('not-checked'), find }
 }
 
 /** Probes the service, of which some requests hang, on a clock that runs fast. */
@@ -107,8 +112,7 @@ export async function probeHanging(hangs: (request: Request) => boolean, options
       await vi.advanceTimersByTimeAsync(500)
       await new Promise(resolve => setTimeout(resolve))
     }
-    const { findings } = await probing
-    return { broken: findings.filter(({ status }) => status === 'broken').map(({ id }) => id) }
+    return summarize(await probing)
   } finally {
     vi.useRealTimers()
     release()

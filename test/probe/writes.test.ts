@@ -99,6 +99,14 @@ test('the same key again is judged by what it gets, and by what another key gets
         0,
         deactivations(other, other, other),
       ],
+      [
+        'numbers that differ in their last of many digits are no replay',
+        'broken',
+        0,
+        deactivations(
+          ...[1, 2, 3].map(digit => () => new Response(`{"id":900719925474099${digit}0${digit}}`)),
+        ),
+      ],
       ['a refusal like that of another key is no replay', 'broken', 0, deactivations(ok, conflict, conflict)],
       ['a refusal of its own makes retries fail', 'broken', undefined, deactivations(ok, keyUsed, conflict)],
       [

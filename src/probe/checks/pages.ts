@@ -69,7 +69,7 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
-  else if (isPage && one.totalItems === 0) findings.notChecked('page-zero', 'the list is empty')
+  else if (isPage && one.count === 0) findings.notChecked('page-zero', 'page 1 has no items')
   else if (count === 0)
     findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}${isPage ? ', an empty page' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
@@ -123,7 +123,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     const ids = one && idsOf(one)
     const nextIds = next && idsOf(next)
     const isUnchanged = one?.page?.totalItems === next?.page?.totalItems
-    return ids && nextIds && nextIds.length > 0 ? [{ ids: new Set(ids), nextIds, isUnchanged }] : []
+    const limit = one?.page?.limit ?? 0
+    return ids && nextIds && nextIds.length > 0 ? [{ ids: new Set(ids), nextIds, isUnchanged, limit }] : []
   })
   const pairs = pairsWithIds.filter(({ isUnchanged }) => isUnchanged)
   const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.has(id)))
@@ -137,18 +138,17 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     )
   } else if (overlap) {
     const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
-    const observed = `${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
+    const observed = `with limit ${grouped(overlap.limit)}, ${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
     findings.broken('neighbours', observed, consequence)
   } else if (pairsWithIds.length === 0)
     findings.notChecked('neighbours', 'no two pages could be compared by ids')
   else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
-  else {
-    const isContinuous = isBeginningOfFirst(pages)
-    const verb = isContinuous ? 'are' : 'are not'
-    const compared = `; with limit ${small.requested.limit}, they ${verb} the beginning of page 1 without it`
-    const observed = `no item is on both pages 1 and 2${isContinuous === undefined ? '' : compared}`
-    if (isContinuous === false) findings.broken('neighbours', observed, consequence)
-    else findings.ok('neighbours', observed)
+  else if (isBeginningOfFirst(pages) === false) {
+    const observed = `pages 1 and 2 with limit ${small.requested.limit} are not the beginning of page 1 with limit ${grouped(first.page?.limit ?? 0)}`
+    findings.broken('neighbours', observed, consequence)
+  } else {
+    const limits = pairs.map(({ limit }) => grouped(limit)).join(' or ')
+    findings.ok('neighbours', `with limit ${limits}, no item is on both pages 1 and 2`)
   }
 }
 

@@ -7,17 +7,17 @@ const slowMs = 10_000
 
 /** What all responses together show, if one of them was a page: their headers, and how long they took. */
 export function checkResponses(findings: Findings, session: Session): void {
-  checkSpeed(findings, session.durations)
+  checkSpeed(findings, session.pages)
   checkRequestId(findings, session.pages)
   checkRateLimit(findings, session)
   checkCache(findings, session.pages)
 }
 
-function checkSpeed(findings: Findings, durations: readonly number[]): void {
-  const sorted = durations.toSorted((a, b) => a - b)
+function checkSpeed(findings: Findings, pages: readonly RecordedResponse[]): void {
+  const sorted = pages.map(({ durationMs }) => durationMs).sort((a, b) => a - b)
   const slowest = sorted.at(-1) ?? 0
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
-  const observed = `at most ${duration(slowest)}, median ${duration(median)}`
+  const observed = `pages took at most ${duration(slowest)}, median ${duration(median)}`
   if (slowest < slowMs) findings.ok('speed', observed)
   else {
     const consequence =
@@ -32,7 +32,7 @@ function duration(ms: number): string {
 }
 
 function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {
-  const names = [...(first?.headers.keys() ?? [])]
+  const names = [...(first?.headers ?? [])].flatMap(([name, value]) => (value ? name : []))
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)

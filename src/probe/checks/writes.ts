@@ -137,13 +137,11 @@ function hasSameBody(one: Outcome, other: Outcome): boolean {
 }
 
 /** Without the key: that it is the same again shows no replay. */
-function toComparable(outcome: Outcome): string | undefined {
-  const text = outcome.text?.replaceAll(outcome.idempotencyKey ?? '', '')
-  const value = parseJson(text)
-  if (value === undefined) return text
-  return JSON.stringify(value, (_key, inner) =>
-    jsonType(inner) === 'object' ? Object.fromEntries(Object.entries(inner).sort()) : inner,
-  )
+function toComparable({ data, text, idempotencyKey = '' }: Outcome): string | undefined {
+  const json = JSON.stringify(data ?? text, (_key, value) =>
+    jsonType(value) === 'object' ? Object.fromEntries(Object.entries(value).sort()) : value,
+  ) as string | undefined
+  return json?.replaceAll(idempotencyKey, '')
 }
 
 function reportTwice(findings: Findings, twice: Outcome): void {
