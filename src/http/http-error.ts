@@ -44,7 +44,8 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
     const where = status === 0 ? "; the browser's network tab shows where it leads" : ''
     return `Check baseUrl and the path: use an address that does not redirect${where}.`
   }
-  if (status === 401 || status === 403) return keyHint(failed)
+  // Some services limit rates with a 403.
+  if ((status === 401 || status === 403) && !retryAfterMs) return keyHint(failed)
   if (isRateLimited(status)) {
     const recurs = page === undefined ? '' : ' If this recurs, lower `concurrency`.'
     return `Retry ${afterDelay(retryAfterMs)}.${recurs}`

@@ -146,6 +146,11 @@ describe('the message of an HttpError', () => {
         { steps: [respond(429, undefined, { 'Retry-After': '90' })] },
         'HTTP 429, rate limited. Retry after 90 s.',
       ],
+      [
+        '403 and a delay',
+        { steps: [respond(403, undefined, { 'Retry-After': '90' })] },
+        'HTTP 403. Retry after 90 s.',
+      ],
       ['500', { steps: [respond(500)] }, `HTTP 500. ${applied} The service failed: retry later.`],
       [
         '503 and a delay',
