@@ -159,8 +159,10 @@ function toKey(key: unknown): unknown {
   return typeof key === 'object' || Number.isNaN(key) ? undefined : key
 }
 
+const keyTypes = ['string', 'number', 'bigint', 'undefined']
+
 function assertKey(key: unknown): unknown {
-  if (typeof key !== 'object' || key === null) return key
+  if (key === null || keyTypes.includes(typeof key)) return key
   if (isThenable(key)) Promise.resolve(key).catch(() => {})
   throw wrongArgument('dedupeBy', 'it to return a string or a number', key)
 }

@@ -97,6 +97,12 @@ test('listing', () =>
       sends: true,
     },
     {
+      mistake: 'identifies items by a function that is not called',
+      wrote: () => countOf(client.transactions.list({}, { dedupeBy: ({ id }) => id.toString })),
+      gets: 'dedupeBy: expected it to return a string or a number, got a function',
+      sends: true,
+    },
+    {
       mistake: 'guesses a value of onMissedItems',
       // @ts-expect-error
       wrote: () => client.transactions.list({}, { onMissedItems: 'ignore' }),
