@@ -78,6 +78,7 @@ describe('the probe finds exactly what is broken:', () => {
           respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined)),
         ],
         ['pages are counted from 0', 'page-zero', ...countingFromZero],
+        ['a list of one page is on page 0', 'page-zero', shortenedTo(5), ...countingFromZero],
         [
           'pages are counted from 0, and the last one comes again instead of any after it',
           'page-zero',
@@ -544,6 +545,14 @@ test('a request id is looked for in what the service itself responds', async () 
   const { find } = await probeService([identify, first])
   expect(find('request-id').observed).toBe('x-request-id')
 })
+
+/** The list has so many items. */
+function shortenedTo(count: number): Deviation {
+  return respond(() => {
+    service.transactions.length = count
+    return undefined
+  })
+}
 
 /** The list has one more item at each request. */
 function growing(): Deviation {

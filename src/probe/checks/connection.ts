@@ -107,7 +107,7 @@ export async function checkWrongKey(
     const content = isPage ? `a page with ${countOf(toListedPage(data).count, 'item')}` : 'no page of a list'
     const seen = `${observed}, ${content}`
     const consequence =
-      'Anyone may be able to read this list without a valid key, and a mistyped key goes unnoticed. Tell the owner of the service.'
+      'A mistyped key goes unnoticed, and anyone may be able to read such pages. Tell the owner of the service.'
     if (isPage && response) {
       // Perhaps from a cache.
       session.pages.push(response)

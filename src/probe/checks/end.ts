@@ -91,8 +91,8 @@ async function checkBeyondEnd(
     )
   const isEmpty = page?.count === 0
   if (!isEmpty && last.count === last.limit) {
-    const total = grouped(last.totalItems)
-    findings.notChecked('total', `${total}: the last page is full, and no empty page was seen after it`)
+    const full = `page ${grouped(last.page)} is full, and no empty page was seen after it`
+    findings.notChecked('total', `${grouped(last.totalItems)}: ${full}`)
   }
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(outcome))
   else if (page === undefined) broken(describeOutcome(outcome))

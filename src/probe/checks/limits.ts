@@ -93,7 +93,8 @@ export async function checkMaxLimit(
       findings.suggested.limit = limit
     else {
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
-      isChanging = last.page !== undefined && last.page.limit !== limit
+      // Page 1 was requested with another limit where items are large.
+      isChanging = limit === page.limit && last.page !== undefined && last.page.limit !== limit
     }
   }
   if (isFailure)

@@ -29,7 +29,8 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
-  } else if (second === undefined) findings.notChecked('page-echo', 'the list has one page only')
+  } else if (second === undefined)
+    findings.notChecked('page-echo', 'by totalItems, the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
   else
@@ -69,7 +70,8 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
-  else if (isPage && one.count === 0) findings.notChecked('page-zero', 'page 1 has no items')
+  else if (isPage && one.count === 0 && one.totalItems === 0)
+    findings.notChecked('page-zero', 'the list is empty')
   else if (count === 0)
     findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}${isPage ? ', an empty page' : ''}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
@@ -134,7 +136,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     findings.broken(
       'neighbours',
       'an id is on page 1 twice',
-      'The client yields only the first of them, without an error.',
+      'The client can yield only the first of them, without an error.',
     )
   } else if (overlap) {
     const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
@@ -147,8 +149,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     const observed = `pages 1 and 2 with limit ${small.requested.limit} are not the beginning of page 1 with limit ${grouped(first.page?.limit ?? 0)}`
     findings.broken('neighbours', observed, consequence)
   } else {
-    const limits = pairs.map(({ limit }) => grouped(limit)).join(' or ')
-    findings.ok('neighbours', `with limit ${limits}, no item is on both pages 1 and 2`)
+    const limits = new Set(pairs.map(({ limit }) => grouped(limit)))
+    findings.ok('neighbours', `with limit ${[...limits].join(' or ')}, no item is on both pages 1 and 2`)
   }
 }
 
