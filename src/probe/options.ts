@@ -44,7 +44,10 @@ export interface ProbeOptions {
    * @defaultValue none: CORS is not checked
    */
   origin?: string | undefined
-  /** Called before each request, before the first one too, and once at the end. If it throws, the probe rejects with that error. */
+  /**
+   * Called before requests, the first one included, and once at the end. After a cancellation it is not called any more. If
+   * it throws, the probe rejects with that error.
+   */
   onProgress?: ((step: ProbeStep) => void) | undefined
 }
 

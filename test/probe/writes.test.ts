@@ -122,6 +122,12 @@ test('the same key again is judged by what it gets, and by what another key gets
         undefined,
         deactivations(ok, ok, tooMany),
       ],
+      [
+        'a request with another key of which nobody knows the outcome shows nothing',
+        'not-checked',
+        undefined,
+        deactivations(ok, ok, () => json({}, 408)),
+      ],
     ],
     async ([, status, maxRetries, ...deviations]) => {
       service.reset()

@@ -110,7 +110,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
     if (isLikeOther) {
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
-    } else if (twice.verdict === 'none' || twice.verdict === 'failed')
+    } else if (twice.verdict === 'none' || twice.error?.outcomeUnknown)
       findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
     else findings.ok('same-key', `${response}: the same body again`)
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
