@@ -71,6 +71,7 @@ export class Paginator<T> implements Walk<T> {
       fetched.requestedAt < this.#trustedSince || fetched.totalItems < (previous?.totalItems ?? 0)
     // A page that shows a shrink is not fetched again, as it might not show it any more.
     if (this.#isDone || !isConcurrent || !isOlder || this.#mustThrowShrink(fetched)) return fetched
+    this.#reportShrink(fetched)
     for (const key of fetched.keys() ?? []) {
       if (!this.#reportIfSeen(fetched, key) && key !== undefined) this.#awaited.add(key)
     }
@@ -140,7 +141,7 @@ export class Paginator<T> implements Walk<T> {
       throw this.#error(fetched, describeLimitChange(previous.limit, limit), limitChangeHint, 1)
     }
     if (this.#mustThrowShrink(fetched)) {
-      this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
+      this.#reportShrink(fetched)
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
       this.#throwMissed(fetched, problem, largestTotalBefore - totalItems)
     }
@@ -221,6 +222,11 @@ export class Paginator<T> implements Walk<T> {
     // Where the list has ended, nothing tells where they were.
     const [page] = loaded.data.length === 0 ? [1] : this.#resumeAt(missed)
     throw this.#error(loaded, `${problem}, so ${missed} or more may have been missed`, hint, page)
+  }
+
+  #reportShrink(fetched: FetchedPage<T>): void {
+    const { totalItems, largestTotalBefore } = fetched
+    if (totalItems < largestTotalBefore) this.#emitDrift(fetched, 'total', largestTotalBefore, totalItems)
   }
 
   #emitDrift(loaded: LoadedPage<T>, change: DriftEvent['change'], before: number, after: number): void {

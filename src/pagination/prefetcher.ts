@@ -7,7 +7,7 @@ type FetchPage<T> = (page: number, signal: AbortSignal, onThrottled: () => void)
 export interface FetchedPage<T> extends LoadedPage<T> {
   readonly requestedAt: number
   readonly arrivedAt: number
-  /** The largest total of all pages that had arrived when this one was requested. */
+  /** The largest total of all pages that had arrived when this one was first requested. */
   readonly largestTotalBefore: number
 }
 

@@ -111,6 +111,21 @@ describe('a page that was requested before its predecessor arrived, and is out o
   })
 })
 
+test("a shrink that only an out-of-date page shows is a drift event with onMissedItems: 'continue'", async () => {
+  const { service, drifts } = watched()
+  const walked = service.walk({}, { concurrency: 2, onMissedItems: 'continue' })
+  await service.requested(1)
+  await service.respond(1, 't1 t2', 6)
+  await service.requested(2, 3)
+  await service.respond(2, 't3 t4', 6)
+  // t1 was removed, then t7 is added.
+  await service.respond(3, 't6', 5)
+  await service.requested(3)
+  await service.respond(3, 't6 t7', 6)
+  expect(await walked.ended).toBeUndefined()
+  expect(drifts).toMatchObject([{ change: 'total', before: 6, after: 5, page: 3 }])
+})
+
 describe('a page with an item that has moved although the list did not grow', () => {
   test.each(['t6 t7', 'x1 t6'])(
     'has the page after it fetched again although it has arrived (%s)',
