@@ -17,7 +17,7 @@ export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | '
 export function describeHttpError(failed: FailedResponse): { problem: string; hint: string | undefined } {
   const reason = reasonOf(failed.body)
   const shown = reason === undefined ? '' : `: "${reason}"`
-  const hint = hintFor(failed, reason !== undefined)
+  const hint = hintFor(failed)
   const seeBody = reason === undefined && failed.body !== undefined && 'See error.body.'
   return { problem: describeStatus(failed) + shown, hint: [hint, seeBody].filter(Boolean).join(' ') }
 }
@@ -38,8 +38,8 @@ export function redirectTarget(headers: Headers, url: string): string | undefine
   return origin + pathname
 }
 
-function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined {
-  const { status, retryAfterMs, page, hasCallerKey, outcomeUnknown } = failed
+function hintFor(failed: FailedResponse): string | undefined {
+  const { status, body, retryAfterMs, page, hasCallerKey, outcomeUnknown } = failed
   if (isRedirect(status)) {
     const where = status === 0 ? "; the browser's network tab shows where it leads" : ''
     return `Check baseUrl and the path: use an address that does not redirect${where}.`
@@ -58,7 +58,7 @@ function hintFor(failed: FailedResponse, hasReason: boolean): string | undefined
   if (status === 501 || status === 505) return 'The service does not support this request.'
   if (status >= 500) return `The service failed: retry ${afterDelay(retryAfterMs)}.`
   if (retryAfterMs) return `Retry ${afterDelay(retryAfterMs)}.`
-  if (hasReason) return undefined
+  if (body !== undefined) return undefined
   if (status === 409 && (hasCallerKey || outcomeUnknown))
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 422 && hasCallerKey && !outcomeUnknown)
