@@ -164,8 +164,8 @@ async function runSchema(): Promise<number> {
   }
   if (!path.startsWith('/'))
     throw new UsageError('path: expected one that begins with /, such as /transactions')
-  if (path.includes('?')) {
-    throw new UsageError('path: expected one without a query, as all items of the list are described')
+  if (/[?#]/.test(path)) {
+    throw new UsageError('path: expected one without ? and #, as all items of the list are described')
   }
   const onProgress = createProgress('read-only')
   const signal = interruptSignal(false)
@@ -227,8 +227,7 @@ function createProgress(mode: string): (step: ProbeStep) => void {
     if (isFirst) warn(`At most ${total} requests, one at a time; ${mode}.`)
     isFirst = false
     if (!process.stderr.isTTY) return
-    const isEnd = done === total
-    process.stderr.write(`${clearLine}${isEnd ? '' : `${done + 1}/${total} ${name}`.slice(0, 79)}`)
+    process.stderr.write(`${clearLine}${`${done + 1}/${total} ${name}`.slice(0, 79)}`)
   }
 }
 
@@ -245,12 +244,17 @@ function readPackage(): { version: string; engines: { node: string } } {
 }
 
 function print(text: string): void {
+  clearProgress()
   process.stdout.write(`${text}\n`)
 }
 
-/** On a terminal it replaces the line of the progress. */
 function warn(text: string): void {
-  process.stderr.write(`${process.stderr.isTTY ? clearLine : ''}${text}\n`)
+  clearProgress()
+  process.stderr.write(`${text}\n`)
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write(clearLine)
 }
 
 // The reader of a pipe may have enough: head -1.

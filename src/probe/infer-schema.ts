@@ -1,7 +1,7 @@
 import { escapeControl } from '../internal/describe.js'
 import { countOf } from './findings.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
-import { missingOn } from './page.js'
+import { lastPageNumber, missingOn } from './page.js'
 import { toClientLines } from './report.js'
 import { maxRepeats, Session } from './session.js'
 import { type Shape, toLiteral, toZod } from './shape.js'
@@ -40,7 +40,6 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   }
   const { page, problems, error } = first
   if (page === undefined) {
-    session.end()
     const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
     if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
     return toFile(session, options, sample.otherBody, undefined, [
@@ -49,12 +48,11 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     ])
   }
   // Old items may differ from new ones: pages from the whole list show more than the first ones.
-  const last = Math.ceil(page.totalItems / page.limit)
+  const last = lastPageNumber(page, page.limit)
   const others = new Set(
     [0.25, 0.5, 0.75, 1].map(part => Math.round(last * part)).filter(number => number > 1),
   )
   for (const number of others) await session.getPage({ page: number, limit })
-  session.end()
   if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
     `// From ${countOf(sample.items, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
@@ -102,7 +100,9 @@ function toFile(
   ]
   return [
     ...comments,
-    ...(shape.isSampleCut ? ['// Fields that are too many, or nested too deeply, are left out.'] : []),
+    ...(shape.isSampleCut
+      ? ['// Fields that are too many, nested too deeply, or oddly named are left out.']
+      : []),
     "import * as z from 'zod'",
     '',
     `export const ${schema} = ${toZod(shape)}`,

@@ -7,9 +7,9 @@ import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 export interface ProbeStep {
   /** Number of requests sent so far. */
   readonly done: number
-  /** Maximum number of requests. The last step has the number that were sent. */
+  /** Maximum number of requests. */
   readonly total: number
-  /** What is requested next, such as `GET /transactions?page=2`; `done` at the end. */
+  /** What is requested next, such as `GET /transactions?page=2`. */
   readonly name: string
 }
 
@@ -45,8 +45,8 @@ export interface ProbeOptions {
    */
   origin?: string | undefined
   /**
-   * Called before requests, the first one included, and once at the end. After a cancellation it is not called any more. If
-   * it throws, the probe rejects with that error.
+   * Called before requests, the first one included, until the probe is cancelled. If it throws, the probe rejects with that
+   * error.
    */
   onProgress?: ((step: ProbeStep) => void) | undefined
 }

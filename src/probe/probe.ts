@@ -57,7 +57,6 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
   if (isListed) checkResponses(findings, session)
-  session.end()
 
   const data = {
     findings: findings.all('no page of transactions could be read'),

@@ -163,10 +163,6 @@ export class Session {
     return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
   }
 
-  end(): void {
-    this.#options.onProgress?.({ done: this.requests, total: this.requests, name: 'done' })
-  }
-
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
   redact(text: string): string {
     const spellings = [...this.#keys].flatMap(key => [key, key.toLowerCase(), key.toUpperCase()])

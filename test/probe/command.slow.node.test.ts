@@ -237,7 +237,7 @@ test('a wrong command line is explained in words', () =>
       [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
       [['probe', url, '--api-key=secret'], "--api-key: arguments stay in the shell's history."],
       [['probe', url, '--speed=2'], 'Unknown option --speed of probe. There are: --allow-insecure-http'],
-      [['schema', url, '/refunds?page=2'], 'path: expected one without a query'],
+      [['schema', url, '/refunds?page=2'], 'path: expected one without ? and #'],
       [['schema', url, 'refunds'], 'path: expected one that begins with /, such as /transactions\n'],
       [['probe', url, '--origin', '--json'], '--origin: expected a value'],
       [['probe', url, '--customer-id=-c'], '--customer-id and --virtual-account-id: expected both'],

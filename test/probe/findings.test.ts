@@ -1,3 +1,4 @@
+import type { Transaction } from 'virtual-accounts'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, checkEach } from '../support.ts'
 import {
@@ -617,6 +618,17 @@ test('a limit that is the length of the list may grow with it', async () => {
   const echo = changePages((page, query) => (query.has('limit') ? page : { ...page, limit: page.totalItems }))
   const { broken } = await probeService([all, echo, growing()], { account: undefined })
   expect(broken).not.toContain('limit-echo')
+})
+
+test('page 0 of a newer state than page 1 does not prove that it is the first page', async () => {
+  const [first] = service.transactions as [Transaction]
+  const old = { data: service.transactions.slice(0, 20), page: 1, totalItems: 250, limit: 20 }
+  service.transactions.unshift(...Array.from({ length: 25 }, (_, index) => ({ ...first, id: `new${index}` })))
+  const { notChecked } = await probeService([
+    changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
+    respond((request, query) => (String(query) === 'page=1' && !isWrongKey(request) ? json(old) : undefined)),
+  ])
+  expect(notChecked).toContain('page-zero')
 })
 
 test('other items on page 0 do not prove that it is the first page', async () => {

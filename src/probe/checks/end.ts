@@ -69,7 +69,7 @@ function checkPages(findings: Findings, pages: readonly ListedPage[], last: List
 }
 
 function reportTooLow(findings: Findings, observed: string): void {
-  const consequence = 'Iterating may end where the total says, without an error, although more items follow.'
+  const consequence = 'Iterating may end where the total says, without an error.'
   findings.broken('total', observed, consequence)
 }
 

@@ -67,7 +67,7 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { verdict, data } = zero
   const one = latestFirst(pages)
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
-  const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: [] }
+  const { count, ids, totalItems } = isPage ? toListedPage(data) : { count: 0, ids: [], totalItems: 0 }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
   else if (isPage && one.count === 0 && one.totalItems === 0)
@@ -77,11 +77,11 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
   else if (!ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (hasSome(one.ids)) findings.ok('page-zero', 'page 0 has items of page 1')
-  else if (hasSome(small.page?.ids)) {
+  else if (totalItems === one.totalItems && hasSome(small.page?.ids)) {
     findings.broken(
       'page-zero',
       'page 0 has items that come before those of page 1: pages are counted from 0',
-      'The client begins at page 1: iterating misses the first page, and throws at the end. Ask the owner of the service to count pages from 1; until then read each page with `client.request`.',
+      'The client begins at page 1: iterating misses the first page. Ask the owner of the service to count pages from 1; until then read each page with `client.request`.',
     )
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
 }
@@ -157,8 +157,8 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
 /** Whether the pages of a small limit are the beginning of the page with the default limit; undefined if that is not known. */
 function isBeginningOfFirst({ again: first, small, smallSecond }: ListedPages): boolean | undefined {
   const [ids, smallIds, nextIds] = [first, small, smallSecond].map(outcome => outcome && idsOf(outcome))
-  const isGrowing = first.page?.totalItems !== smallSecond?.page?.totalItems
-  if (!ids || !smallIds || !nextIds || isGrowing || small.page?.limit !== small.requested.limit)
+  const totals = new Set([first, small, smallSecond].map(outcome => outcome?.page?.totalItems))
+  if (!ids || !smallIds || !nextIds || totals.size > 1 || small.page?.limit !== small.requested.limit)
     return undefined
   const beginning = [...smallIds, ...nextIds]
   return beginning.length > ids.length ? undefined : beginning.every((id, index) => id === ids[index])

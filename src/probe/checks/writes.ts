@@ -112,7 +112,10 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       findings.notChecked('same-key', observed)
     } else if (twice.verdict === 'none' || twice.error?.outcomeUnknown)
       findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
-    else findings.ok('same-key', `${response}: the same body again`)
+    else {
+      const observed = `${response}: the same body again; another key gets ${describeOutcome(twice)}`
+      findings.ok('same-key', observed)
+    }
   } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
     const difference = isDone(again) ? 'unlike the first response' : 'as for another key'
     findings.suggested.maxRetries = 0
