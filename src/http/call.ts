@@ -126,6 +126,8 @@ class CallRun {
         if (result.delayMs === undefined) throw result.error
         // A new promise each time: one for all would keep every call that waited for it in memory.
         await this.#within(result.delayMs, new Promise<never>(() => {}))
+        // The program was too busy.
+        if (this.#remainingMs() === 0) throw result.error.with({ isRetried: false })
       }
     } catch (error) {
       this.#refundUnsentRetry()

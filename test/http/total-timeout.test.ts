@@ -1,3 +1,4 @@
+import type { ClientEvent } from 'virtual-accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, apiErrorOf, checkEach } from '../support.ts'
 import { passing, status, stubbed, useFakeTime, write } from './stub.ts'
@@ -12,6 +13,18 @@ describe('totalTimeout', () => {
     // 250 ms, and then 500 ms would cross it.
     expect(await apiErrorOf('http', call)).toMatchObject({ status: 503, attempts: 2 })
     expect(requests).toHaveLength(2)
+  })
+
+  test('does not hide a 503 when the program was too busy to retry in time, and sends nothing then', async () => {
+    const now = performance.now()
+    const onEvent = ({ type }: ClientEvent) => {
+      if (type === 'retry') vi.spyOn(performance, 'now').mockReturnValue(now + 10_000)
+    }
+    const { call, requests } = write([status(503)], { totalTimeout: 5000, onEvent })
+    const error = await apiErrorOf('http', call)
+    expect(error).toMatchObject({ status: 503, attempts: 1 })
+    expect(error.message).toContain('retry later')
+    expect(requests).toHaveLength(1)
   })
 
   test('does not hide a lost connection when no time is left for the backoff', async () => {
