@@ -41,10 +41,13 @@ export function validate(
 ): unknown {
   try {
     const result = validator.schema['~standard'].validate(value)
-    if (!isThenable(result)) return toOutput(value, result, validator, issues, index)
-    return result
-      .then(settled => toOutput(value, settled, validator, issues, index))
-      .catch(error => addThrown(error, issues, index))
+    const output = isThenable(result)
+      ? result.then(settled => toOutput(value, settled, validator, issues, index))
+      : toOutput(value, result, validator, issues, index)
+    // A transform may be asynchronous where its schema is not.
+    return isThenable(output)
+      ? Promise.resolve(output).catch(error => addThrown(error, issues, index))
+      : output
   } catch (error) {
     return addThrown(error, issues, index)
   }

@@ -66,6 +66,17 @@ describe("a caller's schema", () => {
     expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
+  test('whose output alone is a promise that rejects has not accepted the response either', async () => {
+    const validate = () => ({ value: Promise.reject(new RangeError('oops')) })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const write = createClient().virtualAccounts.deactivate(account, { schema })
+    const list = createClient().transactions.list({}, { schema })
+    for (const call of [write, list]) {
+      const { cause } = await apiErrorOf('invalid-response', call)
+      expect(cause).toMatchObject({ name: 'RangeError' })
+    }
+  })
+
   test('that throws for one item, and refuses another, is said to have thrown', async () => {
     const schema = z.unknown().transform((item, { issues }) => {
       if (Object.keys(Object(item)).length > 0) throw new RangeError('oops')
