@@ -53,6 +53,8 @@ export interface ListEndpoint {
 }
 
 export interface LoadedPage<T> extends Envelope<T> {
+  /** The items as they came. */
+  readonly raw: readonly unknown[]
   /** What identifies each item; `undefined` where nothing does. */
   readonly keys: () => readonly unknown[] | undefined
   readonly response: SuccessResponse
@@ -133,7 +135,7 @@ export class PageLoader<T> {
       const toLoadedPage = (output: unknown[]): LoadedPage<T> => {
         if (issues.length > 0) throw mismatch(issues, body, validator)
         const data = output as T[]
-        return { data, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
+        return { data, raw, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
       }
       // The caller's schema may be asynchronous.
       return items.some(isThenable) ? Promise.all(items).then(toLoadedPage) : toLoadedPage(items)

@@ -36,10 +36,5 @@ function isSamePage<T>(loaded: LoadedPage<T>, previous: LoadedPage<T>, isPastEnd
   if (keys?.every(key => key !== undefined)) return keys.every((key, index) => key === others?.[index])
   // Without keys, two pages may be equal by chance. Beyond every total they show a service that ignores `page`: it never
   // sends the empty page that ends a list there.
-  return isPastEnd && toComparable(loaded.data) === toComparable(previous.data)
-}
-
-/** The output of a caller's schema may hold what JSON cannot. */
-function toComparable(data: readonly unknown[]): string {
-  return JSON.stringify(data, (_key, value) => (typeof value === 'bigint' ? String(value) : value))
+  return isPastEnd && JSON.stringify(loaded.raw) === JSON.stringify(previous.raw)
 }
