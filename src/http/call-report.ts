@@ -29,7 +29,7 @@ export class CallReport {
   attempts = 0
   /** An attempt may have been applied. */
   mayHaveBeenApplied = false
-  /** The id of the last response, as it came. */
+  /** The id of the last complete response, as it came. */
   requestId: string | undefined
   readonly sentKeys: Set<string> = new Set()
   readonly #transport: Transport
