@@ -271,7 +271,11 @@ main().then(
   },
   (error: unknown) => {
     const message = (error as Partial<Error> | undefined)?.message ?? String(error)
-    warn(message.replace('allowInsecureHttp: true', '--allow-insecure-http').replaceAll('apiKey', 'API_KEY'))
+    warn(
+      message
+        .replace('allowInsecureHttp: true', '--allow-insecure-http')
+        .replace(/^apiKey\b|(?<=Check (?:that )?)apiKey\b/, 'API_KEY'),
+    )
     process.exitCode = failure
   },
 )

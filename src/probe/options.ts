@@ -44,11 +44,8 @@ export interface ProbeOptions {
    * @defaultValue none: CORS is not checked
    */
   origin?: string | undefined
-  /**
-   * Called before requests, the first one included, until the probe is cancelled. If it throws, the probe rejects with that
-   * error.
-   */
-  onProgress?: ((step: ProbeStep) => void) | undefined
+  /** Called before requests, the first one included, and awaited. If it throws, the probe rejects with that error. */
+  onProgress?: ((step: ProbeStep) => unknown) | undefined
 }
 
 /** Options of {@link inferSchema}. `baseUrl`, `apiKey` and `path` are required. */

@@ -95,7 +95,7 @@ export class Session {
     for (;;) {
       if (performance.now() > this.#endsAt) return { verdict: 'none' }
       if (this.requests > 0) await sleep(pauseMs, this.signal)
-      this.announce(name)
+      await this.announce(name)
       // Aborted by the callback.
       if (this.signal?.aborted) throw this.signal.reason
       const outcome = await this.#send(send)
@@ -104,7 +104,7 @@ export class Session {
         if (outcome.verdict === 'none') this.#addGap(outcome.error)
         return outcome
       }
-      this.announce(`${name}, again ${afterDelay(delayMs)}`)
+      await this.announce(`${name}, again ${afterDelay(delayMs)}`)
       await sleep(delayMs, this.signal)
     }
   }
@@ -120,8 +120,8 @@ export class Session {
     return this.#send(send)
   }
 
-  announce(name: string): void {
-    this.#options.onProgress?.({ done: this.requests, total: this.#maxRequests, name })
+  async announce(name: string): Promise<void> {
+    await this.#options.onProgress?.({ done: this.requests, total: this.#maxRequests, name })
   }
 
   async #send(send: Send): Promise<Outcome> {
@@ -177,7 +177,9 @@ export class Session {
     this.requests++
     this.#recording = { startedAt: performance.now() }
     const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)
-    return (response as Partial<Response>).type === 'error' ? response : this.#record(response, init.method)
+    const { status, type } = Object(response) as Partial<Response>
+    const isResponse = typeof status === 'number' && type !== 'error'
+    return isResponse ? this.#record(response, init.method) : response
   }
 
   #record(response: FetchResponse, method: string): FetchResponse {

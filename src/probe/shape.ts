@@ -161,12 +161,14 @@ const maxListedLength = 40
 /** The fields of a shape in words: `createdAt string, note? null or string`. */
 export function describeFields(shape: Shape, isListed: (name: string) => boolean = () => true): string {
   const all = [...shape.fields].filter(([name]) => isListed(name))
-  const listed = all.slice(0, maxListed).map(([name, field]) => {
-    const shown = name.length > maxListedLength ? `${name.slice(0, maxListedLength)}...` : name
-    return `${shown}${field.isOptionalIn(shape) ? '?' : ''} ${[...field.types].sort().join(' or ')}`
-  })
-  if (all.length > maxListed || (shape.isCut && all.length > 0)) listed.push('and more')
-  return listed.join(', ')
+  // Each name as a whole, as half an API key could not be found.
+  const shown = all.filter(([name]) => name.length <= maxListedLength).slice(0, maxListed)
+  const listed = shown.map(
+    ([name, field]) =>
+      `${name}${field.isOptionalIn(shape) ? '?' : ''} ${[...field.types].sort().join(' or ')}`,
+  )
+  const isAll = shown.length === all.length && !shape.isCut
+  return [...listed, ...(isAll ? [] : ['and more'])].join(', ')
 }
 
 /** Where numbers are that have more digits than a double holds, as `amount` or `lines[].sum`. */

@@ -108,6 +108,13 @@ describe('the probe finds exactly what is broken:', () => {
           changePages(page => ({ ...page, limit: Math.min(page.limit, 15) })),
         ],
         [
+          'the last page has more items than its limit',
+          'limit-echo',
+          changePages(page =>
+            page.page === 13 ? { ...page, data: [...page.data, ...page.data, ...page.data] } : page,
+          ),
+        ],
+        [
           'the limit in the response is the number of items on the page',
           'limit-echo',
           changePages(page => ({ ...page, limit: page.data.length || page.limit })),

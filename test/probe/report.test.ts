@@ -6,6 +6,7 @@ import {
   changeItems,
   changePages,
   countingFromZero,
+  type Deviation,
   deviate,
   type FakeFetch,
   from,
@@ -218,6 +219,28 @@ test('the report shows no value of a record, no key where the service echoes it,
   const values = service.transactions.flatMap(({ id, description }) => [id, description])
   expect([service.apiKey, ...values].filter(value => text.includes(value))).toEqual([])
   expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+})
+
+test('a long API key is not shown, nor its beginning, where the service echoes it as the name of a field', async () => {
+  const apiKey = `key_${'0123456789'.repeat(5)}`
+  const accept: Deviation = fetch => (input, init) => {
+    const request = new Request(input, init)
+    request.headers.set('Api-Key', service.apiKey)
+    return fetch(request)
+  }
+  const { report } = await probeService(
+    [
+      accept,
+      respond(request => (request.method === 'POST' ? json({ [apiKey]: 1 }) : undefined)),
+      changeItems(item => ({ ...item, [apiKey]: 1 })),
+      changePages(page => ({ ...page, [apiKey]: 1 })),
+    ],
+    { apiKey },
+  )
+  expect(report.findings.find(({ id }) => id === 'deactivate')?.observed).toBe(
+    'HTTP 200, an object (and more)',
+  )
+  expect(String(report)).not.toContain('key_')
 })
 
 test('findings, options and the number of requests survive JSON and structuredClone', async () => {

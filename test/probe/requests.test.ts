@@ -201,7 +201,7 @@ describe('an abort', () => {
 test('errors of apiKey and of onProgress propagate unchanged, and leave the account active', async () => {
   const error = new Error('mine')
   await expect(probeService([], { apiKey: () => Promise.reject(error) })).rejects.toBe(error)
-  const onProgress = ({ name }: ProbeStep) => {
+  const onProgress = async ({ name }: ProbeStep) => {
     if (name.includes('another key')) throw error
   }
   await expect(probeService([], { onProgress })).rejects.toBe(error)

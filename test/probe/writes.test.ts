@@ -88,9 +88,10 @@ test('the same key again is judged by what it gets, and by what another key gets
         'a body that has the key of its request shows nothing by it',
         'not-checked',
         undefined,
-        respond(request =>
-          isDeactivation(request) ? json({ key: request.headers.get('Idempotency-Key') }) : undefined,
-        ),
+        respond(request => {
+          const key = request.headers.get('Idempotency-Key') ?? ''
+          return isDeactivation(request) ? json([key, key.toUpperCase(), key.replaceAll('-', '')]) : undefined
+        }),
       ],
       ['three equal responses do not show whether the key is looked at', 'not-checked', undefined, unmarked],
       [

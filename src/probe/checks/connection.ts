@@ -17,7 +17,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   }
   const { status, headers } = response
   if (isRedirect(status)) {
-    const target = redirectTarget(headers, baseUrl)
+    const target = redirectTarget(headers, listUrl(options))
     findings.broken(
       'reachable',
       `${observed}${target ? ` to ${target}` : ''}`,
@@ -30,7 +30,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   findings.ok(
     'reachable',
     `${scheme}, HTTP ${status}`,
-    warning ? 'Anyone on the way can read the API key.' : '',
+    warning ? 'Anyone on the way can read all that is sent.' : '',
   )
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
   else if (page) findings.ok('api-key', 'accepted')
@@ -51,7 +51,7 @@ const isOtherService = 'Is this the path of the API? A proxy or a login page may
 /** Whether the list has pages at all. */
 export function checkEnvelope(
   findings: Findings,
-  { baseUrl }: ProbeOptions,
+  options: ProbeOptions,
   outcomes: readonly PageOutcome[],
 ): void {
   const [first] = outcomes as [PageOutcome]
@@ -65,10 +65,13 @@ export function checkEnvelope(
     findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
-    const url = `${String(baseUrl).replace(/\/+$/, '')}/transactions`
-    const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${url}`
+    const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${listUrl(options)}`
     findings.broken('envelope', observed, `The list could not be read.${adviceOn(first)}`)
   }
+}
+
+function listUrl({ baseUrl }: ProbeOptions): string {
+  return `${String(baseUrl).replace(/\/+$/, '')}/transactions`
 }
 
 /** What the service says about a request that it refuses. */

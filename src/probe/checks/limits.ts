@@ -11,8 +11,8 @@ export const maxLimitRequests: number = tried.length + 1
 
 /** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
 export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
-  const { first, small, all } = pages
-  const full = all.find(({ page }) => page && page.count > page.limit)?.page
+  const { first, small, all, last } = pages
+  const full = [...all, last].find(({ page }) => page && page.count > page.limit)?.page
   const change = findLimitChange(pages)
   const { limit } = small.requested
   const observed = describeOutcome(small)
@@ -85,7 +85,7 @@ export async function checkMaxLimit(
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(page.limit, fitting))
   let isChanging = false
-  if (limit !== first.page.limit && page.count >= limit) {
+  if (limit !== first.page.limit && page.totalItems > limit) {
     const number = lastPageNumber(page, limit)
     const last = await session.getPage({ page: number, limit })
     const isAsRequested = last.page?.page === number && last.page.limit === limit

@@ -48,7 +48,7 @@ export async function checkWrites(
       const observed = `it is unknown whether and when one is applied: ${describeOutcome(unknown)}`
       findings.broken('deactivate', observed, mayBeInactive)
     }
-    if (isWritten) session.announce('POST reactivate')
+    if (isWritten) await session.announce('POST reactivate')
   }
   // Aborted, or stopped by a callback.
   const stopped = await deactivateAll().then(undefined, (reason: unknown) => ({ reason }))
@@ -144,7 +144,7 @@ function toComparable({ data, text, idempotencyKey = '' }: Outcome): string | un
   const json = JSON.stringify(data ?? text, (_key, value) =>
     jsonType(value) === 'object' ? Object.fromEntries(Object.entries(value).sort()) : value,
   ) as string | undefined
-  return json?.replaceAll(idempotencyKey, '')
+  return json?.replace(new RegExp(idempotencyKey.replaceAll('-', '-?'), 'gi'), '')
 }
 
 function reportTwice(findings: Findings, twice: Outcome): void {
