@@ -33,15 +33,13 @@ function rejectInexactNumbers(text: string): void {
 }
 
 /**
- * Whether a double holds the number that was written: as its shortest form, or with 17 significant digits, as some
- * services print it (10.119999999999999 for 10.12).
+ * Whether a double holds the number that was written: as its shortest form, or a fraction with 17 significant digits, as some
+ * services print it (10.119999999999999 for 10.12). A whole number of 17 digits would print others.
  */
 export function isExact(source: string, value: number): boolean {
   const written = normalizeDecimal(source)
-  return (
-    written === normalizeDecimal(value.toExponential()) ||
-    written === normalizeDecimal(value.toExponential(16))
-  )
+  if (written === normalizeDecimal(value.toExponential())) return true
+  return !Number.isInteger(value) && written === normalizeDecimal(value.toExponential(16))
 }
 
 /** Equal numbers as equal strings: 1.50, 15e-1 and 1.5 are all `15e-1`. */
