@@ -1,4 +1,4 @@
-import { ApiError, PaginationError } from '../errors.js'
+import { ApiError, HttpError, PaginationError } from '../errors.js'
 import type { LoadedPage } from './page.js'
 import { type FetchedPage, PagePrefetcher } from './prefetcher.js'
 import { ReadItems } from './read-items.js'
@@ -68,7 +68,10 @@ export class VerifiedPaginator<T> implements Walk<T> {
       return await this.#prefetcher.get(this.#step)
     } catch (error) {
       if (!(error instanceof ApiError) || this.#step === 0) throw error
-      throw error.resumedAt(this.#options.site, this.#resumePage, this.#limit)
+      // No page where the total promised one, or another one: the list has become shorter.
+      const hasShrunk =
+        error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
+      throw error.resumedAt(this.#options.site, hasShrunk ? 1 : this.#resumePage, this.#limit)
     }
   }
 

@@ -459,6 +459,20 @@ describe('a verified list', () => {
     expect(error).toMatchObject({ kind: 'connection', page: 1 })
   })
 
+  test.each([
+    ['is not there', () => new Response(null, { status: 404 })],
+    ['has another number', () => Response.json(envelopeOf(sampleTransactions(100), 1, 20))],
+  ])('resumes at page 1 when a page that the total promised %s', async (_, respondInstead) => {
+    let requests = 0
+    const all = sampleTransactions(100)
+    respondTo((page, limit) => (++requests < 4 ? envelopeOf(all, page, limit) : respondInstead()))
+    const options = { verified: true, concurrency: 1 }
+    const list = createClient().transactions.list({ limit: 20 }, options)
+    const { before, error } = await iterateToError(list)
+    expect(before.length).toBeGreaterThan(40)
+    expect(error).toMatchObject({ page: 1 })
+  })
+
   test('resumes at page 1 when it went back for a state that was newer than those that follow', async () => {
     const { items, walked, respond, lose } = walkByHand(10, 1)
     await respond(9)
@@ -590,7 +604,7 @@ describe('a verified list', () => {
       const limits: number[] = []
       respondTo((page, limit, count) => {
         limits.push(limit)
-        return count === failing ? new Response(null, { status: 404 }) : envelopeOf(all, page, limit)
+        return count === failing ? new Response(null, { status: 400 }) : envelopeOf(all, page, limit)
       })
       const client = createClient()
       const options = { verified: true, concurrency: 1 }
