@@ -16,13 +16,14 @@ export class Redactor {
     this.#keys = keys.toSorted((a, b) => b.length - a.length)
   }
 
-  /** A text without keys: verbatim, percent-encoded, or as JSON or HTML escapes them. */
+  /** A text without keys: in any case, percent-encoded, or as JSON or HTML escapes them. */
   text(text: string, minKeyLength: number = minKeyLengthInText): string {
     let result = text
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
       for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
-      if (!/[%&]|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
+      const isEchoed = result.toLowerCase().includes(key.toLowerCase())
+      if (!isEchoed && !/[%&]|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
       const pattern = this.#patterns.get(key) ?? escaped(key)
       this.#patterns.set(key, pattern)
       result = result.replace(pattern, redacted)

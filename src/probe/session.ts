@@ -165,8 +165,7 @@ export class Session {
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
   redact(text: string): string {
-    const spellings = [...this.#keys].flatMap(key => [key, key.toLowerCase(), key.toUpperCase()])
-    return new Redactor(spellings).text(text)
+    return new Redactor([...this.#keys]).text(text)
   }
 
   /** Sends a request and records its response. */

@@ -21,6 +21,7 @@ describe('an error', () => {
     checkEach(
       [
         'a b"c\\d-long',
+        'A B"C\\D-LONG',
         'a+b"c\\d-long',
         'a%20b%22c%5cd-long',
         'a b\\"c\\\\d-long',
