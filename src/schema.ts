@@ -63,7 +63,10 @@ function toOutput(
   if (!result.issues) return isCustom ? result.value : value
   const path = pathTo(index)
   for (const issue of result.issues) {
-    const inner = issue.path?.map(segment => toKey(typeof segment === 'object' ? segment.key : segment)) ?? []
+    // Not by `map`, as some libraries have arrays of their own.
+    const inner = Array.from(issue.path ?? [], segment =>
+      toKey(typeof segment === 'object' ? segment.key : segment),
+    )
     issues.push({ path: [...path, ...inner], message: String(issue.message) })
   }
   if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })

@@ -31,6 +31,19 @@ describe("a caller's schema", () => {
     expect(error.issues).toHaveLength(1)
   })
 
+  test('may have paths in an array of its own', async () => {
+    class Path extends Array<PropertyKey> {
+      constructor(...keys: PropertyKey[]) {
+        super()
+        this.push(...keys)
+      }
+    }
+    const validate = () => ({ issues: [{ message: 'no', path: new Path() }] })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
+    expect(error.issues[0]?.path).toEqual(['data', 0])
+  })
+
   test('that fails with issues of any kind has not accepted an item', () =>
     checkEach<[issues: object[]]>([[[]], [[{ message: 'no path' }]]], async ([issues]) => {
       const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
