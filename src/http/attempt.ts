@@ -72,17 +72,17 @@ export class Attempt {
       )
     }
     const bytes = await this.#reader.read(response, maxResponseBytes)
-    if (bytes && isTruncated(response, bytes)) {
+    if (bytes && isTruncated(received, bytes)) {
       throw new TypeError('the body is shorter than its Content-Length')
     }
     return { ...received, bytes }
   }
 
   /** Reads the body of an error, which is reported with or without it. Never rejects. */
-  async readErrorBody({ response }: ReceivedResponse): Promise<Uint8Array | undefined> {
+  async readErrorBody(received: ReceivedResponse): Promise<Uint8Array | undefined> {
     try {
-      const bytes = await this.#reader.read(response, maxErrorBodyBytes)
-      return bytes && isTruncated(response, bytes) ? undefined : bytes
+      const bytes = await this.#reader.read(received.response, maxErrorBodyBytes)
+      return bytes && isTruncated(received, bytes) ? undefined : bytes
     } catch {
       return undefined
     }

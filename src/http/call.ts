@@ -166,16 +166,18 @@ class CallRun {
     const remainingMs = this.#remainingMs()
     const { timeout } = this.#call.settings
     const limit = timeout <= remainingMs ? 'timeout' : 'totalTimeout'
-    const limitMs = Math.min(timeout, remainingMs)
-    const attempt = this.#createAttempt()
+    const endsAt = startedAt + Math.min(timeout, remainingMs)
+    const attempt = this.#createAttempt(endsAt)
     let complete: ReceivedResponse | undefined
     try {
-      const received = await this.#within(limitMs, attempt.send())
+      const sending = attempt.send()
+      const received = await this.#within(endsAt - performance.now(), sending)
       if (received === timedOut) return this.#failOnTimeout(attempt, limit)
-      const leftMs = startedAt + limitMs - performance.now()
+      const leftMs = endsAt - performance.now()
       complete = isSuccess(received.status) ? received : await this.#readError(attempt, received, leftMs)
     } catch (error) {
       this.#throwIfAborted()
+      if (error === timedOut) return this.#failOnTimeout(attempt, limit)
       return attempt.phase === 'key' ? this.#failOnKey(error) : this.#failOnNetwork(error, attempt.phase)
     } finally {
       if (complete === undefined) attempt.cancel()
@@ -195,7 +197,7 @@ class CallRun {
     return received
   }
 
-  #createAttempt(): Attempt {
+  #createAttempt(endsAt: number): Attempt {
     const { method, settings, idempotencyKey, body } = this.#call
     const headers = { ...settings.headers }
     if (idempotencyKey !== undefined) {
@@ -210,6 +212,8 @@ class CallRun {
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
       onSend: apiKey => {
+        // A program that was too busy may get the key too late, before any timer fires.
+        if (performance.now() >= endsAt) throw timedOut
         if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
         this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })

@@ -60,14 +60,21 @@ function isBytes(chunk: unknown): chunk is Uint8Array<ArrayBuffer> {
   return Object.prototype.toString.call(chunk) === '[object Uint8Array]'
 }
 
+/** A response whose body may not have arrived, and its headers as they can be read safely. */
+interface Head {
+  readonly response: Response
+  readonly status: number
+  readonly headers: Headers
+}
+
 /**
  * Whether a body is shorter than its `Content-Length`, which not every fetch reports as an error. A compressed body has
  * another length, and browsers hide from pages of other origins that it was compressed. 204 and 205 have no body, whatever
  * some services write as its length.
  */
-export function isTruncated({ status, headers, type }: Response, bytes: Uint8Array): boolean {
+export function isTruncated({ response, status, headers }: Head, bytes: Uint8Array): boolean {
   const length = headers.get('content-length')
-  if (length === null || type === 'cors' || headers.has('content-encoding')) return false
+  if (length === null || response.type === 'cors' || headers.has('content-encoding')) return false
   if (status === 204 || status === 205) return false
   return /^\d+$/.test(length) && bytes.length < Number(length)
 }

@@ -49,11 +49,18 @@ describe('a custom fetch', () => {
   const refuse = () => {
     throw new Error('not here')
   }
-  class HeadersThatFail extends Headers {
-    override get(): never {
-      return refuse()
-    }
-  }
+  test('may resolve with headers that can be read and iterated, and no more', async () => {
+    const headers = new Map([['content-length', '2']])
+    const body = new TextEncoder().encode('{}')
+    const response = odd({
+      status: 200,
+      headers: { get: headers.get, [Symbol.iterator]: () => headers.entries() },
+      arrayBuffer: async () => body.buffer,
+    })
+    const { client } = stubbed([() => response])
+    expect((await client.virtualAccounts.deactivate(account)).data).toEqual({})
+  })
+
   test('may resolve with headers that fail in any way: a write gets an ApiError', async () => {
     const withoutMore = new (class {
       get() {
@@ -63,7 +70,6 @@ describe('a custom fetch', () => {
     await checkEach<[what: string, headers: object]>(
       [
         ['cannot be iterated', { get: () => null, [Symbol.iterator]: refuse }],
-        ['cannot get a header', new HeadersThatFail()],
         ['do not exist', Object.create(null, { [Symbol.iterator]: { get: refuse } })],
         ['have nothing but get', withoutMore],
       ],

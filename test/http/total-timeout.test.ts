@@ -27,6 +27,17 @@ describe('totalTimeout', () => {
     expect(requests).toHaveLength(1)
   })
 
+  test('sends nothing when the program was too busy to get the key in time', async () => {
+    const now = performance.now()
+    const apiKey = () => {
+      vi.spyOn(performance, 'now').mockReturnValue(now + 10_000)
+      return 'test_key'
+    }
+    const { call, requests } = write([status(200)], { totalTimeout: 5000, apiKey })
+    expect(await apiErrorOf('timeout', call)).toMatchObject({ timeoutMs: 5000, outcomeUnknown: false })
+    expect(requests).toEqual([])
+  })
+
   test('does not hide a lost connection when no time is left for the backoff', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { call } = write(['lost'], { totalTimeout: 200 })
