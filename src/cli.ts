@@ -206,7 +206,7 @@ function readAccount(): ProbeOptions['account'] {
 function interruptSignal(isWriting: boolean): AbortSignal {
   const controller = new AbortController()
   const end = isWriting
-    ? 'If it was deactivated, the service has confirmed its reactivation.'
+    ? 'No deactivation was confirmed, or the service has confirmed the reactivation.'
     : 'Interrupted.'
   for (const [name, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
     // Not once: npx may send a second one for the same Ctrl-C, and a terminal that is closed does.

@@ -127,7 +127,7 @@ describe.concurrent('the command probe', () => {
         const writes = service.requests.filter(({ method }) => method === 'POST').map(({ path }) => path)
         expect(writes.map(path => path.split('/').at(-1))).toEqual(['deactivate', 'reactivate'])
         expect(service.isActive(account)).toBe(true)
-        expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed its reactivation\.\n$/)
+        expect(stderr).toMatch(/Interrupted\.[\s\S]*the service has confirmed the reactivation\.\n$/)
         expect(status).toBe(expected)
       },
     ))

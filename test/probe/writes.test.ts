@@ -146,7 +146,7 @@ test('an account that cannot be deactivated is left alone', async () => {
   ])
   expect(broken).toEqual(['deactivate'])
   expect(notChecked).toEqual(expect.arrayContaining(['reactivate', 'same-key', 'deactivate-twice']))
-  expect(find('deactivate').consequence).toContain('does it exist, and is it active?')
+  expect(find('deactivate').consequence).toContain('does it exist, and is it active now?')
 })
 
 describe('the account is active at the end,', () => {

@@ -68,7 +68,7 @@ export async function checkWrites(
       problem ??= problemOf(outcome)
     }
   }
-  findings.notCheckedElse(writeFindings, 'deactivate failed')
+  findings.notCheckedElse(writeFindings, 'no deactivation was confirmed')
   const stop = stopped ?? (session.signal?.aborted ? session.signal : undefined)
   if (stop && problem) fail(problem, stop.reason)
   if (stop) throw stop.reason
@@ -91,7 +91,7 @@ function reportDeactivate(findings: Findings, outcome: Outcome): void {
   if (isDone(outcome)) findings.ok('deactivate', observed)
   else if (verdict === 'none') findings.notCheckedElse(writeFindings, observed)
   else {
-    const hint = verdict === 'refused' ? ' Check the test account: does it exist, and is it active?' : ''
+    const hint = verdict === 'refused' ? ' Check the test account: does it exist, and is it active now?' : ''
     findings.broken('deactivate', observed, `The call fails.${hint}`)
   }
 }
