@@ -21,7 +21,7 @@ export class Redactor {
     let result = text
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
-      for (const spelling of [key, ...toJsonText(key)]) result = result.replaceAll(spelling, redacted)
+      for (const spelling of toJsonText(key)) result = result.replaceAll(spelling, redacted)
       const isEchoed = result.toLowerCase().includes(key.toLowerCase())
       if (!isEchoed && !/[%&]|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
       const pattern = this.#patterns.get(key) ?? escaped(key)
@@ -31,12 +31,11 @@ export class Redactor {
     return result
   }
 
-  /** A copy without keys in values, and without headers whose names, which are in lower case, contain one. */
+  /** A copy without keys in values, and without headers whose names contain one. */
   headers(headers: Headers): Headers {
     const copy = new Headers()
-    const names = this.#keys.filter(key => key.length >= minKeyLengthInText).map(key => key.toLowerCase())
     for (const [name, value] of headers) {
-      if (!names.some(key => name.includes(key))) copy.append(name, this.text(value, 1))
+      if (this.text(name) === name) copy.append(name, this.text(value, 1))
     }
     return copy
   }
