@@ -73,9 +73,9 @@ export function lastPageNumber({ totalItems }: ListedPage, limit: number): numbe
   return Math.max(1, Math.ceil(totalItems / limit))
 }
 
-/** How many items a page lacks by its own total. */
+/** How many items a page lacks by its own total; negative for items too many. */
 export function missingOn({ page, limit, count, totalItems }: ListedPage): number {
-  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit) - count)
+  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit)) - count
 }
 
 /** The fields of a transaction that the API specification names. */
@@ -101,6 +101,8 @@ export class Sample {
   readonly item: Shape
   /** The fields of the envelope that the API specification does not name. */
   readonly envelope: Shape
+  /** The first page that has an id twice. */
+  repeating: ListedPage | undefined
   /** The last JSON body that was no page. */
   otherBody: Shape | undefined
   readonly #isShown: (name: string) => boolean
@@ -122,6 +124,8 @@ export class Sample {
     const bytes = Math.ceil(JSON.stringify(items).length / Math.max(1, items.length))
     this.itemBytes = Math.max(this.itemBytes, bytes)
     this.envelope.add(envelope, envelope)
+    const listed = toListedPage(exact)
+    if (new Set(listed.ids).size < (listed.ids?.length ?? 0)) this.repeating ??= listed
     for (const [index, item] of items.entries()) {
       this.item.add(item, exactItems[index])
       if (this.problems.size < maxProblems) this.#addProblems(item, exactItems[index])

@@ -166,7 +166,8 @@ export function toClientLines(
 function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[] {
   if (schema === undefined) return []
   if (schema.split('\n').length <= maxSchemaLines) {
-    return ["import * as z from 'zod' // npm install zod", '', `const schema = ${schema}`]
+    const source = '// As the items were that were read: others may differ.'
+    return ["import * as z from 'zod' // npm install zod", '', source, `const schema = ${schema}`]
   }
   return [
     '// Too long to be shown. This command prints it:',

@@ -105,6 +105,7 @@ test('a report has what is broken first, one line for what was not checked for t
     import { Client } from 'virtual-accounts'
     import * as z from 'zod' // npm install zod
 
+    // As the items were that were read: others may differ.
     const schema = z.looseObject({
       id: z.string(),
       amount: z.string(),

@@ -58,7 +58,7 @@ export async function checkMaxLimit(
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
     seen.push(`${grouped(limit)} gets ${describeLimit(outcome)}`)
-    if (page && (missingOn(page) > 0 || page.count > page.limit)) {
+    if (page && missingOn(page) !== 0) {
       if (findings.isBroken('total')) findings.notChecked('max-limit', 'unclear, by what is broken above')
       else
         findings.broken(
@@ -89,8 +89,7 @@ export async function checkMaxLimit(
     const number = lastPageNumber(page, limit)
     const last = await session.getPage({ page: number, limit })
     const isAsRequested = last.page?.page === number && last.page.limit === limit
-    if (isAsRequested && last.page.count <= limit && missingOn(last.page) === 0)
-      findings.suggested.limit = limit
+    if (isAsRequested && missingOn(last.page) === 0) findings.suggested.limit = limit
     else {
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
       // Page 1 was requested with another limit where items are large.
@@ -101,7 +100,7 @@ export async function checkMaxLimit(
     findings.broken(
       'max-limit',
       observed,
-      'If that is the answer to a larger limit, it looks like an outage, and calls are retried.',
+      'If that is the answer to a larger limit, it looks like an outage, and calls can be retried.',
     )
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
