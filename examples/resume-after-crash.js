@@ -45,9 +45,9 @@ async function readRest(client) {
     await file.truncate(position.bytes)
     const written = idsIn(await readFile(join(folder, 'transactions.jsonl'), 'utf8'))
     const before = written.size
-    const { totalItems } = await client.transactions.list({ limit })
-    // The page that the last one was on, as far as one can know now.
-    const page = Math.max(1, Math.ceil(position.count / limit))
+    const { totalItems, pageCount } = await client.transactions.list({ limit })
+    // The page that the last one was on, as far as one can know now. A list that became shorter may not have it.
+    const page = Math.max(1, Math.min(pageCount, Math.ceil(position.count / limit)))
     if (before > 0) {
       console.log(`Continuing after ${counted(before, 'transaction')}, at page ${grouped(page)}`)
     }

@@ -10,8 +10,8 @@ import { pipeline } from 'node:stream/promises'
 /** @typedef {import('virtual-accounts').Transaction} Transaction */
 
 /**
- * Ranges of pages. Each but the first begins with the last page of the part before it, and so has items in common with
- * it: join.js needs them.
+ * Ranges of pages. Each ends with the first page of the part after it, and so has items in common with it: join.js needs
+ * them.
  *
  * @typedef {object} Part
  * @property {number} page the first
@@ -24,14 +24,10 @@ import { pipeline } from 'node:stream/promises'
  */
 export function partsOf(pageCount, pagesInPart, limit) {
   const count = Math.max(1, Math.ceil(pageCount / pagesInPart))
-  return Array.from({ length: count }, (_, index) => {
-    const isFirst = index === 0
-    const pages = isFirst ? pagesInPart : pagesInPart + 1
-    return {
-      page: isFirst ? 1 : index * pagesInPart,
-      maxItems: index === count - 1 ? undefined : pages * limit,
-    }
-  })
+  return Array.from({ length: count }, (_, index) => ({
+    page: index * pagesInPart + 1,
+    maxItems: index === count - 1 ? undefined : (pagesInPart + 1) * limit,
+  }))
 }
 
 /**
@@ -48,9 +44,16 @@ export async function writeWhole(file, items) {
   await rename(temporary, file)
 }
 
-/** @param {AsyncIterable<Transaction>} items */
+/**
+ * Without U+2028 and U+2029, which also end a line for Node's `readLines`.
+ *
+ * @param {AsyncIterable<Transaction>} items
+ */
 async function* lines(items) {
-  for await (const item of items) yield `${JSON.stringify(item)}\n`
+  for await (const item of items) {
+    const json = JSON.stringify(item).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+    yield `${json}\n`
+  }
 }
 
 /**

@@ -3,9 +3,6 @@
 import { isApiError } from 'virtual-accounts'
 import { Queue, RateLimitError, UnrecoverableError, Worker } from './bullmq/index.js'
 
-/** A failure of a job, not of a call, that a retry can repair. */
-export class RetryableError extends Error {}
-
 /**
  * Takes jobs from the queue named by QUEUE until it is told to stop.
  *
@@ -77,7 +74,6 @@ export function work(perform) {
  * @param {Queue} queue
  */
 async function toQueueError(error, job, queue) {
-  if (error instanceof RetryableError) return error
   // A wrong argument, say: a retry would fail in the same way.
   if (!isApiError(error)) return new UnrecoverableError(String(error))
 

@@ -330,6 +330,14 @@ try {
       ),
   )
 
+  await check('an export of two pages in parts of one has both', async () => {
+    const args = ['--output', join(folder, 'short.ndjson'), '--transactions', '150', '--pages', '1']
+    const { code, stderr } = await run('export-parallel', args)
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /^✓ 150 transactions in .*, each exactly once$/m)
+    assert.match(stderr, /^✓ 1 overlap /m)
+  })
+
   await check('an export fails when a worker skips a transaction', async () => {
     const skipped = sampleTransactions(1000)[250].id
     const env = { NODE_OPTIONS: `--import ${skippingWorker}`, SKIPPING: 'a transaction', SKIPPED_ID: skipped }
@@ -416,7 +424,7 @@ try {
       const args = ['--output', output, '--name', 'e1', '--pages', '5', '--state', join(folder, 'e1')]
       const first = await run('export-parallel', args, { service })
       assert.equal(first.code, 1)
-      assert.match(first.stderr, /from-page-5: .*422/)
+      assert.match(first.stderr, /from-page-6: .*422/)
       assert.match(first.stderr, /npm run example examples\/export-parallel -- .*--name e1/s)
 
       service.service.handle = handle

@@ -11,8 +11,8 @@ const { file, code, skip } = {
   'an account with a lie': skipAccount('{ status: 200, idempotencyKey: job.id }'),
   'a transaction': {
     file: '/export-parallel/parts.js',
-    code: 'for await (const item of items) yield',
-    skip: code => code.replace('yield', `if (item.id !== '${process.env.SKIPPED_ID}') yield`),
+    code: 'for await (const item of items) {',
+    skip: code => `${code} if (item.id === '${process.env.SKIPPED_ID}') continue\n`,
   },
 }[process.env.SKIPPING]
 
