@@ -63,8 +63,8 @@ const knownOptions = {
  *   response says so. A page beyond the end is empty.
  * - An unknown path: 404. A known path with another method: 405.
  * - Each of these errors has the body `{"error":{"message":"…"}}`.
- * - Requests are applied in the order in which they arrive, on arrival; `latency` only delays the response. So a write that
- *   is aborted during the latency has been applied.
+ * - Requests are applied in the order in which their bodies arrive, on arrival; `latency` only delays the response. So a
+ *   write that is aborted during the latency has been applied.
  *
  * @example As the fetch of a client
  * ```ts

@@ -23,7 +23,8 @@ export interface Fault {
    */
   method?: string | undefined
   /**
-   * Only requests for this path fail: the path after `baseUrl`, without the query, or a pattern for it.
+   * Only requests for this path fail: the path after `baseUrl`, without the query, or a pattern for it. Ids in it are as
+   * `encodeURIComponent` writes them.
    * @defaultValue all paths
    */
   path?: string | RegExp | undefined

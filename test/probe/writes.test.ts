@@ -27,7 +27,7 @@ function deactivations(...responses: (() => Response)[]): Deviation {
 const ok = () => json({ status: 'inactive' })
 const other = () => json({ status: 'inactive', at: crypto.randomUUID() })
 const conflict = () => json({ error: 'the account is inactive' }, 409)
-const keyUsed = () => json({ error: 'the key was used' }, 409)
+const keyUsed = () => json({ error: 'the key was used' }, 422)
 const tooMany = () => new Response(null, { status: 429, headers: { 'Retry-After': '90' } })
 
 test('without an account, the probe only reads', async () => {
@@ -108,7 +108,12 @@ test('the same key again is judged by what it gets, and by what another key gets
           ...[1, 2, 3].map(digit => () => new Response(`{"id":900719925474099${digit}0${digit}}`)),
         ),
       ],
-      ['a refusal like that of another key is no replay', 'broken', 0, deactivations(ok, conflict, conflict)],
+      [
+        'a refusal with the status that another key gets is no replay',
+        'broken',
+        0,
+        deactivations(ok, conflict, () => json({ at: 7 }, 409)),
+      ],
       ['a refusal of its own makes retries fail', 'broken', undefined, deactivations(ok, keyUsed, conflict)],
       [
         'a failure of its own makes retries fail',

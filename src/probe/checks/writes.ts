@@ -91,7 +91,10 @@ function reportDeactivate(findings: Findings, outcome: Outcome): void {
   if (isDone(outcome)) findings.ok('deactivate', observed)
   else if (verdict === 'none') findings.notCheckedElse(writeFindings, observed)
   else {
-    const hint = verdict === 'refused' ? ' Check the test account: does it exist, and is it active now?' : ''
+    const hint =
+      verdict === 'refused'
+        ? ' Check the API key, the path, and the test account: does it exist, and is it active now?'
+        : ''
     findings.broken('deactivate', observed, `The call fails.${hint}`)
   }
 }
@@ -104,10 +107,11 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
   const isMarked = [...(again.response?.headers ?? [])].some(
     ([name, value]) => replayHeader.test(name) && value.toLowerCase() === 'true',
   )
-  const isLikeOther = again.response?.status === twice.response?.status && hasSameBody(again, twice)
+  // Not the body of a refusal: it often has a time or an id of its own.
+  const hasStatusOfOther = again.response?.status === twice.response?.status
   if (isDone(again) && isMarked) findings.ok('same-key', `${response}, marked as a replay`)
   else if (isDone(again) && hasSameBody(first, again)) {
-    if (isLikeOther) {
+    if (hasStatusOfOther && hasSameBody(again, twice)) {
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
     } else if (twice.verdict === 'none' || twice.error?.outcomeUnknown)
@@ -116,7 +120,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       const observed = `${response}: the same body again; another key gets ${describeOutcome(twice)}`
       findings.ok('same-key', observed)
     }
-  } else if (isDone(again) || (again.verdict === 'refused' && isLikeOther)) {
+  } else if (isDone(again) || (again.verdict === 'refused' && hasStatusOfOther)) {
     const difference = isDone(again) ? 'unlike the first response' : 'as for another key'
     findings.suggested.maxRetries = 0
     findings.broken(
