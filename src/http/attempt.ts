@@ -1,4 +1,4 @@
-import ky, { isNetworkError, type KyInstance } from 'ky'
+import ky, { type KyInstance, NetworkError } from 'ky'
 import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { isThenable } from '../schema.js'
@@ -18,7 +18,7 @@ export interface AttemptOptions {
   readonly fetch: Fetch
   readonly maxResponseBytes: number
   /** Called immediately before the request is sent, unless it throws. */
-  readonly onSend: (apiKey: string | null) => void
+  readonly onSend: (apiKey: string | null, hasWaited: boolean) => void
 }
 
 export interface ReceivedResponse {
@@ -51,10 +51,11 @@ export class Attempt {
     const { init, apiKeys, maxResponseBytes, onSend } = this.#options
     const { signal } = this.#controller
     const pendingKey = apiKeys.get()
-    const apiKey = isThenable(pendingKey) ? await pendingKey : pendingKey
+    const hasWaited = isThenable(pendingKey)
+    const apiKey = hasWaited ? await pendingKey : pendingKey
     // The key may have come too late.
     signal.throwIfAborted()
-    onSend(apiKey)
+    onSend(apiKey, hasWaited)
     this.phase = 'sending'
     const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
     // Last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
@@ -105,8 +106,8 @@ export class Attempt {
     try {
       return await sendOnce(url, { method: init.method, fetch: fetchResponse })
     } catch (error) {
-      // Some errors, which it knows by their messages, are wrapped by ky.
-      throw isNetworkError(error) ? error.cause : error
+      // Some errors, which it knows by their messages, are wrapped by ky. Not by name, which those of others may have, too.
+      throw error instanceof NetworkError ? error.cause : error
     }
   }
 }

@@ -211,9 +211,9 @@ class CallRun {
       url: this.#url,
       fetch: this.#fetch,
       init: { method, headers, ...(body === undefined ? {} : { body }), ...noStoreOption() },
-      onSend: apiKey => {
+      onSend: (apiKey, hasWaited) => {
         // A program that was too busy may get the key too late, before any timer fires.
-        if (performance.now() >= endsAt) throw timedOut
+        if (hasWaited && performance.now() >= endsAt) throw timedOut
         if (apiKey !== null) this.#report.sentKeys.add(apiKey)
         this.#unsentCost = 0
         this.#report.emit({ type: 'request', attempt: this.#report.attempts, idempotencyKey })

@@ -1,5 +1,6 @@
 import { LostDigitsError, parseLosslessJson } from '../internal/lossless-json.js'
 import type { FoundIssue, Validator } from '../schema.js'
+import { InvalidFetchError } from './network-error.js'
 
 // A body that arrives in tiny chunks is read in one run of microtasks: without a pause no timer would ever fire.
 const chunksBetweenPauses = 1024
@@ -18,7 +19,8 @@ export class BodyReader {
     // React Native and some polyfills have no streams: there the bytes are counted when all have arrived.
     if (typeof response.body?.getReader !== 'function') {
       const buffer: unknown = await response.arrayBuffer()
-      if (Object.prototype.toString.call(buffer) !== '[object ArrayBuffer]') throw new TypeError(notBytes)
+      if (Object.prototype.toString.call(buffer) !== '[object ArrayBuffer]')
+        throw new InvalidFetchError(notBytes)
       const bytes = new Uint8Array(buffer as ArrayBuffer)
       return bytes.length > maxBytes ? undefined : bytes
     }
@@ -29,7 +31,7 @@ export class BodyReader {
     for (let chunks = 1; ; chunks++) {
       const { done, value } = await reader.read()
       if (done) return bytes.subarray(0, length)
-      if (!isBytes(value)) throw new TypeError(notBytes)
+      if (!isBytes(value)) throw new InvalidFetchError(notBytes)
       const end = length + value.length
       if (end > maxBytes) {
         this.cancel()

@@ -50,7 +50,7 @@ export class ApiKeyProvider {
   async #request(call: () => string | Promise<string>): Promise<string> {
     const key = await call()
     assertApiKey(key, 'the function to return a non-empty string')
-    if (!this.#recent.includes(key)) this.#recent = [key, ...this.#recent].slice(0, maxRecentKeys)
+    this.#recent = [key, ...this.#recent.filter(recent => recent !== key)].slice(0, maxRecentKeys)
     return key
   }
 }

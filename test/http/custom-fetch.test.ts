@@ -21,6 +21,13 @@ describe('a custom fetch', () => {
     expect(requests[1]?.init.body).toBeUndefined()
   })
 
+  test('may reject with an error that is named as one of ky is: nothing of it is lost', async () => {
+    const thrown = Object.assign(new Error('no such host'), { name: 'NetworkError', code: 'ENOTFOUND' })
+    const { client } = stubbed([], { fetch: () => Promise.reject(thrown), maxRetries: 0 })
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(error).toMatchObject({ outcomeUnknown: false, cause: { message: 'no such host' } })
+  })
+
   test('may reject or resolve with anything: it is a ConnectionError', async () => {
     for (const thrown of [
       'text',
@@ -179,8 +186,10 @@ test('a chunk that is not a Uint8Array is an error rather than data', () =>
             },
           }),
         )
-      const { client } = stubbed([body], { maxRetries: 0 })
+      const { client, requests } = stubbed([body])
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
       expect(error.outcomeUnknown).toBe(true)
+      // It would be so again.
+      expect(requests).toHaveLength(1)
     },
   ))
