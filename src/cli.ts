@@ -274,7 +274,9 @@ main().then(
     warn(
       message
         .replace('allowInsecureHttp: true', '--allow-insecure-http')
-        .replace(/^apiKey\b|(?<=Check (?:that )?)apiKey\b/, 'API_KEY'),
+        .replace(/^apiKey\b|(?<=Check (?:that )?)apiKey\b/, 'API_KEY')
+        // Nobody has the error.
+        .replace(' See error.body.', ''),
     )
     process.exitCode = failure
   },

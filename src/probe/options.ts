@@ -71,7 +71,11 @@ export function readProbeOptions(given: ProbeOptions): ProbeOptions {
 
 /** A copy of the options of `inferSchema`. */
 export function readInferSchemaOptions(given: InferSchemaOptions): InferSchemaOptions {
-  return read(given, 'Options of inferSchema', [...names, 'path'])
+  const options = read(given, 'Options of inferSchema', [...names, 'path'])
+  if (/[?#]/.test(options.path)) {
+    throw new TypeError('path: expected one without ? and #, as all items of the list are described')
+  }
+  return options
 }
 
 function read<T extends ProbeOptions | InferSchemaOptions>(given: T, title: string, names: string[]): T {

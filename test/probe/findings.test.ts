@@ -212,6 +212,23 @@ describe('the probe finds exactly what is broken:', () => {
           changePages(page => (page.page === 2 ? pageOf(page, page.limit + 1) : page)),
         ],
         [
+          'a page of a larger limit is cut off',
+          'max-limit',
+          respond((_, query) =>
+            Number(query.get('limit')) > 20 ? new Response('{"data":[{"id":') : undefined,
+          ),
+        ],
+        [
+          'the last page of the largest limit fails',
+          'max-limit',
+          respond((_, query) => (query.get('page') === '3' ? json({}, 500) : undefined)),
+        ],
+        [
+          'the last page begins before its place',
+          'total',
+          changePages(page => (page.page === 13 ? pageOf(page, 230) : page)),
+        ],
+        [
           'an id is twice on a long page only',
           'neighbours',
           changePages(page => ({
@@ -738,7 +755,7 @@ test('neighbouring pages are not compared when the list changed between them', a
   const { find } = await probeService([changePages(page => ({ ...page, totalItems: total++ }))])
   expect(find('neighbours')).toMatchObject({
     status: 'not-checked',
-    observed: 'the list changed between two requests',
+    observed: 'totalItems changed between two requests',
   })
 })
 

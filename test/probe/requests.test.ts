@@ -174,7 +174,9 @@ describe('an abort', () => {
       return Response.error()
     })
     await expect(probeService([lose], { signal: controller.signal })).rejects.toMatchObject({
-      message: expect.stringMatching(/^The test account may be or become inactive: .* POST .*connection/),
+      message: expect.stringMatching(
+        /^The test account may be or become inactive: .* Deactivate: .*connection/,
+      ),
       cause: reason,
     })
     expect(posts().map(path => path.split('/').at(-1))).toEqual(['reactivate'])
@@ -185,7 +187,9 @@ describe('an abort', () => {
     const onProgress = ({ name }: ProbeStep) => name.includes('same key') && controller.abort(reason)
     const fail = respond(({ url }) => (url.endsWith('/reactivate') ? json({}, 500) : undefined))
     await expect(probeService([fail], { signal: controller.signal, onProgress })).rejects.toMatchObject({
-      message: expect.stringMatching(/^The test account may be or become inactive: .* POST .*HTTP 500/),
+      message: expect.stringMatching(
+        /^The test account may be or become inactive: .* Reactivate: HTTP 500\.$/,
+      ),
       cause: reason,
     })
   })

@@ -42,34 +42,29 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
 }
 
 function checkPages(findings: Findings, pages: readonly ListedPage[], last: ListedPage): void {
-  const tooLow = pages.find(page => page.count > 0 && endOf(page) > page.totalItems)
-  const short = pages.find(page => missingOn(page) > 0)
+  const wrong = pages.find(page => missingOn(page) !== 0)
   const totals = pages.map(({ totalItems }) => totalItems)
   const drop = totals.findIndex((total, index) => index > 0 && total < (totals[index - 1] as number))
   const total = grouped(last.totalItems)
-  if (tooLow) {
-    const { totalItems, page } = tooLow
-    const end = grouped(endOf(tooLow))
-    reportTooLow(findings, `${grouped(totalItems)}, but page ${grouped(page)} ends at item ${end}`)
-  } else if (drop > 0) {
+  if (drop > 0) {
     findings.broken(
       'total',
       `it fell from ${grouped(totals[drop - 1] as number)} to ${grouped(totals[drop] as number)} between two requests`,
       'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.',
     )
-  } else if (short) {
-    const { totalItems, page, limit, count } = short
-    const expected = grouped(count + missingOn(short))
-    findings.broken(
-      'total',
+  } else if (wrong) {
+    const { totalItems, page, limit, count } = wrong
+    const expected = grouped(count + missingOn(wrong))
+    reportWrong(
+      findings,
       `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
-      'Iterating takes more requests, or throws PaginationError.',
     )
   } else findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
 }
 
-function reportTooLow(findings: Findings, observed: string): void {
-  const consequence = 'Iterating may end where the total says, without an error.'
+function reportWrong(findings: Findings, observed: string): void {
+  const consequence =
+    'Iterating can end where the total says without an error, take more requests, or throw PaginationError.'
   findings.broken('total', observed, consequence)
 }
 
@@ -102,19 +97,14 @@ async function checkBeyondEnd(
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
   } else if (seen.some(({ totalItems }) => totalItems < page.totalItems)) {
-    findings.notChecked('page-beyond-end', 'the list grew meanwhile')
+    findings.notChecked('page-beyond-end', 'totalItems grew meanwhile')
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
     const isNew = page.ids?.some(id => !known.has(id))
     const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
-    if (isNew) reportTooLow(findings, `${grouped(page.totalItems)}, but ${items}`)
+    if (isNew) reportWrong(findings, `${grouped(page.totalItems)}, but ${items}`)
     if (isNew) findings.notChecked('page-beyond-end', unclear)
     else broken(`${items}, although page ${grouped(number - 1)} is the last by totalItems`)
     if (!page.ids) findings.notChecked('total', `${items}, and not all have an id`)
   }
-}
-
-/** Position of the last item of a page in its list. */
-function endOf({ page, limit, count }: ListedPage): number {
-  return (page - 1) * limit + count
 }

@@ -78,7 +78,7 @@ export async function checkMaxLimit(
       return
     }
     // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    isFailure = verdict === 'failed'
+    isFailure = isBroken(outcome)
   }
   const { page } = largest
   let observed = seen.slice(-2).join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
@@ -94,17 +94,19 @@ export async function checkMaxLimit(
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
       // Page 1 was requested with another limit where items are large.
       isChanging = limit === page.limit && last.page !== undefined && last.page.limit !== limit
+      isFailure ||= isBroken(last)
     }
   }
-  if (isFailure)
-    findings.broken(
-      'max-limit',
-      observed,
-      'If that is the answer to a larger limit, it looks like an outage, and calls can be retried.',
-    )
+  if (isFailure) findings.broken('max-limit', observed, 'Lists with such a limit fail where this happens.')
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
   else findings.ok('max-limit', observed)
+}
+
+/** A failure, or a 2xx that is no page. One that is too large for the client has no body here: a limit is the service's right. */
+function isBroken({ verdict, page, problems, error }: PageOutcome): boolean {
+  const isOther = problems.length > 0 || (error?.kind === 'invalid-response' && error.body !== undefined)
+  return verdict === 'failed' || (verdict === 'ok' && page === undefined && isOther)
 }
 
 function describeLimit(outcome: PageOutcome): string {

@@ -99,7 +99,7 @@ export function checkOrder(findings: Findings, { first, again }: ListedPages): v
   else if (ids.join('\n') === idsAgain.join('\n')) {
     findings.ok('order', 'page 1 has the same ids when it is read again')
   } else if (first.page.totalItems !== again.page.totalItems) {
-    findings.notChecked('order', 'the list changed between two requests')
+    findings.notChecked('order', 'totalItems changed between two requests')
   } else {
     findings.broken(
       'order',
@@ -137,7 +137,7 @@ export function checkNeighbours(findings: Findings, pages: ListedPages): void {
     findings.broken('neighbours', observed, consequence)
   } else if (pairsWithIds.length === 0)
     findings.notChecked('neighbours', 'no two pages could be compared by ids')
-  else if (pairs.length === 0) findings.notChecked('neighbours', 'the list changed between two requests')
+  else if (pairs.length === 0) findings.notChecked('neighbours', 'totalItems changed between two requests')
   else if (isBeginningOfFirst(pages) === false) {
     const observed = `pages 1 and 2 with limit ${small.requested.limit} are not the beginning of page 1 with limit ${grouped(first.page?.limit ?? 0)}`
     findings.broken('neighbours', observed, consequence)

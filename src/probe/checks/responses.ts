@@ -20,8 +20,7 @@ function checkSpeed(findings: Findings, pages: readonly RecordedResponse[]): voi
   const observed = `pages took at most ${duration(slowest)}, median ${duration(median)}`
   if (slowest < slowMs) findings.ok('speed', observed)
   else {
-    const consequence =
-      'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`. A smaller `limit` may help.'
+    const consequence = 'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`.'
     findings.broken('speed', observed, consequence)
     delete findings.suggested.limit
   }

@@ -55,8 +55,7 @@ export async function checkWrites(
   const fail = (problem: string, cause: unknown): never => {
     throw new Error(`${mayBeInactive} ${problem}`, { cause })
   }
-  const problemOf = (outcome: Outcome) => outcome.error?.message ?? describeOutcome(outcome)
-  let problem = unknown && problemOf(unknown)
+  let problem = unknown && `Deactivate: ${describeOutcome(unknown)}.`
   if (isWritten) {
     const send = () => virtualAccounts.reactivate(account, reactivateOptions)
     const outcome = await session
@@ -65,7 +64,7 @@ export async function checkWrites(
     if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome))
     else {
       findings.broken('reactivate', describeWrite(outcome), mayBeInactive)
-      problem ??= problemOf(outcome)
+      problem ??= `Reactivate: ${describeOutcome(outcome)}.`
     }
   }
   findings.notCheckedElse(writeFindings, 'no deactivation was confirmed')
