@@ -184,6 +184,6 @@ function toArgument(text: string): string {
 /** Breaks text into lines of at most this width, the indent included; longer words, too. */
 function wrap(text: string, width: number, start = '', indent = ''): string[] {
   const columns = width - indent.length
-  const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?= |$)|\\S{${columns}}`, 'g')) ?? ['']
+  const lines = text.match(new RegExp(`[^ ].{0,${columns - 1}}(?= |$)|[^ ]{${columns}}`, 'g')) ?? ['']
   return lines.map((line, index) => (index === 0 ? start : indent) + line.trimEnd())
 }

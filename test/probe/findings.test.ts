@@ -224,6 +224,18 @@ describe('the probe finds exactly what is broken:', () => {
           respond((_, query) => (query.get('page') === '3' ? json({}, 500) : undefined)),
         ],
         [
+          'the last page of the largest limit lacks an item',
+          'max-limit',
+          changePages(page =>
+            page.page === 3 && page.limit === 100 ? { ...page, data: page.data.slice(1) } : page,
+          ),
+        ],
+        [
+          'a page beyond the end begins before its place',
+          'page-beyond-end',
+          changePages(page => (page.page === 14 ? pageOf(page, 230) : page)),
+        ],
+        [
           'the last page begins before its place',
           'total',
           changePages(page => (page.page === 13 ? pageOf(page, 230) : page)),

@@ -100,7 +100,7 @@ async function checkBeyondEnd(
     findings.notChecked('page-beyond-end', 'totalItems grew meanwhile')
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
-    const isNew = page.ids?.some(id => !known.has(id))
+    const isNew = page.ids?.every(id => !known.has(id))
     const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
     if (isNew) reportWrong(findings, `${grouped(page.totalItems)}, but ${items}`)
     if (isNew) findings.notChecked('page-beyond-end', unclear)

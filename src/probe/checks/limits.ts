@@ -58,16 +58,7 @@ export async function checkMaxLimit(
     const outcome = await session.getPage({ limit })
     const { verdict, page, error } = outcome
     seen.push(`${grouped(limit)} gets ${describeLimit(outcome)}`)
-    if (page && missingOn(page) !== 0) {
-      if (findings.isBroken('total')) findings.notChecked('max-limit', 'unclear, by what is broken above')
-      else
-        findings.broken(
-          'max-limit',
-          `a page says limit ${grouped(page.limit)} and totalItems ${grouped(page.totalItems)}, but holds ${countOf(page.count, 'item')}: one of them is wrong`,
-          'How many pages there are cannot be told from the first one. Iterating takes more requests, or throws PaginationError.',
-        )
-      return
-    }
+    if (page && missingOn(page) !== 0) return reportCount(findings, page)
     // Some services respond to a limit that is too large as to an empty list.
     if (page && page.limit > first.page.limit && (page.count > 0 || first.page.count === 0)) {
       largest = { ...outcome, page }
@@ -89,7 +80,8 @@ export async function checkMaxLimit(
     const number = lastPageNumber(page, limit)
     const last = await session.getPage({ page: number, limit })
     const isAsRequested = last.page?.page === number && last.page.limit === limit
-    if (isAsRequested && missingOn(last.page) === 0) findings.suggested.limit = limit
+    if (isAsRequested && missingOn(last.page) !== 0) return reportCount(findings, last.page)
+    if (isAsRequested) findings.suggested.limit = limit
     else {
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
       // Page 1 was requested with another limit where items are large.
@@ -101,6 +93,19 @@ export async function checkMaxLimit(
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
   else findings.ok('max-limit', observed)
+}
+
+/** A page with more or fewer items than its limit and its total say. */
+function reportCount(findings: Findings, { page, limit, totalItems, count }: ListedPage): void {
+  if (findings.isBroken('total') || findings.isBroken('neighbours')) {
+    findings.notChecked('max-limit', 'unclear, by what is broken above')
+    return
+  }
+  findings.broken(
+    'max-limit',
+    `page ${grouped(page)} says limit ${grouped(limit)} and totalItems ${grouped(totalItems)}, but holds ${countOf(count, 'item')}: one of them is wrong`,
+    'Iterating with such a limit takes more requests, or throws PaginationError.',
+  )
 }
 
 /** A failure, or a 2xx that is no page. One that is too large for the client has no body here: a limit is the service's right. */
