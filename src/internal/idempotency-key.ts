@@ -26,7 +26,7 @@ export class IdempotencyKeys {
   take(key: string, write: string): void {
     if ((this.#writes.get(key) ?? write) !== write) {
       throw new TypeError(
-        'idempotencyKey: expected a key of its own for each write, got that of another write',
+        'idempotencyKey: expected a key of its own for each write, got that of another write (for the same one at a corrected path, use a new client)',
       )
     }
     this.#writes.delete(key)

@@ -105,7 +105,7 @@ function escaped(key: string): RegExp {
     const unit = character.charCodeAt(0)
     const code = unit.toString(16)
     const bytes = encoded.startsWith('%') ? encoded : `%${code}`
-    const name = /\w/.test(character) ? '' : '|[a-z]{2,6}'
+    const name = /[a-z\d]/i.test(character) ? '' : '|[a-z]{2,6}'
     const html = `&(?:#x0*${code}|#0*${unit}${name});`
     return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${html}|${literal}${character === ' ' ? '|\\+' : ''})`
   })

@@ -35,6 +35,12 @@ describe('an error', () => {
       },
     ))
 
+  test('redacts a key whose underscores HTML names', async () => {
+    respondWith('no: sk&lowbar;live&lowbar;123', { status: 403 })
+    const error = await rejectionOf(createClient({ apiKey: 'sk_live_123' }).transactions.list())
+    expect(error).toMatchObject({ body: 'no: [api key]' })
+  })
+
   test('redacts a key of digits that a service echoes as a number, and leaves other numbers', async () => {
     respondWith('{"key":1234567890,"count":123456789}', { status: 403 })
     const error = await rejectionOf(createClient({ apiKey: '1234567890' }).transactions.list())

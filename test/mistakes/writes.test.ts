@@ -159,7 +159,7 @@ test('writing', () =>
           ids.map(virtualAccountId => virtualAccounts.deactivate({ ...account, virtualAccountId }, options)),
         )
       },
-      gets: 'idempotencyKey: expected a key of its own for each write, got that of another write',
+      gets: 'idempotencyKey: expected a key of its own for each write, got that of another write (for the same one at a corrected path, use a new client)',
       sends: true,
     },
   ]))
