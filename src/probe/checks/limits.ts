@@ -11,23 +11,20 @@ export const maxLimitRequests: number = tried.length + 1
 
 /** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
 export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
-  const { first, small, all, last } = pages
+  const { first, small, smallSecond, all, last } = pages
   const full = [...all, last].find(({ page }) => page && page.count > page.limit)?.page
   const change = findLimitChange(pages)
   const { limit } = small.requested
-  const observed = describeOutcome(small)
+  const judged = smallSecond && !smallSecond.page ? smallSecond : small
   if (full) {
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Such a page is a PaginationError.')
   } else if (change) {
     findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
-  } else if (small.verdict === 'none') findings.notChecked('limit-echo', observed)
-  else if (small.page === undefined) {
-    findings.broken(
-      'limit-echo',
-      `limit ${limit}: ${observed}`,
-      'Lists with such a limit fail where this happens.',
-    )
+  } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
+  else if (!judged.page || !small.page) {
+    const observed = `page ${judged.requested.page} with limit ${limit}: ${describeOutcome(judged)}`
+    findings.broken('limit-echo', observed, 'Lists with such a limit fail where this happens.')
   } else if (small.page.limit !== limit) {
     findings.broken(
       'limit-echo',
@@ -69,10 +66,10 @@ export async function checkMaxLimit(
       return
     }
     // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    isFailure = isBroken(outcome)
+    isFailure ||= isBroken(outcome) || (page?.count === 0 && first.page.count > 0)
   }
   const { page } = largest
-  let observed = seen.slice(-2).join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
+  let observed = seen.join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(page.limit, fitting))
   let isChanging = false
@@ -89,7 +86,8 @@ export async function checkMaxLimit(
       isFailure ||= isBroken(last)
     }
   }
-  if (isFailure) findings.broken('max-limit', observed, 'Lists with such a limit fail where this happens.')
+  if (isFailure)
+    findings.broken('max-limit', observed, 'Lists with such a limit fail, or are empty, where this happens.')
   else if (isChanging)
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
   else findings.ok('max-limit', observed)
