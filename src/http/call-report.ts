@@ -120,11 +120,13 @@ export class CallReport {
   ): TimeoutError {
     const { settings } = this.#call
     const timeoutMs = limit === 'timeout' ? settings.timeout : totalTimeoutOf(settings)
+    // Perhaps every attempt took too long, and only the last was cut by this limit.
+    const name = limit === 'totalTimeout' && this.attempts > 1 ? 'timeout` and `totalTimeout' : limit
     return new TimeoutError({
       ...sequel,
       info: this.info,
       problem: `${problem} within the ${limit} of ${timeoutMs} ms`,
-      hint: `Raise \`${limit}\` (milliseconds)${hint}`,
+      hint: `Raise \`${name}\` (milliseconds)${hint}`,
       timeoutMs,
     })
   }

@@ -18,12 +18,12 @@ const notConnected =
 // any request can be sent. Alerts about a client's certificate are not among these:
 // with TLS 1.3 they arrive after the request was sent.
 const refused =
-  /^(?:ERR_(?:ACCESS_DENIED|INVALID_URL|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
+  /^(?:ERR_(?:ACCESS_DENIED|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
 
-// Usually refused before anything was sent, but undici also aborts after the response came, and a service may send garbage
-// after the request. ERR_OSSL_ is the client's own key or certificate.
+// Usually refused before anything was sent, but undici also aborts after the response came, other fetches parse where a
+// redirect leads, and a service may send garbage after the request. ERR_OSSL_ is the client's own key or certificate.
 const refusedPerhapsLater =
-  /^(?:UND_ERR_ABORTED|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_OSSL_\w+)$/
+  /^(?:UND_ERR_ABORTED|ERR_INVALID_URL|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_OSSL_\w+)$/
 
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/

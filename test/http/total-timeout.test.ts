@@ -50,6 +50,8 @@ describe('totalTimeout', () => {
     const error = await apiErrorOf('timeout', passing(client.virtualAccounts.deactivate(account)))
     // One whole second, a backoff of 250 ms, and an attempt that is cut short.
     expect(error).toMatchObject({ attempts: 2, timeoutMs: 2000, outcomeUnknown: true })
+    // A longer totalTimeout alone would only give the second attempt its second.
+    expect(error.message).toContain('Raise `timeout` and `totalTimeout` (milliseconds)')
     expect(requests).toHaveLength(2)
   })
 
