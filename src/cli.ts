@@ -164,9 +164,6 @@ async function runSchema(): Promise<number> {
   }
   if (!path.startsWith('/'))
     throw new UsageError('path: expected one that begins with /, such as /transactions')
-  if (/[?#]/.test(path)) {
-    throw new UsageError('path: expected one without ? and #, as all items of the list are described')
-  }
   const onProgress = createProgress('read-only')
   const signal = interruptSignal(false)
   print(await inferSchema({ baseUrl, path, apiKey: readApiKey(), allowInsecureHttp, signal, onProgress }))

@@ -65,7 +65,10 @@ export abstract class ApiError extends Error {
    * are not lists.
    */
   readonly page: number | undefined
-  /** The `x-request-id` or `request-id` header of the last complete response, if it has one. Quote it to the service's support. */
+  /**
+   * The `x-request-id` or `request-id` header of the last complete response, if it has one. Quote it to the service's
+   * support.
+   */
   readonly requestId: string | undefined
 
   readonly #facts: ErrorFacts

@@ -3,7 +3,7 @@ import type { ApiKeyProvider } from '../internal/api-key.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { isThenable } from '../schema.js'
 import { InvalidFetchError } from './network-error.js'
-import { BodyReader, isTruncated } from './response-body.js'
+import { BodyReader, isTruncated, type ResponseHead } from './response-body.js'
 
 /** ky sends every attempt; time limits, retries and errors are ours: docs/decisions/what-ky-does.md. */
 const sendOnce: KyInstance = /* @__PURE__ */ ky.create({ retry: 0, timeout: false, throwHttpErrors: false })
@@ -17,14 +17,11 @@ export interface AttemptOptions {
   readonly apiKeys: ApiKeyProvider
   readonly fetch: Fetch
   readonly maxResponseBytes: number
-  /** Called immediately before the request is sent, unless it throws. */
+  /** Called immediately before the request is sent, unless it throws. `hasWaited`: the key was not there at once. */
   readonly onSend: (apiKey: string | null, hasWaited: boolean) => void
 }
 
-export interface ReceivedResponse {
-  readonly response: Response
-  readonly status: number
-  readonly headers: Headers
+export interface ReceivedResponse extends ResponseHead {
   /** `undefined` if the body is larger than allowed, or is that of an error. */
   readonly bytes: Uint8Array | undefined
 }

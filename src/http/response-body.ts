@@ -63,7 +63,7 @@ function isBytes(chunk: unknown): chunk is Uint8Array<ArrayBuffer> {
 }
 
 /** A response whose body may not have arrived, and its headers as they can be read safely. */
-interface Head {
+export interface ResponseHead {
   readonly response: Response
   readonly status: number
   readonly headers: Headers
@@ -74,7 +74,7 @@ interface Head {
  * another length, and browsers hide from pages of other origins that it was compressed. 204 and 205 have no body, whatever
  * some services write as its length.
  */
-export function isTruncated({ response, status, headers }: Head, bytes: Uint8Array): boolean {
+export function isTruncated({ response, status, headers }: ResponseHead, bytes: Uint8Array): boolean {
   const length = headers.get('content-length')
   if (length === null || response.type === 'cors' || headers.has('content-encoding')) return false
   if (status === 204 || status === 205) return false

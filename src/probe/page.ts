@@ -114,8 +114,8 @@ export class Sample {
     this.envelope = new Shape(isShown)
   }
 
-  /** Adds a page: the value of JSON.parse, and the value that the client returned. */
-  add(plain: unknown, exact: unknown): void {
+  /** Adds a page: the value of JSON.parse, the value that the client returned, and what pages are compared by. */
+  add(plain: unknown, exact: unknown, listed: ListedPage): void {
     const { data, page, totalItems, limit, ...envelope } = plain as Record<string, unknown>
     const items = data as readonly unknown[]
     const exactItems = (exact as { data: readonly unknown[] }).data
@@ -124,7 +124,6 @@ export class Sample {
     const bytes = Math.ceil(JSON.stringify(items).length / Math.max(1, items.length))
     this.itemBytes = Math.max(this.itemBytes, bytes)
     this.envelope.add(envelope, envelope)
-    const listed = toListedPage(exact)
     if (new Set(listed.ids).size < (listed.ids?.length ?? 0)) this.repeating ??= listed
     for (const [index, item] of items.entries()) {
       this.item.add(item, exactItems[index])

@@ -155,12 +155,12 @@ export class Session {
     const plain = parseJson(text)
     const isRead = outcome.verdict === 'ok' && outcome.error === undefined
     const problems = isRead ? findProblems(text as string, plain, data) : []
-    const isPage = isRead && problems.length === 0
-    if (isPage) {
-      this.sample.add(plain, data)
+    const listed = isRead && problems.length === 0 ? toListedPage(data) : undefined
+    if (listed) {
+      this.sample.add(plain, data, listed)
       this.pages.push(outcome.response as RecordedResponse)
     } else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
-    return { ...outcome, requested: { page, limit }, problems, page: isPage ? toListedPage(data) : undefined }
+    return { ...outcome, requested: { page, limit }, problems, page: listed }
   }
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */

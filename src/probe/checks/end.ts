@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, type ListedPages } from './pages.js'
+import { findLimitChange, findOverfull, type ListedPages } from './pages.js'
 
 /** Requests for the end of a list: the last page again if items are missing, and the one after it. */
 export const maxEndRequests = 2
@@ -13,10 +13,8 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
   const { last } = pages
   const outcomes = pages.all.includes(last) ? pages.all : [...pages.all, last]
   const seen = outcomes.flatMap(({ page }) => page ?? [])
-  const isOverfull = seen.some(({ count, limit }) => count > limit)
-  const isUnclear =
-    findings.isBroken('page-echo') || findings.isBroken('neighbours') || findLimitChange(pages) !== undefined
-  if (isUnclear || isOverfull) {
+  const isBroken = findings.isBroken('page-echo') || findings.isBroken('neighbours')
+  if (isBroken || findLimitChange(pages) !== undefined || findOverfull(pages) !== undefined) {
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }

@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, type ListedPages } from './pages.js'
+import { findLimitChange, findOverfull, type ListedPages, unreliable } from './pages.js'
 
 const tried = [1_000, 500, 200, 100, 50]
 const maxPageBytes = 1024 * 1024
@@ -11,8 +11,8 @@ export const maxLimitRequests: number = tried.length + 1
 
 /** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
 export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
-  const { first, small, smallSecond, all, last } = pages
-  const full = [...all, last].find(({ page }) => page && page.count > page.limit)?.page
+  const { first, small, smallSecond } = pages
+  const full = findOverfull(pages)
   const change = findLimitChange(pages)
   const { limit } = small.requested
   const judged = smallSecond && !smallSecond.page ? smallSecond : small
@@ -22,13 +22,13 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
   } else if (change) {
     findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
   } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
-  else if (!judged.page || !small.page) {
+  else if (!judged.page) {
     const observed = `page ${judged.requested.page} with limit ${limit}: ${describeOutcome(judged)}`
     findings.broken('limit-echo', observed, 'Lists with such a limit fail where this happens.')
-  } else if (small.page.limit !== limit) {
+  } else if (judged.page.limit !== limit) {
     findings.broken(
       'limit-echo',
-      `limit ${limit} was requested, limit ${grouped(small.page.limit)} returned`,
+      `limit ${limit} was requested, limit ${grouped(judged.page.limit)} returned`,
       'The limit in the response takes precedence. `maxItems` can load more than it needs, and `verified` lists can fail.',
     )
   } else
@@ -66,7 +66,7 @@ export async function checkMaxLimit(
       return
     }
     // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    isFailure ||= isBroken(outcome) || (page?.count === 0 && first.page.count > 0)
+    isFailure ||= hasFailed(outcome) || (page?.count === 0 && first.page.count > 0)
   }
   const { page } = largest
   let observed = seen.join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
@@ -83,7 +83,7 @@ export async function checkMaxLimit(
       observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
       // Page 1 was requested with another limit where items are large.
       isChanging = limit === page.limit && last.page !== undefined && last.page.limit !== limit
-      isFailure ||= isBroken(last)
+      isFailure ||= hasFailed(last)
     }
   }
   if (isFailure)
@@ -96,7 +96,7 @@ export async function checkMaxLimit(
 /** A page with more or fewer items than its limit and its total say. */
 function reportCount(findings: Findings, { page, limit, totalItems, count }: ListedPage): void {
   if (findings.isBroken('total') || findings.isBroken('neighbours')) {
-    findings.notChecked('max-limit', 'unclear, by what is broken above')
+    findings.notChecked('max-limit', unreliable)
     return
   }
   findings.broken(
@@ -106,10 +106,10 @@ function reportCount(findings: Findings, { page, limit, totalItems, count }: Lis
   )
 }
 
-/** A failure, or a 2xx that is no page. One that is too large for the client has no body here: a limit is the service's right. */
-function isBroken({ verdict, page, problems, error }: PageOutcome): boolean {
-  const isOther = problems.length > 0 || (error?.kind === 'invalid-response' && error.body !== undefined)
-  return verdict === 'failed' || (verdict === 'ok' && page === undefined && isOther)
+/** A failure, or a 2xx that is no page, except for one that is too large for the client, which has no body here. */
+function hasFailed({ verdict, problems, error }: PageOutcome): boolean {
+  const isNoPage = error?.kind === 'invalid-response' && error.body !== undefined
+  return verdict === 'failed' || problems.length > 0 || isNoPage
 }
 
 function describeLimit(outcome: PageOutcome): string {

@@ -56,6 +56,11 @@ export function findLimitChange(pages: ListedPages): string | undefined {
   )
 }
 
+/** A page with more items than its limit. */
+export function findOverfull({ all, last }: ListedPages): ListedPage | undefined {
+  return [...all, last].find(({ page }) => page && page.count > page.limit)?.page
+}
+
 /** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */
 function latestFirst({ first, again }: ListedPages): ListedPage {
   return again.page ?? first.page
@@ -86,7 +91,8 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
 }
 
-const unreliable = 'unclear, by what is broken above'
+/** Why a comparison would show nothing. */
+export const unreliable = 'unclear, by what is broken above'
 
 /** Page 1 twice. */
 export function checkOrder(findings: Findings, { first, again }: ListedPages): void {
