@@ -101,8 +101,6 @@ export class Sample {
   readonly item: Shape
   /** The fields of the envelope that the API specification does not name. */
   readonly envelope: Shape
-  /** The first page that has an id twice. */
-  repeating: ListedPage | undefined
   /** The last JSON body that was no page. */
   otherBody: Shape | undefined
   readonly #isShown: (name: string) => boolean
@@ -114,8 +112,8 @@ export class Sample {
     this.envelope = new Shape(isShown)
   }
 
-  /** Adds a page: the value of JSON.parse, the value that the client returned, and what pages are compared by. */
-  add(plain: unknown, exact: unknown, listed: ListedPage): void {
+  /** Adds a page: the value of JSON.parse, and the value that the client returned. */
+  add(plain: unknown, exact: unknown): void {
     const { data, page, totalItems, limit, ...envelope } = plain as Record<string, unknown>
     const items = data as readonly unknown[]
     const exactItems = (exact as { data: readonly unknown[] }).data
@@ -124,7 +122,6 @@ export class Sample {
     const bytes = Math.ceil(JSON.stringify(items).length / Math.max(1, items.length))
     this.itemBytes = Math.max(this.itemBytes, bytes)
     this.envelope.add(envelope, envelope)
-    if (new Set(listed.ids).size < (listed.ids?.length ?? 0)) this.repeating ??= listed
     for (const [index, item] of items.entries()) {
       this.item.add(item, exactItems[index])
       if (this.problems.size < maxProblems) this.#addProblems(item, exactItems[index])

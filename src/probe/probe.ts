@@ -2,16 +2,11 @@ import type { Client } from '../client.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
 import { checkCors, maxCorsRequests } from './checks/cors.js'
-import { checkEnd, maxEndRequests } from './checks/end.js'
+import { checkEnd, checkFall, maxEndRequests } from './checks/end.js'
 import { checkItems } from './checks/items.js'
 import { checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
-import {
-  checkNeighbours,
-  checkOrder,
-  checkPageEcho,
-  checkPageZero,
-  type ListedPages,
-} from './checks/pages.js'
+import { checkPageEcho, checkPageZero, type ListedPages } from './checks/pages.js'
+import { checkNeighbours, checkOrder } from './checks/places.js'
 import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
 import { Findings } from './findings.js'
@@ -101,21 +96,25 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const small = await session.getPage({ limit })
   const hasSmallSecond = small.page && page.totalItems > small.page.limit
   const smallSecond = hasSmallSecond ? await session.getPage({ page: 2, limit }) : undefined
-  const all = [first, again, second, small, smallSecond].filter(outcome => outcome !== undefined)
   const number = lastPageNumber(page, page.limit)
   const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
   const last = known ?? (await session.getPage({ page: number }))
+  const all = [...session.reads]
   const pages: ListedPages = { first: { ...first, page }, again, zero, second, small, smallSecond, last, all }
 
   checkPageEcho(findings, pages)
   checkLimitEcho(findings, pages)
-  checkOrder(findings, pages)
+  checkOrder(findings, session.reads, pages)
   checkPageZero(findings, pages)
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
   else {
-    checkNeighbours(findings, pages)
+    checkNeighbours(findings, session.reads)
     await checkEnd(findings, session, pages)
     await checkMaxLimit(findings, session, pages)
+    checkOrder(findings, session.reads, pages)
+    checkNeighbours(findings, session.reads)
+    checkFall(findings, session.reads, pages)
+    if (findings.isBroken('neighbours')) delete findings.suggested.limit
   }
   await checkWrongKey(findings, session, options)
   checkEnvelope(findings, options, all)

@@ -66,6 +66,8 @@ export class Session {
   readonly responses: RecordedResponse[] = []
   /** Those of them that were pages of the list. */
   readonly pages: RecordedResponse[] = []
+  /** Every request for a page so far, in order. */
+  readonly reads: PageOutcome[] = []
   /** Number of requests sent so far. */
   requests = 0
   /** Set if a call showed nothing, as it got no complete response or was throttled: the longest `Retry-After`, or 0. */
@@ -157,10 +159,12 @@ export class Session {
     const problems = isRead ? findProblems(text as string, plain, data) : []
     const listed = isRead && problems.length === 0 ? toListedPage(data) : undefined
     if (listed) {
-      this.sample.add(plain, data, listed)
+      this.sample.add(plain, data)
       this.pages.push(outcome.response as RecordedResponse)
     } else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
-    return { ...outcome, requested: { page, limit }, problems, page: listed }
+    const read = { ...outcome, requested: { page, limit }, problems, page: listed }
+    this.reads.push(read)
+    return read
   }
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */

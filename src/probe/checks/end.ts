@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, findOverfull, type ListedPages } from './pages.js'
+import { findLimitChange, findOverfull, type ListedPages, usablePage } from './pages.js'
 
 /** Requests for the end of a list: the last page again if items are missing, and the one after it. */
 export const maxEndRequests = 2
@@ -11,17 +11,19 @@ const unclear = 'the end of the list is unclear, by what is broken above'
 /** Whether the list ends where its total says. */
 export async function checkEnd(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
   const { last } = pages
-  const outcomes = pages.all.includes(last) ? pages.all : [...pages.all, last]
-  const seen = outcomes.flatMap(({ page }) => page ?? [])
-  const isBroken = findings.isBroken('page-echo') || findings.isBroken('neighbours')
-  if (isBroken || findLimitChange(pages) !== undefined || findOverfull(pages) !== undefined) {
+  const isUneven = findLimitChange(pages) !== undefined || findOverfull(pages) !== undefined
+  const isUnclear = isUneven || findings.isBroken('neighbours')
+  // A last page that fails, or is another one, is clear enough.
+  if (findings.isBroken('page-echo') || (isUnclear && usablePage(last))) {
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }
   // A list can change between counting and reading it.
-  const isShort = last.page !== undefined && missingOn(last.page) > 0
-  const end = isShort ? await session.getPage({ page: last.requested.page }) : last
-  checkTotal(findings, isShort ? seen.filter(page => page !== last.page) : seen, end)
+  const isWrong = last.page !== undefined && missingOn(last.page) !== 0
+  const end = isWrong ? await session.getPage({ page: last.requested.page }) : last
+  const seen = session.reads.flatMap(({ page }) => page ?? [])
+  const isChanging = new Set(seen.map(({ totalItems }) => totalItems)).size > 1
+  checkTotal(findings, isWrong && isChanging ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
   else if (last.page === undefined) findings.notChecked('page-beyond-end', describeOutcome(last))
   else await checkBeyondEnd(findings, session, last.page, seen)
@@ -30,40 +32,52 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
 /** Whether the page that the total points at is the last, and whether each page holds as many items as its total says. */
 function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOutcome): void {
   const { page: last, verdict, requested } = end
-  const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
-  if (verdict === 'none') findings.notChecked('total', observed)
-  else if (last === undefined) findings.broken('total', observed, 'Iterating fails where this happens.')
-  else if (last.page !== requested.page) {
+  const wrong = seen.find(page => missingOn(page) !== 0)
+  if (last && last.page !== requested.page) {
     const observed = `page ${grouped(requested.page)} was requested, page ${grouped(last.page)} returned`
     findings.broken('total', observed, 'Iterating fails there with PaginationError.')
-  } else checkPages(findings, seen.includes(last) ? seen : [...seen, last], last)
+  } else if (last && !wrong) {
+    const total = grouped(last.totalItems)
+    findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
+  } else {
+    const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
+    if (!last && verdict !== 'none') findings.broken('total', observed, 'Iterating fails where this happens.')
+    else if (wrong) reportWrong(findings, wrong)
+    else findings.notChecked('total', observed)
+  }
 }
 
-function checkPages(findings: Findings, pages: readonly ListedPage[], last: ListedPage): void {
-  const wrong = pages.find(page => missingOn(page) !== 0)
-  const totals = pages.map(({ totalItems }) => totalItems)
-  const drop = totals.findIndex((total, index) => index > 0 && total < (totals[index - 1] as number))
-  const total = grouped(last.totalItems)
-  if (drop > 0) {
-    findings.broken(
-      'total',
-      `it fell from ${grouped(totals[drop - 1] as number)} to ${grouped(totals[drop] as number)} between two requests`,
-      'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.',
-    )
-  } else if (wrong) {
-    const { totalItems, page, limit, count } = wrong
-    const expected = grouped(count + missingOn(wrong))
-    reportWrong(
-      findings,
-      `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
-    )
-  } else findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
+/** A page that holds more or fewer items than its total says. */
+function reportWrong(findings: Findings, wrong: ListedPage): void {
+  const { totalItems, page, limit, count } = wrong
+  const expected = grouped(count + missingOn(wrong))
+  findings.broken(
+    'total',
+    `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
+    'Iterating can end where the total says without an error, take more requests, or throw PaginationError.',
+  )
 }
 
-function reportWrong(findings: Findings, observed: string): void {
-  const consequence =
-    'Iterating can end where the total says without an error, take more requests, or throw PaginationError.'
-  findings.broken('total', observed, consequence)
+/** Whether the total has fallen, with any limit. */
+export function checkFall(
+  findings: Findings,
+  reads: readonly PageOutcome[],
+  { first, small }: ListedPages,
+): void {
+  // An empty page of a limit that is too large is none of the list.
+  const largest = Math.max(first.page.limit, small.requested.limit ?? 0)
+  const pages = reads.flatMap(({ page, requested: { limit = 0 } }) =>
+    page && (page.count > 0 || limit <= largest) ? [page] : [],
+  )
+  for (const [index, page] of pages.entries()) {
+    const before = pages[index - 1]
+    if (!before || before.totalItems <= page.totalItems) continue
+    const observed = `it fell from ${grouped(before.totalItems)} on page ${grouped(before.page)} to ${grouped(page.totalItems)} on page ${grouped(page.page)}`
+    const consequence =
+      'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.'
+    findings.broken('total', observed, consequence)
+    return
+  }
 }
 
 /** A page after the last: by the API specification it is a page, too, so it must be an empty one. */
@@ -92,6 +106,7 @@ async function checkBeyondEnd(
   else if (isEmpty) {
     if (page.page !== number) broken('empty, with the wrong page number')
     else findings.ok('page-beyond-end', 'an empty page')
+    if (page.page === number && missingOn(page) > 0) reportWrong(findings, page)
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
   } else if (seen.some(({ totalItems }) => totalItems < page.totalItems)) {
@@ -100,7 +115,7 @@ async function checkBeyondEnd(
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
     const isNew = page.ids?.every(id => !known.has(id))
     const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
-    if (isNew) reportWrong(findings, `${grouped(page.totalItems)}, but ${items}`)
+    if (isNew) reportWrong(findings, page)
     if (isNew) findings.notChecked('page-beyond-end', unclear)
     else broken(`${items}, although page ${grouped(number - 1)} is the last by totalItems`)
     if (!page.ids) findings.notChecked('total', `${items}, and not all have an id`)

@@ -1,18 +1,13 @@
-import { type Findings, grouped } from '../findings.js'
+import type { Findings } from '../findings.js'
 import { documentedFields, type Sample } from '../page.js'
 import { describeFields, findLongNumbers } from '../shape.js'
 
 /** What the bodies of all pages show. */
 export function checkItems(findings: Findings, sample: Sample): void {
-  const { item, envelope, items, problems, repeating } = sample
+  const { item, envelope, items, problems } = sample
   if (items === 0) {
     findings.notCheckedElse(['items', 'further-fields', 'digits'], 'there was no item')
     return
-  }
-  if (repeating) {
-    const { page, limit } = repeating
-    const observed = `with limit ${grouped(limit)}, an id is on page ${grouped(page)} twice`
-    findings.broken('neighbours', observed, 'The client can yield only the first of them, without an error.')
   }
   if (problems.size > 0) {
     const consequence = 'Lists fail with InvalidResponseError, unless a `schema` accepts these items.'

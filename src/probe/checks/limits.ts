@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, findOverfull, type ListedPages, unreliable } from './pages.js'
+import { findLimitChange, findOverfull, type ListedPages, unreliable, usablePage } from './pages.js'
 
 const tried = [1_000, 500, 200, 100, 50]
 const maxPageBytes = 1024 * 1024
@@ -15,7 +15,7 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
   const full = findOverfull(pages)
   const change = findLimitChange(pages)
   const { limit } = small.requested
-  const judged = smallSecond && !smallSecond.page ? smallSecond : small
+  const judged = [small, smallSecond].find(outcome => outcome && outcome.page?.limit !== limit) ?? small
   if (full) {
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Such a page is a PaginationError.')
@@ -34,7 +34,7 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
   } else
     findings.ok(
       'limit-echo',
-      `${limit} is ${first.page.totalItems > limit ? 'obeyed' : 'returned'}; the default is ${grouped(first.page.limit)}`,
+      `${limit} is ${judged.page.count === limit ? 'obeyed' : 'returned'}; the default is ${grouped(first.page.limit)}`,
     )
 }
 
@@ -48,62 +48,65 @@ export async function checkMaxLimit(
     findings.notChecked('max-limit', 'limits are broken, as said above')
     return
   }
-  let largest: PageOutcome & { readonly page: ListedPage } = first
-  const seen: string[] = []
-  let isFailure = false
-  for (const limit of tried.filter(limit => limit > first.page.limit)) {
-    const outcome = await session.getPage({ limit })
-    const { verdict, page, error } = outcome
-    seen.push(`${grouped(limit)} gets ${describeLimit(outcome)}`)
-    if (page && missingOn(page) !== 0) return reportCount(findings, page)
-    // Some services respond to a limit that is too large as to an empty list.
-    if (page && page.limit > first.page.limit && (page.count > 0 || first.page.count === 0)) {
-      largest = { ...outcome, page }
-      break
-    }
-    if (verdict === 'none' && error?.kind !== 'timeout') {
-      findings.notChecked('max-limit', describeOutcome(outcome))
-      return
-    }
-    // If it is lowered, perhaps to the default, a limit between may be obeyed.
-    isFailure ||= hasFailed(outcome) || (page?.count === 0 && first.page.count > 0)
-  }
-  const { page } = largest
-  let observed = seen.join('; ') || `none was tried, as the default is ${grouped(page.limit)}`
+  const reads = await tryLimits(session, first)
+  const seen = reads.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
+  const largest = reads.map(read => largerPage(read, first)).find(page => page) ?? first.page
+  let isUneven = reads.some(read => read.page && (!usablePage(read) || read.page.count > read.page.limit))
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
-  const limit = Math.max(1, Math.min(page.limit, fitting))
-  let isChanging = false
-  if (limit !== first.page.limit && page.totalItems > limit) {
-    const number = lastPageNumber(page, limit)
+  const limit = Math.max(1, Math.min(largest.limit, fitting))
+  if (limit !== first.page.limit && largest.totalItems > limit && missingOn(largest) === 0) {
+    const number = lastPageNumber(largest, limit)
     const last = await session.getPage({ page: number, limit })
-    const isAsRequested = last.page?.page === number && last.page.limit === limit
-    if (isAsRequested && missingOn(last.page) !== 0) return reportCount(findings, last.page)
-    if (isAsRequested) findings.suggested.limit = limit
-    else {
-      observed += `; page ${grouped(number)} with limit ${grouped(limit)}: ${describeLimit(last)}`
-      // Page 1 was requested with another limit where items are large.
-      isChanging = limit === page.limit && last.page !== undefined && last.page.limit !== limit
-      isFailure ||= hasFailed(last)
-    }
+    const isAsRequested = usablePage(last)?.limit === limit
+    if (isAsRequested && !isMiscounted(last)) findings.suggested.limit = limit
+    else seen.push(`page ${grouped(number)} with limit ${grouped(limit)}: ${describeRead(last)}`)
+    // Where items are large it is a limit that page 1 was not requested with: it may be refused or lowered.
+    const isNew = limit !== largest.limit
+    if (!isNew || last.verdict !== 'refused') reads.push(last)
+    isUneven ||= !isNew && last.page !== undefined && !isAsRequested
   }
-  if (isFailure)
+  const observed = seen.join('; ') || `none was tried, as the default is ${grouped(largest.limit)}`
+  const lost = reads.find(isUnknown)
+  if (reads.some(read => hasFailed(read) || isEmptied(read, first)))
     findings.broken('max-limit', observed, 'Lists with such a limit fail, or are empty, where this happens.')
-  else if (isChanging)
+  else if (isUneven && !findings.isBroken('page-echo'))
     findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
-  else findings.ok('max-limit', observed)
+  else if (!reads.some(isMiscounted)) {
+    if (lost) findings.notChecked('max-limit', describeOutcome(lost))
+    else findings.ok('max-limit', observed)
+  } else if (findings.isBroken('total')) findings.notChecked('max-limit', unreliable)
+  else {
+    const consequence = 'Iterating with such a limit takes more requests, or throws PaginationError.'
+    findings.broken('max-limit', observed, consequence)
+  }
 }
 
-/** A page with more or fewer items than its limit and its total say. */
-function reportCount(findings: Findings, { page, limit, totalItems, count }: ListedPage): void {
-  if (findings.isBroken('total') || findings.isBroken('neighbours')) {
-    findings.notChecked('max-limit', unreliable)
-    return
+/** Page 1 with limits above the default, the largest first, until one gets a larger page. */
+async function tryLimits(session: Session, first: ListedPages['first']): Promise<PageOutcome[]> {
+  const reads: PageOutcome[] = []
+  // If a limit is lowered, perhaps to the default, one between may be obeyed.
+  for (const limit of tried.filter(limit => limit > first.page.limit)) {
+    const read = await session.getPage({ limit })
+    reads.push(read)
+    if (isUnknown(read) || largerPage(read, first)) break
   }
-  findings.broken(
-    'max-limit',
-    `page ${grouped(page)} says limit ${grouped(limit)} and totalItems ${grouped(totalItems)}, but holds ${countOf(count, 'item')}: one of them is wrong`,
-    'Iterating with such a limit takes more requests, or throws PaginationError.',
-  )
+  return reads
+}
+
+/** The page, if its limit is larger than the default. */
+function largerPage(read: PageOutcome, first: ListedPages['first']): ListedPage | undefined {
+  const page = usablePage(read)
+  return page && page.limit > first.page.limit && !isEmptied(read, first) ? page : undefined
+}
+
+/** No response to judge by, except that a page of this limit may take too long. */
+function isUnknown({ verdict, error }: PageOutcome): boolean {
+  return verdict === 'none' && error?.kind !== 'timeout'
+}
+
+/** Some services respond to a limit that is too large as to an empty list. */
+function isEmptied({ page }: PageOutcome, first: ListedPages['first']): boolean {
+  return page?.count === 0 && first.page.count > 0
 }
 
 /** A failure, or a 2xx that is no page, except for one that is too large for the client, which has no body here. */
@@ -112,7 +115,15 @@ function hasFailed({ verdict, problems, error }: PageOutcome): boolean {
   return verdict === 'failed' || problems.length > 0 || isNoPage
 }
 
-function describeLimit(outcome: PageOutcome): string {
-  const { page } = outcome
-  return page ? `limit ${grouped(page.limit)} and ${countOf(page.count, 'item')}` : describeOutcome(outcome)
+function isMiscounted(read: PageOutcome): boolean {
+  const page = usablePage(read)
+  return page !== undefined && missingOn(page) !== 0
+}
+
+function describeRead(read: PageOutcome): string {
+  const { page } = read
+  if (page === undefined) return describeOutcome(read)
+  const number = usablePage(read) ? '' : `page ${grouped(page.page)}, `
+  const contradiction = missingOn(page) === 0 ? '' : `, although totalItems is ${grouped(page.totalItems)}`
+  return `${number}limit ${grouped(page.limit)} and ${countOf(page.count, 'item')}${contradiction}`
 }

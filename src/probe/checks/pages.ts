@@ -18,23 +18,25 @@ export interface ListedPages {
   readonly smallSecond: PageOutcome | undefined
   /** The page that the total of page 1 points at. */
   readonly last: PageOutcome
-  /** All but the last. */
+  /** Every page so far. */
   readonly all: readonly PageOutcome[]
 }
 
 /** Whether each page says the number that was requested. */
 export function checkPageEcho(findings: Findings, pages: ListedPages): void {
-  const wrong = pages.all.find(outcome => outcome.page && !usablePage(outcome))
+  const wrong = pages.all.find(outcome => outcome.requested.page <= 2 && outcome.page && !usablePage(outcome))
   const second = pages.second ?? pages.smallSecond
+  const failed = [pages.again, second].find(outcome => outcome && !outcome.page && outcome.verdict !== 'none')
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
+  } else if (failed) {
+    const observed = `page ${failed.requested.page}: ${describeOutcome(failed)}`
+    findings.broken('page-echo', observed, 'Iterating fails where this happens.')
   } else if (second === undefined)
     findings.notChecked('page-echo', 'by totalItems, the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
-  else if (second.verdict === 'none') findings.notChecked('page-echo', describeOutcome(second))
-  else
-    findings.broken('page-echo', `page 2: ${describeOutcome(second)}`, 'Iterating fails where this happens.')
+  else findings.notChecked('page-echo', describeOutcome(second))
 }
 
 /** Where the limit in the response changes from one page of a list to the next. */
@@ -43,12 +45,11 @@ export function findLimitChange(pages: ListedPages): string | undefined {
   const one = latestFirst(pages)
   const pairs = [
     [one, second?.page],
-    [one, last.page],
+    // A page beyond the end is none of the list.
+    [one, last.page?.count === 0 ? undefined : last.page],
     [small.page, smallSecond?.page],
   ]
-  // A page beyond the end is none of the list.
-  const [before, after] =
-    pairs.find(([one, next]) => one && next && next.count > 0 && next.limit !== one.limit) ?? []
+  const [before, after] = pairs.find(([one, next]) => one && next && next.limit !== one.limit) ?? []
   return (
     before &&
     after &&
@@ -57,8 +58,8 @@ export function findLimitChange(pages: ListedPages): string | undefined {
 }
 
 /** A page with more items than its limit. */
-export function findOverfull({ all, last }: ListedPages): ListedPage | undefined {
-  return [...all, last].find(({ page }) => page && page.count > page.limit)?.page
+export function findOverfull({ all }: ListedPages): ListedPage | undefined {
+  return all.find(({ page }) => page && page.count > page.limit)?.page
 }
 
 /** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */
@@ -94,80 +95,7 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
 /** Why a comparison would show nothing. */
 export const unreliable = 'unclear, by what is broken above'
 
-/** Page 1 twice. */
-export function checkOrder(findings: Findings, { first, again }: ListedPages): void {
-  const ids = idsOf(first)
-  const idsAgain = idsOf(again)
-  if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
-  else if (!usablePage(first) || !usablePage(again)) findings.notChecked('order', unreliable)
-  else if (!ids || !idsAgain) findings.notChecked('order', 'not all items have an id')
-  else if (ids.length < 2) findings.notChecked('order', 'fewer than two items')
-  else if (ids.join('\n') === idsAgain.join('\n')) {
-    findings.ok('order', 'page 1 has the same ids when it is read again')
-  } else if (first.page.totalItems !== again.page.totalItems) {
-    findings.notChecked('order', 'totalItems changed between two requests')
-  } else {
-    findings.broken(
-      'order',
-      'page 1 differed between two requests, with the same totalItems',
-      'Iterating can miss items without noticing. `verified` needs a stable order, too.',
-    )
-  }
-}
-
-/** Neither overlap nor gap between a page and the next. */
-export function checkNeighbours(findings: Findings, pages: ListedPages): void {
-  // The later of the two first pages: a live list may have changed since the earlier one.
-  const { again: first, second, small, smallSecond } = pages
-  if (findings.isBroken('page-echo') || findings.isBroken('order')) {
-    findings.notChecked('neighbours', unreliable)
-    return
-  }
-  const pairsWithIds = [
-    [first, second],
-    [small, smallSecond],
-  ].flatMap(([one, next]) => {
-    const ids = one && idsOf(one)
-    const nextIds = next && idsOf(next)
-    const isUnchanged = one?.page?.totalItems === next?.page?.totalItems
-    const limit = one?.page?.limit ?? 0
-    return ids && nextIds && nextIds.length > 0 ? [{ ids: new Set(ids), nextIds, isUnchanged, limit }] : []
-  })
-  const pairs = pairsWithIds.filter(({ isUnchanged }) => isUnchanged)
-  const overlap = pairs.find(({ ids, nextIds }) => nextIds.some(id => ids.has(id)))
-  const consequence =
-    'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.'
-  if (overlap) {
-    const count = overlap.nextIds.filter(id => overlap.ids.has(id)).length
-    const observed = `with limit ${grouped(overlap.limit)}, ${count} of ${overlap.nextIds.length} items of page 2 are on page 1, too`
-    findings.broken('neighbours', observed, consequence)
-  } else if (pairsWithIds.length === 0)
-    findings.notChecked('neighbours', 'no two pages could be compared by ids')
-  else if (pairs.length === 0) findings.notChecked('neighbours', 'totalItems changed between two requests')
-  else if (isBeginningOfFirst(pages) === false) {
-    const observed = `pages 1 and 2 with limit ${small.requested.limit} are not the beginning of page 1 with limit ${grouped(first.page?.limit ?? 0)}`
-    findings.broken('neighbours', observed, consequence)
-  } else {
-    const limits = new Set(pairs.map(({ limit }) => grouped(limit)))
-    findings.ok('neighbours', `with limit ${[...limits].join(' or ')}, no item is on both pages 1 and 2`)
-  }
-}
-
-/** Whether the pages of a small limit are the beginning of the page with the default limit; undefined if that is not known. */
-function isBeginningOfFirst({ again: first, small, smallSecond }: ListedPages): boolean | undefined {
-  const [ids, smallIds, nextIds] = [first, small, smallSecond].map(outcome => outcome && idsOf(outcome))
-  const totals = new Set([first, small, smallSecond].map(outcome => outcome?.page?.totalItems))
-  if (!ids || !smallIds || !nextIds || totals.size > 1 || small.page?.limit !== small.requested.limit)
-    return undefined
-  const beginning = [...smallIds, ...nextIds]
-  return beginning.length > ids.length ? undefined : beginning.every((id, index) => id === ids[index])
-}
-
 /** The page, unless it is another one than was requested. */
-function usablePage({ page, requested }: PageOutcome): ListedPage | undefined {
+export function usablePage({ page, requested }: PageOutcome): ListedPage | undefined {
   return page?.page === requested.page ? page : undefined
-}
-
-function idsOf(outcome: PageOutcome): readonly string[] | undefined {
-  return usablePage(outcome)?.ids
 }

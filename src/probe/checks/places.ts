@@ -1,0 +1,102 @@
+import { countOf, type Findings, grouped } from '../findings.js'
+import { type ListedPage, missingOn } from '../page.js'
+import { describeOutcome, type PageOutcome } from '../session.js'
+import { type ListedPages, unreliable, usablePage } from './pages.js'
+
+type IdentifiedPage = ListedPage & { readonly ids: readonly string[] }
+type Pair = readonly [one: IdentifiedPage, later: IdentifiedPage]
+
+/** Whether a page is the same when it is read again. */
+export function checkOrder(
+  findings: Findings,
+  reads: readonly PageOutcome[],
+  { first, again }: ListedPages,
+): void {
+  const pairs = pairsOf(reads).filter(([one, later]) => isSame(one, later) && one.count === later.count)
+  const changed = pairs.find(([one, later]) => one.ids.join() !== later.ids.join())
+  if (changed) {
+    findings.broken(
+      'order',
+      `page ${grouped(changed[0].page)} differed between two requests, with the same totalItems`,
+      'Iterating can miss items without noticing. `verified` needs a stable order, too.',
+    )
+  } else if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
+  else if (!usablePage(first) || !usablePage(again)) findings.notChecked('order', unreliable)
+  else if (!first.page.ids || !again.page.ids) findings.notChecked('order', 'not all items have an id')
+  else if (first.page.totalItems !== again.page.totalItems) {
+    findings.notChecked('order', 'totalItems changed between two requests')
+  } else if (first.page.count !== again.page.count) findings.notChecked('order', unreliable)
+  else if (first.page.count < 2) findings.notChecked('order', 'fewer than two items')
+  else findings.ok('order', 'page 1 has the same ids when it is read again')
+}
+
+/** Whether each item has one place in the list, whatever the page and the limit that it is read with. */
+export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[]): void {
+  const repeating = reads.find(({ page }) => page?.ids && new Set(page.ids).size < page.count)?.page
+  if (repeating) {
+    const consequence = 'The client can yield only the first of them, without an error.'
+    findings.broken('neighbours', `${nameOf(repeating)} has an id twice`, consequence)
+    return
+  }
+  if (findings.isBroken('page-echo') || findings.isBroken('order')) {
+    findings.notChecked('neighbours', unreliable)
+    return
+  }
+  const pairs = pairsOf(reads).filter(
+    ([one, later]) =>
+      !isSame(one, later) && [one, later].every(page => page.count > 0 && missingOn(page) === 0),
+  )
+  const [one, later] = pairs.find(([one, later]) => !agree(one, later)) ?? []
+  if (one && later) {
+    const common = later.ids.filter(id => one.ids.includes(id)).length
+    findings.broken(
+      'neighbours',
+      one.limit === later.limit
+        ? `with limit ${grouped(one.limit)}, page ${grouped(later.page)} has ${countOf(common, 'item')} of page ${grouped(one.page)}`
+        : `${nameOf(one)} and ${nameOf(later)} have other items at the same places`,
+      'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.',
+    )
+  } else if (pairs.length > 0) {
+    const limits = new Set(pairs.flat().map(({ limit }) => limit))
+    const shown = Array.from(limits)
+      .sort((a, b) => a - b)
+      .map(grouped)
+      .join(', ')
+    findings.ok('neighbours', `each item has one place, with limit ${shown}`)
+  } else findings.notChecked('neighbours', 'no two pages with ids and the same totalItems were read')
+}
+
+/** Pages of one state of the list, as far as totals tell: an item that is added moves others. */
+function pairsOf(reads: readonly PageOutcome[]): Pair[] {
+  const pages = reads.flatMap(read => {
+    const page = usablePage(read)
+    return page && isIdentified(page) ? [page] : []
+  })
+  return pages.flatMap((later, index) =>
+    pages
+      .slice(0, index)
+      .flatMap(one => (one.totalItems === later.totalItems ? [[one, later] as const] : [])),
+  )
+}
+
+function isIdentified(page: ListedPage): page is IdentifiedPage {
+  return page.ids !== undefined
+}
+
+function isSame(one: ListedPage, other: ListedPage): boolean {
+  return one.page === other.page && one.limit === other.limit
+}
+
+/** Whether each item on both pages has the same place in the list, and each place on both the same item. */
+function agree(one: IdentifiedPage, other: IdentifiedPage): boolean {
+  const start = (one.page - 1) * one.limit
+  const places = new Map(one.ids.map((id, index) => [id, start + index]))
+  return other.ids.every((id, index) => {
+    const place = (other.page - 1) * other.limit + index
+    return places.has(id) ? places.get(id) === place : one.ids[place - start] === undefined
+  })
+}
+
+function nameOf({ page, limit }: ListedPage): string {
+  return `page ${grouped(page)} with limit ${grouped(limit)}`
+}
