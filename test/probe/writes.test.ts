@@ -129,10 +129,26 @@ test('the same key again is judged by what it gets, and by what another key gets
         deactivations(ok, ok, tooMany),
       ],
       [
+        'a request that is accepted, and may be applied later, shows nothing',
+        'not-checked',
+        undefined,
+        deactivations(
+          () => json({}, 202),
+          () => json({}, 202),
+          conflict,
+        ),
+      ],
+      [
         'a request with another key of which nobody knows the outcome shows nothing',
         'not-checked',
         undefined,
         deactivations(ok, ok, () => json({}, 408)),
+      ],
+      [
+        'a request with another key that is forbidden shows nothing',
+        'not-checked',
+        undefined,
+        deactivations(ok, ok, () => json({}, 403)),
       ],
     ],
     async ([, status, maxRetries, ...deviations]) => {

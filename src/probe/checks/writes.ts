@@ -109,12 +109,13 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
   // Not the body of a refusal: it often has a time or an id of its own.
   const hasStatusOfOther = again.response?.status === twice.response?.status
   if (isDone(again) && isMarked) findings.ok('same-key', `${response}, marked as a replay`)
+  else if (isAccepted(again) && hasSameBody(first, again))
+    findings.notChecked('same-key', `${response}: it may be applied later, once or twice`)
   else if (isDone(again) && hasSameBody(first, again)) {
     if (hasStatusOfOther && hasSameBody(again, twice)) {
       const observed = `${response}, and the same for another key: a replay and a second application look alike`
       findings.notChecked('same-key', observed)
-    } else if (twice.verdict === 'none' || twice.error?.outcomeUnknown)
-      findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
+    } else if (!isAnswer(twice)) findings.notChecked('same-key', `another key: ${describeOutcome(twice)}`)
     else {
       const observed = `${response}: the same body again; another key gets ${describeOutcome(twice)}`
       findings.ok('same-key', observed)
@@ -135,6 +136,13 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
       'When a response is lost, the retry gets this instead of the result: the call fails, and may have been applied.',
     )
   }
+}
+
+/** Whether it may depend on what was written before: a refused caller or path does not. */
+function isAnswer(outcome: Outcome): boolean {
+  const { verdict, response, error } = outcome
+  if (verdict === 'none' || error?.outcomeUnknown || isAccepted(outcome)) return false
+  return ![401, 403, 404].includes(response?.status ?? 0)
 }
 
 /** A replay may have another status, and the fields of its JSON another order. */
