@@ -10,7 +10,8 @@ export class BodyReader {
 
   /** Ends the reading, even of a stream that ignores the signal of its request. */
   cancel(): void {
-    void this.#reader?.cancel().catch(() => {})
+    // A reader of somebody else's may throw at once, or return no promise.
+    void (async () => this.#reader?.cancel())().catch(() => {})
   }
 
   /** The bytes of a body; `undefined` when there are more than `maxBytes`, or when cancelled. */

@@ -1,4 +1,5 @@
 import { typeName } from '../internal/describe.js'
+import { grouped } from './findings.js'
 import { jsonType, Shape } from './shape.js'
 
 /** What the envelope of a page says, and what pages are compared by. It holds no item. */
@@ -76,6 +77,11 @@ export function lastPageNumber({ totalItems }: ListedPage, limit: number): numbe
 /** How many items a page lacks by its own total; negative for items too many. */
 export function missingOn({ page, limit, count, totalItems }: ListedPage): number {
   return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit)) - count
+}
+
+/** `page 2 with limit 20`. */
+export function nameOf({ page, limit }: ListedPage): string {
+  return `page ${grouped(page)} with limit ${grouped(limit)}`
 }
 
 /** The fields of a transaction that the API specification names. */

@@ -13,11 +13,11 @@ import { Findings } from './findings.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
 import { lastPageNumber } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
-import { maxRepeats, Session } from './session.js'
+import { maxRepeats, type PageOutcome, Session } from './session.js'
 import { toZod } from './shape.js'
 
-// Page 1 twice, page 2, both with a small limit, the last page, page 0, a wrong key.
-const maxReads = 8 + maxEndRequests + maxLimitRequests + maxRepeats
+// Page 1 three times, page 2, both with a small limit, the last page, page 0, a wrong key.
+const maxReads = 9 + maxEndRequests + maxLimitRequests + maxRepeats
 
 const noOrigin = 'no origin was given (--origin)'
 const noAccount = 'no account to write to was given (--customer-id, --virtual-account-id and --write)'
@@ -27,7 +27,7 @@ const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as 
 /**
  * Checks whether a service conforms to the API specification, and suggests client options.
  *
- * Sends few requests, one at a time and at most four a second: 19 at most, 2 more with `origin`, and 6 more with `account`.
+ * Sends few requests, one at a time and at most four a second: 20 at most, 2 more with `origin`, and 6 more with `account`.
  * After four minutes it stops checking, and reports what it has found. Nothing is written without `account`. The report names
  * fields and types; it never shows the values in a record, or an API key of 8 characters or more.
  *
@@ -79,6 +79,26 @@ async function assertAccount({ virtualAccounts }: Client, account: VirtualAccoun
   })
 }
 
+/** What all pages together show, those with larger limits and those at the end of the list, too. */
+async function checkWhole(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
+  const { reads } = session
+  const newest = reads.findLast(({ page, requested }) => page && requested.limit === undefined)?.page
+  const hasGrown = reads.some(({ page }) => newest && page && page.totalItems > newest.totalItems)
+  // By the default limit, too? A total may depend on the limit.
+  if (hasGrown) await session.getPage()
+  // An empty page beyond the end may have any limit; larger limits have a finding of their own.
+  const isOfEnd = ({ page, requested }: PageOutcome) => requested.limit === undefined && page?.count !== 0
+  checkLimitEcho(
+    findings,
+    reads.filter(read => pages.all.includes(read) || isOfEnd(read)),
+    pages,
+  )
+  checkOrder(findings, reads, pages)
+  checkNeighbours(findings, reads)
+  checkFall(findings, reads, pages)
+  if (findings.isBroken('neighbours')) delete findings.suggested.limit
+}
+
 /** Whether there was a page of transactions. */
 async function checkLists(findings: Findings, session: Session, options: ProbeOptions): Promise<boolean> {
   const first = await session.getPage()
@@ -103,7 +123,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const pages: ListedPages = { first: { ...first, page }, again, zero, second, small, smallSecond, last, all }
 
   checkPageEcho(findings, pages)
-  checkLimitEcho(findings, pages)
+  checkLimitEcho(findings, all, pages)
   checkOrder(findings, session.reads, pages)
   checkPageZero(findings, pages)
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
@@ -111,10 +131,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
     checkNeighbours(findings, session.reads)
     await checkEnd(findings, session, pages)
     await checkMaxLimit(findings, session, pages)
-    checkOrder(findings, session.reads, pages)
-    checkNeighbours(findings, session.reads)
-    checkFall(findings, session.reads, pages)
-    if (findings.isBroken('neighbours')) delete findings.suggested.limit
+    await checkWhole(findings, session, pages)
   }
   await checkWrongKey(findings, session, options)
   checkEnvelope(findings, options, all)

@@ -170,7 +170,12 @@ describe('a response', () => {
   void read.text()
   const locked = new Response('{}')
   locked.body?.getReader()
-  const chunks = { getReader: () => ({ read: async () => ({ value: '{}' }), cancel: async () => {} }) }
+  const chunks = (cancel: () => unknown) => ({
+    getReader: () => ({ read: async () => ({ value: '{}' }), cancel }),
+  })
+  const fail = () => {
+    throw new Error('cannot be cancelled')
+  }
 
   test('from a fetch that resolves with something else is a ConnectionError, whose cause says so', () =>
     checkEach<[what: string, given: object | undefined, message: string]>(
@@ -180,7 +185,8 @@ describe('a response', () => {
         ['a body that is being read', locked, 'unread body'],
         ['a body that was read', read, 'unread body'],
         ['a body of text', response({ arrayBuffer: async () => '{}' }), 'bytes'],
-        ['chunks of text', response({ body: chunks }), 'bytes'],
+        ['chunks of text', response({ body: chunks(async () => {}) }), 'bytes'],
+        ['chunks of text that cannot be cancelled', response({ body: chunks(fail) }), 'bytes'],
         [
           'a body that is too short',
           new Response('{', { headers: { 'Content-Length': '2' } }),

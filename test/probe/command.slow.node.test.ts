@@ -70,7 +70,7 @@ describe.concurrent('the command probe', () => {
     )
     expect(lines[2]).toMatch(/^broken +Items /)
     expect(lines.at(-1)).toMatch(/^2 broken: Items, Caches\. /)
-    expect(stderr).toBe('At most 19 requests, one at a time; read-only.\n')
+    expect(stderr).toBe('At most 20 requests, one at a time; read-only.\n')
     expect(status).toBe(1)
   })
 
@@ -167,7 +167,7 @@ describe.concurrent('the command probe', () => {
     child.stdout.destroy()
     const errors = child.stderr.toArray()
     const [status] = await once(child, 'close')
-    expect(Buffer.concat(await errors).toString()).toBe('At most 19 requests, one at a time; read-only.\n')
+    expect(Buffer.concat(await errors).toString()).toBe('At most 20 requests, one at a time; read-only.\n')
     expect(status).toBe(0)
   })
 })

@@ -230,6 +230,45 @@ describe('the probe finds exactly what is broken:', () => {
           changePages((page, query) => (query.get('limit') === '1000' ? { ...page, totalItems: 300 } : page)),
         ],
         [
+          'the total is higher with a large limit',
+          'total',
+          changePages(page =>
+            page.limit < 100
+              ? { ...page, totalItems: 40, data: page.page * page.limit > 40 ? [] : page.data }
+              : page,
+          ),
+        ],
+        [
+          'the default limit is another one when page 1 is read again',
+          'limit-echo',
+          from(
+            2,
+            changeQuery(query => query.has('limit') || query.set('limit', '50')),
+          ),
+        ],
+        [
+          'the default limit is another one on the last page, which is empty by it',
+          'limit-echo',
+          changeQuery(
+            query => Number(query.get('page')) > 2 && !query.has('limit') && query.set('limit', '50'),
+          ),
+        ],
+        [
+          'the default limit is another one beyond the end',
+          'limit-echo',
+          changeQuery(query => query.get('page') === '14' && query.set('limit', '10')),
+        ],
+        [
+          'the last page of the largest limit is refused',
+          'max-limit',
+          respond((_, query) => (query.get('page') === '3' ? json({}, 404) : undefined)),
+        ],
+        [
+          'the key is refused with a large limit',
+          'max-limit',
+          respond((_, query) => (Number(query.get('limit')) > 20 ? json({}, 401) : undefined)),
+        ],
+        [
           'page 2 ignores a small limit, and is beyond the end of the list',
           'limit-echo',
           shortenedTo(4),
@@ -291,6 +330,18 @@ describe('the probe finds exactly what is broken:', () => {
           'rate-limit',
           from(
             2,
+            once(() => new Response(null, { status: 429, headers: { 'Retry-After': 'soon' } })),
+          ),
+        ],
+        [
+          'the second Retry-After cannot be read',
+          'rate-limit',
+          from(
+            2,
+            once(() => new Response(null, { status: 429, headers: { 'Retry-After': '1' } })),
+          ),
+          from(
+            3,
             once(() => new Response(null, { status: 429, headers: { 'Retry-After': 'soon' } })),
           ),
         ],
@@ -637,14 +688,14 @@ function growing(): Deviation {
   })
 }
 
-test('a list that grows, and repeats its last page, has no wrong total', async () => {
+test('a list that grows has no wrong total where it repeats its last page beyond the end', async () => {
   const clamp = changePages((page, query) => {
     const last = Math.ceil(service.transactions.length / page.limit)
     const start = (Math.min(Number(query.get('page') ?? 1), last) - 1) * page.limit
     return { ...page, data: service.transactions.slice(start, start + page.limit) }
   })
   const { broken } = await probeService([clamp, growing()], { account: undefined })
-  expect(broken).toEqual([])
+  expect(broken).toEqual(['page-beyond-end'])
 })
 
 test('a full page that is followed by an item added meanwhile is not broken', async () => {

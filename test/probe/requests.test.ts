@@ -47,7 +47,7 @@ test('the largest number of requests is announced before the first, and each req
     'POST deactivate (another key)',
     'POST reactivate',
   ])
-  expect(steps[0]).toEqual({ done: 0, total: 25, name: 'GET /transactions?page=1' })
+  expect(steps[0]).toEqual({ done: 0, total: 26, name: 'GET /transactions?page=1' })
   expect(sent).toEqual(steps.map(({ done }) => done))
   expect(steps).toHaveLength(report.requests)
 })

@@ -1,7 +1,14 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, missingOn } from '../page.js'
+import { type ListedPage, missingOn, nameOf } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, findOverfull, type ListedPages, usablePage } from './pages.js'
+import {
+  findLimitChange,
+  isEmptied,
+  isMiscounted,
+  isOverfull,
+  type ListedPages,
+  usablePage,
+} from './pages.js'
 
 /** Requests for the end of a list: the last page again if items are missing, and the one after it. */
 export const maxEndRequests = 2
@@ -11,7 +18,7 @@ const unclear = 'the end of the list is unclear, by what is broken above'
 /** Whether the list ends where its total says. */
 export async function checkEnd(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
   const { last } = pages
-  const isUneven = findLimitChange(pages) !== undefined || findOverfull(pages) !== undefined
+  const isUneven = findLimitChange(pages.all) !== undefined || pages.all.some(isOverfull)
   const isUnclear = isUneven || findings.isBroken('neighbours')
   // A last page that fails, or is another one, is clear enough.
   if (findings.isBroken('page-echo') || (isUnclear && usablePage(last))) {
@@ -19,14 +26,14 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
     return
   }
   // A list can change between counting and reading it.
-  const isWrong = last.page !== undefined && missingOn(last.page) !== 0
+  const isWrong = isMiscounted(last)
   const end = isWrong ? await session.getPage({ page: last.requested.page }) : last
   const seen = session.reads.flatMap(({ page }) => page ?? [])
   const isChanging = new Set(seen.map(({ totalItems }) => totalItems)).size > 1
   checkTotal(findings, isWrong && isChanging ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
-  else if (last.page === undefined) findings.notChecked('page-beyond-end', describeOutcome(last))
-  else await checkBeyondEnd(findings, session, last.page, seen)
+  else if (end.page === undefined) findings.notChecked('page-beyond-end', describeOutcome(end))
+  else await checkBeyondEnd(findings, session, end.page, seen)
 }
 
 /** Whether the page that the total points at is the last, and whether each page holds as many items as its total says. */
@@ -49,30 +56,22 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
 
 /** A page that holds more or fewer items than its total says. */
 function reportWrong(findings: Findings, wrong: ListedPage): void {
-  const { totalItems, page, limit, count } = wrong
+  const { totalItems, count } = wrong
   const expected = grouped(count + missingOn(wrong))
   findings.broken(
     'total',
-    `${grouped(totalItems)}, but page ${grouped(page)} with limit ${grouped(limit)} has ${countOf(count, 'item')} instead of ${expected}`,
+    `${grouped(totalItems)}, but ${nameOf(wrong)} has ${countOf(count, 'item')} instead of ${expected}`,
     'Iterating can end where the total says without an error, take more requests, or throw PaginationError.',
   )
 }
 
 /** Whether the total has fallen, with any limit. */
-export function checkFall(
-  findings: Findings,
-  reads: readonly PageOutcome[],
-  { first, small }: ListedPages,
-): void {
-  // An empty page of a limit that is too large is none of the list.
-  const largest = Math.max(first.page.limit, small.requested.limit ?? 0)
-  const pages = reads.flatMap(({ page, requested: { limit = 0 } }) =>
-    page && (page.count > 0 || limit <= largest) ? [page] : [],
-  )
+export function checkFall(findings: Findings, reads: readonly PageOutcome[], { first }: ListedPages): void {
+  const pages = reads.flatMap(read => (read.page && !isEmptied(read, first) ? [read.page] : []))
   for (const [index, page] of pages.entries()) {
     const before = pages[index - 1]
     if (!before || before.totalItems <= page.totalItems) continue
-    const observed = `it fell from ${grouped(before.totalItems)} on page ${grouped(before.page)} to ${grouped(page.totalItems)} on page ${grouped(page.page)}`
+    const observed = `it fell from ${grouped(before.totalItems)} on ${nameOf(before)} to ${grouped(page.totalItems)} on ${nameOf(page)}`
     const consequence =
       'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.'
     findings.broken('total', observed, consequence)
@@ -97,6 +96,7 @@ async function checkBeyondEnd(
       'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   const isEmpty = page?.count === 0
+  const hasGrown = page !== undefined && page.totalItems > last.totalItems
   if (!isEmpty && last.count === last.limit) {
     const full = `page ${grouped(last.page)} is full, and no empty page was seen after it`
     findings.notChecked('total', `${grouped(last.totalItems)}: ${full}`)
@@ -109,11 +109,11 @@ async function checkBeyondEnd(
     if (page.page === number && missingOn(page) > 0) reportWrong(findings, page)
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
-  } else if (seen.some(({ totalItems }) => totalItems < page.totalItems)) {
-    findings.notChecked('page-beyond-end', 'totalItems grew meanwhile')
+  } else if (missingOn(page) === 0) {
+    findings.notChecked('page-beyond-end', hasGrown ? 'totalItems grew meanwhile' : unclear)
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
-    const isNew = page.ids?.every(id => !known.has(id))
+    const isNew = !hasGrown && page.ids?.every(id => !known.has(id))
     const items = `page ${grouped(number)} has ${countOf(page.count, 'item')}`
     if (isNew) reportWrong(findings, page)
     if (isNew) findings.notChecked('page-beyond-end', unclear)

@@ -1,7 +1,16 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, lastPageNumber, missingOn } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
-import { findLimitChange, findOverfull, type ListedPages, unreliable, usablePage } from './pages.js'
+import {
+  findLimitChange,
+  isEmptied,
+  isMiscounted,
+  isMisnumbered,
+  isOverfull,
+  type ListedPages,
+  unreliable,
+  usablePage,
+} from './pages.js'
 
 const tried = [1_000, 500, 200, 100, 50]
 const maxPageBytes = 1024 * 1024
@@ -10,10 +19,10 @@ const maxPageBytes = 1024 * 1024
 export const maxLimitRequests: number = tried.length + 1
 
 /** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
-export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
+export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
   const { first, small, smallSecond } = pages
-  const full = findOverfull(pages)
-  const change = findLimitChange(pages)
+  const full = pages.all.find(isOverfull)?.page
+  const change = findLimitChange(reads)
   const { limit } = small.requested
   const judged = [small, smallSecond].find(outcome => outcome && outcome.page?.limit !== limit) ?? small
   if (full) {
@@ -42,43 +51,52 @@ export function checkLimitEcho(findings: Findings, pages: ListedPages): void {
 export async function checkMaxLimit(
   findings: Findings,
   session: Session,
-  { first }: ListedPages,
+  { first, all }: ListedPages,
 ): Promise<void> {
-  if (findings.isBroken('limit-echo')) {
-    findings.notChecked('max-limit', 'limits are broken, as said above')
+  if (findings.isBroken('limit-echo') || all.some(isMisnumbered)) {
+    findings.notChecked('max-limit', unreliable)
     return
   }
   const reads = await tryLimits(session, first)
   const seen = reads.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
+  const problems = reads.map(read => problemOf(read, first))
   const largest = reads.map(read => largerPage(read, first)).find(page => page) ?? first.page
-  let isUneven = reads.some(read => read.page && (!usablePage(read) || read.page.count > read.page.limit))
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(largest.limit, fitting))
   if (limit !== first.page.limit && largest.totalItems > limit && missingOn(largest) === 0) {
     const number = lastPageNumber(largest, limit)
     const last = await session.getPage({ page: number, limit })
-    const isAsRequested = usablePage(last)?.limit === limit
-    if (isAsRequested && !isMiscounted(last)) findings.suggested.limit = limit
+    const problem = problemOf(last, first, limit === largest.limit)
+    if (last.page?.limit === limit && last.page.count > 0 && !problem) findings.suggested.limit = limit
     else seen.push(`page ${grouped(number)} with limit ${grouped(limit)}: ${describeRead(last)}`)
-    // Where items are large it is a limit that page 1 was not requested with: it may be refused or lowered.
-    const isNew = limit !== largest.limit
-    if (!isNew || last.verdict !== 'refused') reads.push(last)
-    isUneven ||= !isNew && last.page !== undefined && !isAsRequested
+    problems.push(problem)
   }
   const observed = seen.join('; ') || `none was tried, as the default is ${grouped(largest.limit)}`
-  const lost = reads.find(isUnknown)
-  if (reads.some(read => hasFailed(read) || isEmptied(read, first)))
-    findings.broken('max-limit', observed, 'Lists with such a limit fail, or are empty, where this happens.')
-  else if (isUneven && !findings.isBroken('page-echo'))
-    findings.broken('max-limit', observed, 'Iterating with such a limit can throw PaginationError.')
-  else if (!reads.some(isMiscounted)) {
-    if (lost) findings.notChecked('max-limit', describeOutcome(lost))
-    else findings.ok('max-limit', observed)
-  } else if (findings.isBroken('total')) findings.notChecked('max-limit', unreliable)
-  else {
-    const consequence = 'Iterating with such a limit takes more requests, or throws PaginationError.'
-    findings.broken('max-limit', observed, consequence)
-  }
+  const worst = (['fails', 'changes', 'miscounts', 'unknown'] as const).find(one => problems.includes(one))
+  if (worst === undefined) findings.ok('max-limit', observed)
+  else if (worst === 'unknown') findings.notChecked('max-limit', observed)
+  else if (worst === 'miscounts' && findings.isBroken('total')) findings.notChecked('max-limit', unreliable)
+  else findings.broken('max-limit', observed, consequences[worst])
+}
+
+const consequences = {
+  fails: 'Lists with such a limit fail, or are empty, where this happens.',
+  changes: 'Iterating with such a limit can throw PaginationError.',
+  miscounts: 'Iterating with such a limit takes more requests, or throws PaginationError.',
+}
+
+/** What is wrong with a page of a large limit. Another page was read with the same one if it is known. */
+function problemOf(
+  read: PageOutcome,
+  first: ListedPages['first'],
+  isKnown = false,
+): keyof typeof consequences | 'unknown' | undefined {
+  const { verdict, page, requested } = read
+  if (hasFailed(read) || isEmptied(read, first) || (isKnown && verdict === 'refused')) return 'fails'
+  if (isOverfull(read) || isMisnumbered(read)) return 'changes'
+  if (isKnown && page && page.limit !== requested.limit) return 'changes'
+  if (isMiscounted(read)) return 'miscounts'
+  return isUnknown(read) || (isKnown && verdict === 'none') ? 'unknown' : undefined
 }
 
 /** Page 1 with limits above the default, the largest first, until one gets a larger page. */
@@ -104,20 +122,12 @@ function isUnknown({ verdict, error }: PageOutcome): boolean {
   return verdict === 'none' && error?.kind !== 'timeout'
 }
 
-/** Some services respond to a limit that is too large as to an empty list. */
-function isEmptied({ page }: PageOutcome, first: ListedPages['first']): boolean {
-  return page?.count === 0 && first.page.count > 0
-}
-
 /** A failure, or a 2xx that is no page, except for one that is too large for the client, which has no body here. */
-function hasFailed({ verdict, problems, error }: PageOutcome): boolean {
+function hasFailed({ verdict, problems, error, response }: PageOutcome): boolean {
   const isNoPage = error?.kind === 'invalid-response' && error.body !== undefined
-  return verdict === 'failed' || problems.length > 0 || isNoPage
-}
-
-function isMiscounted(read: PageOutcome): boolean {
-  const page = usablePage(read)
-  return page !== undefined && missingOn(page) !== 0
+  // The key was accepted without this limit.
+  const isKeyRefused = response?.status === 401
+  return verdict === 'failed' || problems.length > 0 || isNoPage || isKeyRefused
 }
 
 function describeRead(read: PageOutcome): string {

@@ -1,5 +1,5 @@
 import { type Findings, grouped } from '../findings.js'
-import { type ListedPage, toListedPage } from '../page.js'
+import { type ListedPage, missingOn, toListedPage } from '../page.js'
 import { describeOutcome, type Outcome, type PageOutcome } from '../session.js'
 
 /** The pages that lists are compared by. */
@@ -24,7 +24,7 @@ export interface ListedPages {
 
 /** Whether each page says the number that was requested. */
 export function checkPageEcho(findings: Findings, pages: ListedPages): void {
-  const wrong = pages.all.find(outcome => outcome.requested.page <= 2 && outcome.page && !usablePage(outcome))
+  const wrong = pages.all.find(read => read.requested.page <= 2 && isMisnumbered(read))
   const second = pages.second ?? pages.smallSecond
   const failed = [pages.again, second].find(outcome => outcome && !outcome.page && outcome.verdict !== 'none')
   if (wrong) {
@@ -39,27 +39,38 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   else findings.notChecked('page-echo', describeOutcome(second))
 }
 
-/** Where the limit in the response changes from one page of a list to the next. */
-export function findLimitChange(pages: ListedPages): string | undefined {
-  const { second, small, smallSecond, last } = pages
-  const one = latestFirst(pages)
-  const pairs = [
-    [one, second?.page],
-    // A page beyond the end is none of the list.
-    [one, last.page?.count === 0 ? undefined : last.page],
-    [small.page, smallSecond?.page],
-  ]
-  const [before, after] = pairs.find(([one, next]) => one && next && next.limit !== one.limit) ?? []
-  return (
-    before &&
-    after &&
-    `page 1 has limit ${grouped(before.limit)}, page ${grouped(after.page)} has limit ${grouped(after.limit)}`
-  )
+/** Where the limit in the response changes although the requested one does not. */
+export function findLimitChange(reads: readonly PageOutcome[]): string | undefined {
+  // A limit that is the length of the list changes with it.
+  const isWhole = ({ limit, totalItems }: ListedPage) => limit === totalItems
+  for (const { page, requested } of reads) {
+    const before = reads.find(read => read.page && read.requested.limit === requested.limit)?.page
+    if (!page || !before || page.limit === before.limit || [page, before].every(isWhole)) continue
+    return `page ${grouped(before.page)} has limit ${grouped(before.limit)}, page ${grouped(page.page)} has limit ${grouped(page.limit)}`
+  }
+  return undefined
 }
 
-/** A page with more items than its limit. */
-export function findOverfull({ all }: ListedPages): ListedPage | undefined {
-  return all.find(({ page }) => page && page.count > page.limit)?.page
+/** More items than the limit of the page. */
+export function isOverfull({ page }: PageOutcome): boolean {
+  return page !== undefined && page.count > page.limit
+}
+
+/** Another page than the one that was requested. */
+export function isMisnumbered({ page, requested }: PageOutcome): boolean {
+  return page !== undefined && page.page !== requested.page
+}
+
+/** More or fewer items than the total of the page says. */
+export function isMiscounted(read: PageOutcome): boolean {
+  const page = usablePage(read)
+  return page !== undefined && missingOn(page) !== 0
+}
+
+/** No item of a list that has some: so some services respond to a limit that is too large. */
+export function isEmptied({ page, requested }: PageOutcome, { page: first }: ListedPages['first']): boolean {
+  const { limit = 0 } = requested
+  return page?.count === 0 && requested.page === 1 && limit > first.limit && first.count > 0
 }
 
 /** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */

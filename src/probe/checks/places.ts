@@ -1,5 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, missingOn } from '../page.js'
+import { type ListedPage, missingOn, nameOf } from '../page.js'
 import { describeOutcome, type PageOutcome } from '../session.js'
 import { type ListedPages, unreliable, usablePage } from './pages.js'
 
@@ -25,8 +25,12 @@ export function checkOrder(
   else if (!first.page.ids || !again.page.ids) findings.notChecked('order', 'not all items have an id')
   else if (first.page.totalItems !== again.page.totalItems) {
     findings.notChecked('order', 'totalItems changed between two requests')
-  } else if (first.page.count !== again.page.count) findings.notChecked('order', unreliable)
-  else if (first.page.count < 2) findings.notChecked('order', 'fewer than two items')
+  } else if (first.page.count !== again.page.count) {
+    findings.notChecked(
+      'order',
+      `page 1 has ${countOf(first.page.count, 'item')}, then ${grouped(again.page.count)}`,
+    )
+  } else if (first.page.count < 2) findings.notChecked('order', 'fewer than two items')
   else findings.ok('order', 'page 1 has the same ids when it is read again')
 }
 
@@ -62,7 +66,7 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
       .sort((a, b) => a - b)
       .map(grouped)
       .join(', ')
-    findings.ok('neighbours', `each item has one place, with limit ${shown}`)
+    findings.ok('neighbours', `no item is on two pages with limit ${shown}`)
   } else findings.notChecked('neighbours', 'no two pages with ids and the same totalItems were read')
 }
 
@@ -95,8 +99,4 @@ function agree(one: IdentifiedPage, other: IdentifiedPage): boolean {
     const place = (other.page - 1) * other.limit + index
     return places.has(id) ? places.get(id) === place : one.ids[place - start] === undefined
   })
-}
-
-function nameOf({ page, limit }: ListedPage): string {
-  return `page ${grouped(page)} with limit ${grouped(limit)}`
 }

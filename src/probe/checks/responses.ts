@@ -30,8 +30,8 @@ function duration(ms: number): string {
   return ms < 1_000 ? `${Math.ceil(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]): void {
-  const names = [...(first?.headers ?? [])].flatMap(([name, value]) => (value ? name : []))
+function checkRequestId(findings: Findings, pages: readonly RecordedResponse[]): void {
+  const names = pages.flatMap(({ headers }) => [...headers].flatMap(([name, value]) => (value ? name : [])))
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)
@@ -44,7 +44,11 @@ function checkRequestId(findings: Findings, [first]: readonly RecordedResponse[]
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
   const throttled = responses.filter(({ status }) => isThrottled(status))
-  const limited = throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))
+  const isUnreadable = ({ headers }: RecordedResponse) =>
+    headers.has('retry-after') && parseRetryAfter(headers) === undefined
+  const limited =
+    throttled.find(isUnreadable) ??
+    throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))
   if (throttled.length === 0) findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
   else if (limited === undefined) {
     const consequence = 'Such a call is retried, and fails if this lasts.'
@@ -54,10 +58,10 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     const observed = `HTTP ${status} at less than four requests a second`
     const retryAfter = headers.get('retry-after')
     findings.suggested.concurrency = 1
-    if (retryAfter && parseRetryAfter(headers) === undefined) {
+    if (isUnreadable(limited)) {
       findings.broken(
         'rate-limit',
-        `${observed}, with Retry-After: ${retryAfter}, which is neither seconds nor an HTTP date`,
+        `${observed}, with Retry-After: ${retryAfter}, which is neither seconds nor a date such as Sun, 06 Nov 1994 08:49:37 GMT`,
         'It is ignored: the client retries after its own backoff, of at most 8 s.',
       )
     } else {
