@@ -1,7 +1,7 @@
 // Takes the picture of the playground that README.md shows, after `npm run build`:
 //
 //   npm run still
-//   pngquant --force --ext .png 256 ../docs/media/playground.png     to less than half of its size
+//   pngquant --force --ext .png 64 ../docs/media/playground.png     to less than half of its size
 
 import { join } from 'node:path'
 import { chromium } from 'playwright'
