@@ -27,7 +27,7 @@ export default defineConfig([
     esbuildOptions(options, { format }) {
       options.minifyWhitespace = format === 'cjs'
       options.minifySyntax = format === 'cjs'
-      options.lineLimit = 200
+      options.lineLimit = 500
     },
   },
   {

@@ -1,7 +1,8 @@
 // Takes the picture of the playground that README.md shows, after `npm run build`:
 //
 //   npm run still
-//   pngquant --force --ext .png 64 ../docs/media/playground.png     to less than half of its size
+//   pngquant --force --ext .png 64 ../docs/media/playground.png        to less than half of its size
+//   zopflipng -y ../docs/media/playground.png ../docs/media/playground.png
 
 import { join } from 'node:path'
 import { chromium } from 'playwright'

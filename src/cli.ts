@@ -78,7 +78,9 @@ async function main(): Promise<number> {
   }
   if (name === undefined) throw new UsageError(usage)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw unknown(`Unknown command "${name}"`, name, Object.keys(commands))
+  checkKeys()
+  if (command === undefined)
+    throw unknown(`Unknown command${shown(`"${name}"`)}`, name, Object.keys(commands))
   checkFlags(name, command.flags)
   const expected = Object.keys(command.arguments)
   // Swapped, or only a path: a program has no page that a path could be resolved against.
@@ -102,17 +104,28 @@ function assertNode(): void {
   throw new UsageError(`virtual-accounts needs Node ${needed} or later: this is Node ${node}`)
 }
 
+/** Before anything else that is wrong: what follows such an option is the key, not a command. */
+function checkKeys(): void {
+  for (const token of tokens) {
+    if (token.kind !== 'option' || !/key|token/i.test(token.name)) continue
+    const option = shown(token.rawName).trim() || 'API key'
+    throw new UsageError(`${option}: arguments stay in the shell's history. ${howToPassKey}`)
+  }
+}
+
+/** A word that was given, unless it may be an API key. */
+function shown(given: string): string {
+  return /^["a-z-]{1,20}$/i.test(given) ? ` ${given}` : ''
+}
+
 function checkFlags(command: string, known: Flags): void {
   for (const token of tokens) {
     if (token.kind !== 'option') continue
     const { name, rawName, value, inlineValue } = token
     const flag = Object.hasOwn(known, name) ? known[name] : undefined
     if (flag === undefined) {
-      if (/key|token/i.test(name)) {
-        throw new UsageError(`${rawName}: arguments stay in the shell's history. ${howToPassKey}`)
-      }
       const flags = Object.keys(known).map(name => `--${name}`)
-      throw unknown(`Unknown option ${rawName} of ${command}`, rawName, flags)
+      throw unknown(`Unknown option${shown(rawName)} of ${command}`, rawName, flags)
     }
     const isMissing = !value || (value.startsWith('-') && !inlineValue)
     if (flag.type === 'string' && isMissing) throw new UsageError(`${rawName}: expected a value`)
@@ -256,7 +269,9 @@ function clearProgress(): void {
 
 // The reader of a pipe may have enough: head -1.
 process.stdout.on('error', (error: Error & { code?: string }) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE') return
+  warn(`The output could not be written: ${error.message}`)
+  process.exitCode = 2
 })
 
 // The terminal may be closed: the test account is reactivated nevertheless.

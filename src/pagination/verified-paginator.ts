@@ -235,7 +235,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 
-  /** The page of the caller's own limit that contains the last item read; 1 if anything shows that the list changed. */
+  /** The page of the caller's own limit that contains the last item read; 1 if what was read, or any total, shows that the list changed. */
   get #resumePage(): number {
     const { largestTotal, smallestTotal } = this.#prefetcher
     if (this.#read.hasMoved || largestTotal !== smallestTotal) return 1

@@ -25,8 +25,8 @@ const maxPages = 5
  */
 export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   const options = readInferSchemaOptions(given)
-  const { path } = options
-  const session = new Session(options, path, 1 + maxPages + maxRepeats)
+  const session = new Session(options, options.path, 1 + maxPages + maxRepeats)
+  const path = escapeControl(session.redact(String(options.path)))
   const { sample } = session
   let limit: number | undefined = 100
   let first = await session.getPage({ limit })
@@ -43,7 +43,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
     const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
     if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
     return toFile(session, options, sample.otherBody, undefined, [
-      `// From one response of ${escapeControl(path)}, and for one response:`,
+      `// From one response of ${path}, and for one response:`,
       `// ${problem}.`,
     ])
   }
@@ -55,7 +55,7 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number, limit })
   if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
-    `// From ${countOf(sample.items, 'item')} of ${escapeControl(path)}, on ${sample.pages} of ${countOf(last, 'page')}.`,
+    `// From ${countOf(sample.items, 'item')} of ${path}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages < last ? ['// If others differ, a loop throws, and names the field.'] : []),
     ...(sample.pages === last && sample.items < page.totalItems
       ? ['// There may be more: all pages hold fewer items than totalItems says. Are they counted from 0?']
@@ -71,7 +71,8 @@ function toFile(
   params: string | undefined,
   comments: readonly string[],
 ): string {
-  const { path, baseUrl, apiKey, allowInsecureHttp } = options
+  const { baseUrl, apiKey, allowInsecureHttp } = options
+  const path = session.redact(options.path)
   const name = toName(path)
   const schema = `${name}Schema`
   const suffix = params === undefined ? 'Body' : 'Item'

@@ -127,7 +127,7 @@ export class Sample {
     this.items += items.length
     const bytes = Math.ceil(JSON.stringify(items).length / Math.max(1, items.length))
     this.itemBytes = Math.max(this.itemBytes, bytes)
-    this.envelope.add(envelope, envelope)
+    this.envelope.add(envelope, exact)
     for (const [index, item] of items.entries()) {
       this.item.add(item, exactItems[index])
       if (this.problems.size < maxProblems) this.#addProblems(item, exactItems[index])

@@ -2,7 +2,7 @@ import type { Client } from '../client.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
 import { checkCors, maxCorsRequests } from './checks/cors.js'
-import { checkEnd, checkFall, maxEndRequests } from './checks/end.js'
+import { checkEnd, checkTotals, maxEndRequests } from './checks/end.js'
 import { checkItems } from './checks/items.js'
 import { checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
 import { checkPageEcho, checkPageZero, type ListedPages } from './checks/pages.js'
@@ -40,7 +40,9 @@ const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as 
  */
 export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   const options = readProbeOptions(given)
-  const { origin, account } = options
+  const { origin } = options
+  // A copy: the account that is deactivated must be the one that is reactivated.
+  const account = options.account instanceof Object ? { ...options.account } : options.account
   const maxRequests = maxReads + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
   const session = new Session(options, '/transactions', maxRequests)
   if (account !== undefined) await assertAccount(session.client, account)
@@ -85,9 +87,10 @@ async function checkWhole(findings: Findings, session: Session, pages: ListedPag
   const newest = reads.findLast(({ page, requested }) => page && requested.limit === undefined)?.page
   const hasGrown = reads.some(({ page }) => newest && page && page.totalItems > newest.totalItems)
   // By the default limit, too? A total may depend on the limit.
-  if (hasGrown) await session.getPage()
+  if (hasGrown) pages.all.push(await session.getPage())
   // An empty page beyond the end may have any limit; larger limits have a finding of their own.
   const isOfEnd = ({ page, requested }: PageOutcome) => requested.limit === undefined && page?.count !== 0
+  checkPageEcho(findings, pages)
   checkLimitEcho(
     findings,
     reads.filter(read => pages.all.includes(read) || isOfEnd(read)),
@@ -95,7 +98,7 @@ async function checkWhole(findings: Findings, session: Session, pages: ListedPag
   )
   checkOrder(findings, reads, pages)
   checkNeighbours(findings, reads)
-  checkFall(findings, reads, pages)
+  checkTotals(findings, reads, pages)
   if (findings.isBroken('neighbours')) delete findings.suggested.limit
 }
 

@@ -56,8 +56,8 @@ export function createReport(
 ): ProbeReport {
   const time = new Date()
   const value = (columns = maxWidth) => {
-    const width = Math.min(maxWidth, Math.max(minWidth, columns))
-    return formatReport(data, advice, isListed, time, width)
+    const width = Math.min(maxWidth, Math.max(minWidth, Math.trunc(columns)))
+    return formatReport(data, advice, isListed, time, Number.isNaN(width) ? maxWidth : width)
   }
   return Object.defineProperty({ ...data }, 'toString', { value })
 }

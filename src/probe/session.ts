@@ -88,6 +88,7 @@ export class Session {
     this.signal = options.signal
     this.#path = path
     this.#maxRequests = maxRequests
+    if (typeof apiKey === 'string') this.#addKey(apiKey)
     // What fails is to be seen rather than retried.
     this.client = new Client({ baseUrl, apiKey, allowInsecureHttp, fetch: this.fetch, maxRetries: 0 })
   }
@@ -95,7 +96,10 @@ export class Session {
   /** Sends a call of the client, again if it is throttled. What is not an `ApiError` rejects. */
   async call(name: string, send: Send, pauseMs: number = shortPauseMs): Promise<Outcome> {
     for (;;) {
-      if (performance.now() > this.#endsAt) return { verdict: 'none' }
+      if (performance.now() > this.#endsAt) {
+        this.#addGap(undefined)
+        return { verdict: 'none' }
+      }
       if (this.requests > 0) await sleep(pauseMs, this.signal)
       await this.announce(name)
       // Aborted by the callback.
@@ -123,7 +127,11 @@ export class Session {
   }
 
   async announce(name: string): Promise<void> {
-    await this.#options.onProgress?.({ done: this.requests, total: this.#maxRequests, name })
+    await this.#options.onProgress?.({
+      done: this.requests,
+      total: this.#maxRequests,
+      name: this.redact(name),
+    })
   }
 
   async #send(send: Send): Promise<Outcome> {
@@ -172,11 +180,15 @@ export class Session {
     return new Redactor([...this.#keys]).text(text)
   }
 
+  #addKey(key: string): void {
+    // A shorter one is part of any text by chance.
+    if (key.length >= 8) this.#keys.add(key)
+  }
+
   /** Sends a request and records its response. */
   readonly fetch: Fetch = async (url, init) => {
     const key = init.headers['api-key']
-    // A shorter one is part of any text by chance.
-    if (key !== undefined && key.length >= 8) this.#keys.add(key)
+    if (key !== undefined) this.#addKey(key)
     this.requests++
     this.#recording = { startedAt: performance.now() }
     const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)

@@ -3,6 +3,7 @@ import { checkEach } from '../support.ts'
 import {
   changeHeaders,
   type Deviation,
+  json,
   origin,
   probeHanging,
   probeService,
@@ -39,6 +40,11 @@ test('CORS is broken where a browser would refuse the preflight or the response'
         'the preflight does not allow the header Api-Key',
       ],
       [
+        'is right, but the response is no page',
+        respond(request => (request.headers.has('origin') ? json({}) : undefined)),
+        'a request with this Origin gets no page',
+      ],
+      [
         'is right, but the response is for another origin',
         changeHeaders((headers, request) => {
           if (!isPreflight(request)) headers.set('Access-Control-Allow-Origin', 'https://other.example')
@@ -54,6 +60,15 @@ test('CORS is broken where a browser would refuse the preflight or the response'
       expect(find('cors').observed).toContain(observed)
     },
   ))
+
+test('CORS is broken where the page is https and the service http, which browsers block', async () => {
+  const baseUrl = 'http://service.example'
+  const toService: typeof globalThis.fetch = (input, init) =>
+    service.fetch(String(input).replace(baseUrl, service.baseUrl), init)
+  const options = { baseUrl, allowInsecureHttp: true, origin, fetch: toService as never }
+  const { find } = await probeService([], options)
+  expect(find('cors')).toMatchObject({ status: 'broken', observed: 'the origin is https, and baseUrl http' })
+})
 
 test('CORS is not checked where the response is missing', async () => {
   const isWithOrigin = ({ method, headers }: Request) => method === 'GET' && headers.has('origin')

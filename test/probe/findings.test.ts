@@ -194,6 +194,11 @@ describe('the probe finds exactly what is broken:', () => {
           ),
         ],
         [
+          'pages beyond the end say another total',
+          'page-beyond-end',
+          changePages(page => (page.data.length === 0 ? { ...page, totalItems: 0 } : page)),
+        ],
+        [
           'pages beyond the end say another number',
           'page-beyond-end',
           changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
@@ -659,6 +664,40 @@ function taking12Seconds(matches: (request: Request) => boolean): Deviation {
   })
 }
 
+test('a request id is looked for in refusals, too, which need it most', async () => {
+  const { find } = await probeService([
+    changeHeaders((headers, request) => {
+      if (isWrongKey(request)) headers.set('X-Request-Id', 'r7')
+      else headers.delete('X-Request-Id')
+    }),
+  ])
+  expect(find('request-id').observed).toBe('x-request-id')
+})
+
+test('digits are not checked where an item has more fields than were looked at', async () => {
+  const fields = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`field${index}`, index]))
+  const { find } = await probeService([changeItems(item => ({ ...item, ...fields }))])
+  expect(find('digits').status).toBe('not-checked')
+})
+
+test('of numbers with too many digits, the amount is named first, and those of the envelope, too', async () => {
+  const more = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`a${index}`, 1]))
+  const { find } = await probeService([
+    changePages(
+      page => ({ ...page, cursor: 1, data: page.data.map(item => ({ ...more, ...item, amount: 1 })) }),
+      text => text.replaceAll(/(?<="(?:a\d|amount|cursor)":)1\b/g, '9007199254740993'),
+    ),
+  ])
+  expect(find('digits').observed).toBe('more than a number can hold: amount, a0, a1, a2, a3')
+  const { find: findOfEnvelope } = await probeService([
+    changePages(
+      page => ({ ...page, cursor: 1 }),
+      text => text.replace('"cursor":1', '"cursor":9007199254740993'),
+    ),
+  ])
+  expect(findOfEnvelope('digits').observed).toBe('more than a number can hold: cursor')
+})
+
 test('an empty request id is none', async () => {
   const { find } = await probeService([changeHeaders(headers => headers.set('X-Request-Id', ''))])
   expect(find('request-id').observed).toBe('none')
@@ -697,6 +736,33 @@ test('a list that grows has no wrong total where it repeats its last page beyond
   const { broken } = await probeService([clamp, growing()], { account: undefined })
   expect(broken).toEqual(['page-beyond-end'])
 })
+
+test('page 1 is judged, too, when it is read once more as the list has grown', () =>
+  checkEach<[id: string, response: (page: PageBody) => Response]>(
+    [
+      ['page-echo', () => json({}, 500)],
+      ['page-echo', page => json({ ...page, page: 7 })],
+      ['total', page => json({ ...page, data: page.data.slice(1) })],
+      ['limit-echo', page => json({ ...page, data: [...page.data, { ...page.data[0], id: 'more' }] })],
+      ['envelope', page => json({ ...page, totalItems: '251' })],
+    ],
+    async ([id, response]) => {
+      service.reset()
+      const [first] = service.transactions as [Transaction]
+      let isGrown = false
+      const fetch = respond((request, query) => {
+        if (isWrongKey(request) || !isRead(request)) return undefined
+        if (query.get('limit') === '1000') {
+          isGrown = true
+          service.transactions.push({ ...first, id: 'new' })
+        }
+        const page = { data: service.transactions.slice(0, 20), page: 1, totalItems: 251, limit: 20 }
+        return isGrown && !query.has('limit') ? response(page as unknown as PageBody) : undefined
+      })
+      const { broken } = await probeService([fetch], { account: undefined })
+      expect(broken).toContain(id)
+    },
+  ))
 
 test('a full page that is followed by an item added meanwhile is not broken', async () => {
   service.transactions.length = 40
@@ -849,7 +915,7 @@ test('neighbouring pages are not compared when the list changed between them', a
   const { find } = await probeService([changePages(page => ({ ...page, totalItems: total++ }))])
   expect(find('neighbours')).toMatchObject({
     status: 'not-checked',
-    observed: 'no two pages with ids and the same totalItems were read',
+    observed: 'no two different pages with ids and the same totalItems were read',
   })
 })
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { account, checkEach } from '../support.ts'
+import { account, checkEach, rejectionOf } from '../support.ts'
 import {
   changeHeaders,
   type Deviation,
@@ -61,6 +61,13 @@ test('the same key again is judged by what it gets, and by what another key gets
         'ok',
         undefined,
         deactivations(ok, () => Response.json({}, { headers: { 'Idempotency-Replayed': 'True' } }), ok),
+      ],
+      [
+        'a mark that the first response has, too, shows nothing',
+        'broken',
+        0,
+        deactivations(other, other, other),
+        changeHeaders(headers => headers.set('Idempotent-Replayed', 'true')),
       ],
       [
         'the first response again is a replay if another key gets something else',
@@ -247,6 +254,24 @@ test('the report says so if the account may be left inactive', async () => {
   ])
   expect(broken).toEqual(['reactivate'])
   expect(find('reactivate').consequence).toContain('reactivate it')
+})
+
+test('the error says so if the key for the reactivation cannot be had, whatever its function throws', async () => {
+  const apiKey = async () => {
+    if (writes().length === 3) throw undefined
+    return service.apiKey
+  }
+  const error = await rejectionOf(probeService([], { apiKey }))
+  expect(error).toMatchObject({ message: expect.stringContaining('may be or become inactive') })
+})
+
+test('the account that is reactivated is the one that was deactivated', async () => {
+  const changing = { ...account }
+  const onProgress = ({ name }: { name: string }) => {
+    if (name === 'POST reactivate') changing.virtualAccountId = 'v2'
+  }
+  await probeService([], { account: changing, onProgress })
+  expect(service.isActive(account)).toBe(true)
 })
 
 async function applied(request: Request, body: string, status = 200): Promise<Response> {

@@ -120,7 +120,7 @@ export async function checkWrongKey(
     findings.broken(
       'wrong-key',
       observed,
-      'If that is the answer to a wrong key, it looks like an outage, and calls can be retried.',
+      'If that is the answer to a wrong key, it looks like an outage of the service.',
     )
   } else if (verdict === 'none') findings.notChecked('wrong-key', observed)
   else findings.ok('wrong-key', `refused: ${observed}`)

@@ -1,10 +1,15 @@
+import { isLoopback } from '../../internal/url.js'
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
+import { findEnvelopeProblems } from '../page.js'
 import { describeOutcome, type Outcome, type Session } from '../session.js'
 import { noKey } from './connection.js'
 
 /** Requests that the check takes at most. */
 export const maxCorsRequests = 2
+
+const advice =
+  'Put a proxy on your own origin that adds the key, and pass its path as baseUrl with apiKey: null.'
 
 /** Whether a page of this origin may list transactions with a key. */
 export async function checkCors(
@@ -19,6 +24,15 @@ export async function checkCors(
   }
   if (apiKey === null) {
     findings.notChecked('cors', noKey)
+    return
+  }
+  const isMixed = origin.startsWith('https:') && /^http:/i.test(String(baseUrl))
+  if (isMixed && !isLoopback(new URL(baseUrl).hostname)) {
+    findings.broken(
+      'cors',
+      'the origin is https, and baseUrl http',
+      `Browsers block such requests. ${advice}`,
+    )
     return
   }
   if (!new Request('https://cors.invalid', { headers: { origin } }).headers.has('origin')) {
@@ -41,8 +55,6 @@ export async function checkCors(
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {
-    const advice =
-      'Put a proxy on your own origin that adds the key, and pass its path as baseUrl with apiKey: null.'
     findings.broken('cors', problem, `Pages of this origin cannot list transactions. ${advice}`)
   } else {
     const exposed = get.response?.headers.get('access-control-expose-headers')
@@ -59,6 +71,7 @@ function findProblem(preflight: Outcome, get: Outcome, origin: string): string |
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
   if (get.verdict !== 'ok') return `a request with this Origin gets ${describeOutcome(get)}`
+  if (findEnvelopeProblems(get.data).length > 0) return 'a request with this Origin gets no page of a list'
   if (!isAllowed(get)) return 'the response does not allow the origin'
   if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
   if (!isAllowed(preflight)) return 'the preflight does not allow the origin'

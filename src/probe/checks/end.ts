@@ -65,17 +65,30 @@ function reportWrong(findings: Findings, wrong: ListedPage): void {
   )
 }
 
-/** Whether the total has fallen, with any limit. */
-export function checkFall(findings: Findings, reads: readonly PageOutcome[], { first }: ListedPages): void {
-  const pages = reads.flatMap(read => (read.page && !isEmptied(read, first) ? [read.page] : []))
-  for (const [index, page] of pages.entries()) {
-    const before = pages[index - 1]
-    if (!before || before.totalItems <= page.totalItems) continue
-    const observed = `it fell from ${grouped(before.totalItems)} on ${nameOf(before)} to ${grouped(page.totalItems)} on ${nameOf(page)}`
-    const consequence =
-      'If it falls while a list is iterated, that throws PaginationError. If items were removed, `verified: true` repairs it.'
-    findings.broken('total', observed, consequence)
-    return
+/** Whether the total counts the list when page 1 is read once more, and never falls, whatever the limit. */
+export function checkTotals(
+  findings: Findings,
+  reads: readonly PageOutcome[],
+  { first, all }: ListedPages,
+): void {
+  if (findings.isBroken('total')) return
+  const newest = all.at(-1)
+  if (newest?.page && newest.requested.page === 1 && isMiscounted(newest)) reportWrong(findings, newest.page)
+  let before: ListedPage | undefined
+  for (const read of reads) {
+    const { page } = read
+    if (page === undefined) continue
+    if (before && page.totalItems < before.totalItems) {
+      // An empty page beyond the end, or of a limit that is too large, has a finding of its own.
+      if (!all.includes(read) && isEmptied(read, first)) continue
+      findings.broken(
+        'total',
+        `it fell from ${grouped(before.totalItems)} on ${nameOf(before)} to ${grouped(page.totalItems)} on ${nameOf(page)}`,
+        'If items were removed, iterating throws PaginationError, and `verified: true` repairs it. If it does not count the whole list, iterating can end early without an error.',
+      )
+      return
+    }
+    before = page
   }
 }
 
@@ -105,12 +118,14 @@ async function checkBeyondEnd(
   else if (page === undefined) broken(describeOutcome(outcome))
   else if (isEmpty) {
     if (page.page !== number) broken('empty, with the wrong page number')
+    else if (page.totalItems < last.totalItems) broken(`empty, with totalItems ${grouped(page.totalItems)}`)
     else findings.ok('page-beyond-end', 'an empty page')
     if (page.page === number && missingOn(page) > 0) reportWrong(findings, page)
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
   } else if (missingOn(page) === 0) {
-    findings.notChecked('page-beyond-end', hasGrown ? 'totalItems grew meanwhile' : unclear)
+    const isLonger = page.limit === last.limit
+    findings.notChecked('page-beyond-end', isLonger ? 'totalItems grew meanwhile' : unclear)
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
     const isNew = !hasGrown && page.ids?.every(id => !known.has(id))

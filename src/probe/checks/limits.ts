@@ -67,7 +67,7 @@ export async function checkMaxLimit(
     const number = lastPageNumber(largest, limit)
     const last = await session.getPage({ page: number, limit })
     const problem = problemOf(last, first, limit === largest.limit)
-    if (last.page?.limit === limit && last.page.count > 0 && !problem) findings.suggested.limit = limit
+    if (last.page?.limit === limit && !problem) findings.suggested.limit = limit
     else seen.push(`page ${grouped(number)} with limit ${grouped(limit)}: ${describeRead(last)}`)
     problems.push(problem)
   }

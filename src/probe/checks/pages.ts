@@ -18,15 +18,16 @@ export interface ListedPages {
   readonly smallSecond: PageOutcome | undefined
   /** The page that the total of page 1 points at. */
   readonly last: PageOutcome
-  /** Every page so far. */
-  readonly all: readonly PageOutcome[]
+  /** Every one of them, and page 1 if it was read once more at the end. */
+  readonly all: PageOutcome[]
 }
 
 /** Whether each page says the number that was requested. */
 export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   const wrong = pages.all.find(read => read.requested.page <= 2 && isMisnumbered(read))
   const second = pages.second ?? pages.smallSecond
-  const failed = [pages.again, second].find(outcome => outcome && !outcome.page && outcome.verdict !== 'none')
+  const firsts = pages.all.filter(({ requested: { page, limit } }) => page === 1 && limit === undefined)
+  const failed = [...firsts, second].find(read => read && !read.page && read.verdict !== 'none')
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
@@ -68,9 +69,8 @@ export function isMiscounted(read: PageOutcome): boolean {
 }
 
 /** No item of a list that has some: so some services respond to a limit that is too large. */
-export function isEmptied({ page, requested }: PageOutcome, { page: first }: ListedPages['first']): boolean {
-  const { limit = 0 } = requested
-  return page?.count === 0 && requested.page === 1 && limit > first.limit && first.count > 0
+export function isEmptied({ page }: PageOutcome, first: ListedPages['first']): boolean {
+  return page?.count === 0 && first.page.count > 0
 }
 
 /** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */

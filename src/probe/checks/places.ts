@@ -38,7 +38,7 @@ export function checkOrder(
 export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[]): void {
   const repeating = reads.find(({ page }) => page?.ids && new Set(page.ids).size < page.count)?.page
   if (repeating) {
-    const consequence = 'The client can yield only the first of them, without an error.'
+    const consequence = 'The client yields only the first of them, or throws PaginationError.'
     findings.broken('neighbours', `${nameOf(repeating)} has an id twice`, consequence)
     return
   }
@@ -61,13 +61,9 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
       'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.',
     )
   } else if (pairs.length > 0) {
-    const limits = new Set(pairs.flat().map(({ limit }) => limit))
-    const shown = Array.from(limits)
-      .sort((a, b) => a - b)
-      .map(grouped)
-      .join(', ')
-    findings.ok('neighbours', `no item is on two pages with limit ${shown}`)
-  } else findings.notChecked('neighbours', 'no two pages with ids and the same totalItems were read')
+    findings.ok('neighbours', 'no item had two places while totalItems was the same')
+  } else
+    findings.notChecked('neighbours', 'no two different pages with ids and the same totalItems were read')
 }
 
 /** Pages of one state of the list, as far as totals tell: an item that is added moves others. */

@@ -8,7 +8,7 @@ const slowMs = 10_000
 /** What all responses together show, if one of them was a page: their headers, and how long they took. */
 export function checkResponses(findings: Findings, session: Session): void {
   checkSpeed(findings, session.pages)
-  checkRequestId(findings, session.pages)
+  checkRequestId(findings, session.responses)
   checkRateLimit(findings, session)
   checkCache(findings, session.pages)
 }
@@ -30,8 +30,10 @@ function duration(ms: number): string {
   return ms < 1_000 ? `${Math.ceil(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-function checkRequestId(findings: Findings, pages: readonly RecordedResponse[]): void {
-  const names = pages.flatMap(({ headers }) => [...headers].flatMap(([name, value]) => (value ? name : [])))
+function checkRequestId(findings: Findings, responses: readonly RecordedResponse[]): void {
+  const names = responses.flatMap(({ headers }) =>
+    [...headers].flatMap(([name, value]) => (value ? name : [])),
+  )
   const known = names.find(name => name === 'x-request-id' || name === 'request-id')
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)

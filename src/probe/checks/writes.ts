@@ -60,7 +60,7 @@ export async function checkWrites(
     const send = () => virtualAccounts.reactivate(account, reactivateOptions)
     const outcome = await session
       .callAnyway(send, writePauseMs)
-      .catch(error => fail(error.message, stopped?.reason ?? error))
+      .catch((error: unknown) => fail(messageOf(error), stopped?.reason ?? error))
     if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome))
     else {
       findings.broken('reactivate', describeWrite(outcome), mayBeInactive)
@@ -71,6 +71,11 @@ export async function checkWrites(
   const stop = stopped ?? (session.signal?.aborted ? session.signal : undefined)
   if (stop && problem) fail(problem, stop.reason)
   if (stop) throw stop.reason
+}
+
+/** Anything may be thrown by an `apiKey` function. */
+function messageOf(error: unknown): string {
+  return (error as Partial<Error> | null | undefined)?.message ?? String(error)
 }
 
 const mayBeInactive = 'The test account may be or become inactive: check it later, and reactivate it.'
@@ -98,17 +103,20 @@ function reportDeactivate(findings: Findings, outcome: Outcome): void {
   }
 }
 
-const replayHeader = /^(?:idempotent|idempotency)-replayed$/
+/** Whether the service says that it is a replay. */
+function isMarked({ response }: Outcome): boolean {
+  return ['idempotent-replayed', 'idempotency-replayed'].some(
+    name => response?.headers.get(name)?.toLowerCase() === 'true',
+  )
+}
 
 /** A replay has the body of the first response. A write that is applied again usually has not, but it may. */
 function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice: Outcome): void {
   const response = describeWrite(again)
-  const isMarked = [...(again.response?.headers ?? [])].some(
-    ([name, value]) => replayHeader.test(name) && value.toLowerCase() === 'true',
-  )
   // Not the body of a refusal: it often has a time or an id of its own.
   const hasStatusOfOther = again.response?.status === twice.response?.status
-  if (isDone(again) && isMarked) findings.ok('same-key', `${response}, marked as a replay`)
+  if (isDone(again) && isMarked(again) && !isMarked(first))
+    findings.ok('same-key', `${response}, marked as a replay`)
   else if (isAccepted(again) && hasSameBody(first, again))
     findings.notChecked('same-key', `${response}: it may be applied later, once or twice`)
   else if (isDone(again) && hasSameBody(first, again)) {
