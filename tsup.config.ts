@@ -39,5 +39,7 @@ export default defineConfig([
     external: [/^node:/, 'virtual-accounts/testing'],
     removeNodeProtocol: false,
     dts: false,
+    // Nobody steps through it.
+    minify: true,
   },
 ])

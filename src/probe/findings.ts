@@ -58,7 +58,8 @@ const titles = {
 
 export type FindingId = keyof typeof titles
 
-const maxTextLength = 600
+const maxTextLength = 1_200
+const maxListed = 5
 const ids = Object.keys(titles) as FindingId[]
 
 /** Collects the findings of a probe, and the options that follow from them. A later finding replaces an earlier one with the same id. */
@@ -101,10 +102,21 @@ export class Findings {
 
   #set(id: FindingId, status: ProbeFinding['status'], observed: string, consequence?: string): void {
     // Names and headers are the service's: of any length, and they may hold terminal codes or the key.
-    const shown = (text: string) => escapeControl(this.#redact(text)).slice(0, maxTextLength)
+    const shown = (text: string) => cut(escapeControl(this.#redact(text)))
     const finding = { id, title: titles[id], status, observed: shown(observed) }
     this.#byId.set(id, consequence ? { ...finding, consequence: shown(consequence) } : finding)
   }
+}
+
+/** A long text ends after a word, and says that it is cut. */
+function cut(text: string): string {
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength).replace(/ ?[^ ]*$/, '')} ...` : text
+}
+
+/** The first few, and whether there are more. */
+export function listed(texts: Iterable<string>, separator: string): string {
+  const all = [...texts]
+  return [...all.slice(0, maxListed), ...(all.length > maxListed ? ['and more'] : [])].join(separator)
 }
 
 /** `1,234`. */

@@ -92,7 +92,8 @@ export const documentedFields: Readonly<Record<string, string>> = {
   description: 'string',
 }
 
-const maxProblems = 5
+// More than are shown.
+const maxProblems = 6
 
 /** What all pages of a list have shown about its items. */
 export class Sample {

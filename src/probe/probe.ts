@@ -82,20 +82,12 @@ async function assertAccount({ virtualAccounts }: Client, account: VirtualAccoun
 }
 
 /** What all pages together show, those with larger limits and those at the end of the list, too. */
-async function checkWhole(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
-  const { reads } = session
-  const newest = reads.findLast(({ page, requested }) => page && requested.limit === undefined)?.page
-  const hasGrown = reads.some(({ page }) => newest && page && page.totalItems > newest.totalItems)
-  // By the default limit, too? A total may depend on the limit.
-  if (hasGrown) pages.all.push(await session.getPage())
+function checkWhole(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
   // An empty page beyond the end may have any limit; larger limits have a finding of their own.
   const isOfEnd = ({ page, requested }: PageOutcome) => requested.limit === undefined && page?.count !== 0
+  const ofDefault = reads.filter(read => pages.all.includes(read) || isOfEnd(read))
   checkPageEcho(findings, pages)
-  checkLimitEcho(
-    findings,
-    reads.filter(read => pages.all.includes(read) || isOfEnd(read)),
-    pages,
-  )
+  checkLimitEcho(findings, ofDefault, pages)
   checkOrder(findings, reads, pages)
   checkNeighbours(findings, reads)
   checkTotals(findings, reads, pages)
@@ -134,7 +126,7 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
     checkNeighbours(findings, session.reads)
     await checkEnd(findings, session, pages)
     await checkMaxLimit(findings, session, pages)
-    await checkWhole(findings, session, pages)
+    checkWhole(findings, session.reads, pages)
   }
   await checkWrongKey(findings, session, options)
   checkEnvelope(findings, options, all)

@@ -163,7 +163,7 @@ export function toClientLines(
   ]
 }
 
-function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[] {
+function toSchemaLines({ schema, baseUrl, hasKey, allowInsecureHttp }: Advice): string[] {
   if (schema === undefined) return []
   if (schema.split('\n').length <= maxSchemaLines) {
     const source = '// As the items were that were read: others may differ.'
@@ -171,8 +171,8 @@ function toSchemaLines({ schema, baseUrl, allowInsecureHttp }: Advice): string[]
   }
   return [
     '// Too long to be shown. This command prints it:',
-    `// npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > transactions.ts`,
-    "import { transactionsSchema as schema } from './transactions.js'",
+    `// ${hasKey ? '' : 'API_KEY=none '}npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > transactions.mts`,
+    "import { transactionsSchema as schema } from './transactions.mts'",
   ]
 }
 

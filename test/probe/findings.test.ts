@@ -12,6 +12,7 @@ import {
   isRead,
   json,
   type PageBody,
+  probeHanging,
   probeService,
   respond,
   service,
@@ -195,7 +196,7 @@ describe('the probe finds exactly what is broken:', () => {
         ],
         [
           'pages beyond the end say another total',
-          'page-beyond-end',
+          'total',
           changePages(page => (page.data.length === 0 ? { ...page, totalItems: 0 } : page)),
         ],
         [
@@ -688,7 +689,7 @@ test('of numbers with too many digits, the amount is named first, and those of t
       text => text.replaceAll(/(?<="(?:a\d|amount|cursor)":)1\b/g, '9007199254740993'),
     ),
   ])
-  expect(find('digits').observed).toBe('more than a number can hold: amount, a0, a1, a2, a3')
+  expect(find('digits').observed).toBe('more than a number can hold: amount, a0, a1, a2, a3, and more')
   const { find: findOfEnvelope } = await probeService([
     changePages(
       page => ({ ...page, cursor: 1 }),
@@ -735,6 +736,38 @@ test('a list that grows has no wrong total where it repeats its last page beyond
   })
   const { broken } = await probeService([clamp, growing()], { account: undefined })
   expect(broken).toEqual(['page-beyond-end'])
+})
+
+test('a large limit is not blamed for a list that became shorter', () =>
+  checkEach<[count: number, at: number]>(
+    [
+      [1, 4],
+      [1, 5],
+      [201, 8],
+    ],
+    async ([count, at]) => {
+      service.reset()
+      service.transactions.length = count
+      let number = 0
+      const remove = respond(() => {
+        if (++number === at) service.transactions.pop()
+        return undefined
+      })
+      const { broken } = await probeService([remove], { account: undefined })
+      expect(broken).toEqual(['total'])
+    },
+  ))
+
+test('a large limit that takes too long is broken', async () => {
+  const { broken, find } = await probeHanging(({ url }) => /limit=\d{3}/.test(url), {})
+  expect(broken).toEqual(['max-limit'])
+  expect(find('max-limit').consequence).toContain('fail')
+})
+
+test('a long text ends after a word, and says that it is cut', async () => {
+  const control = `no-store${', extension=value'.repeat(100)}`
+  const { find } = await probeService([changeHeaders(headers => headers.set('Cache-Control', control))])
+  expect(find('cache').observed).toMatch(/ extension=value, \.\.\.$/)
 })
 
 test('page 1 is judged, too, when it is read once more as the list has grown', () =>

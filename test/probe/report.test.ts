@@ -285,9 +285,9 @@ describe('the code in the report', () => {
     const { report } = await probeService([changeItems(item => ({ ...item, amount: '1', ...fields }))])
     const { baseUrl } = service
     expect(String(report)).toContain(
-      `// npx virtual-accounts schema ${baseUrl} /transactions > transactions.ts\n`,
+      `// npx virtual-accounts schema ${baseUrl} /transactions > transactions.mts\n`,
     )
-    expect(String(report)).toContain("import { transactionsSchema as schema } from './transactions.js'\n")
+    expect(String(report)).toContain("import { transactionsSchema as schema } from './transactions.mts'\n")
     expect(String(report)).not.toContain('field50')
   })
 
@@ -298,7 +298,7 @@ describe('the code in the report', () => {
     const fetch: FakeFetch = (input, init) => deviating(String(input).replace(at, service.baseUrl), init)
     const { report } = await probeService([], { baseUrl: at, allowInsecureHttp: true, fetch })
     expect(String(report)).toContain(
-      " schema 'http://10.0.0.1/it'\\''s' /transactions --allow-insecure-http > transactions.ts\n",
+      " schema 'http://10.0.0.1/it'\\''s' /transactions --allow-insecure-http > transactions.mts\n",
     )
   })
 

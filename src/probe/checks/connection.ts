@@ -1,7 +1,7 @@
 import { afterDelay, isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
 import { isThrottled } from '../../http/retry.js'
 import { isLoopback } from '../../internal/url.js'
-import { countOf, type Findings } from '../findings.js'
+import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
 import { adviceIn, describeOutcome, type PageOutcome, type Session } from '../session.js'
@@ -62,7 +62,7 @@ export function checkEnvelope(
       ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
       : 'Ask the owner of the service to repair it.'
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
-    findings.broken('envelope', [...problems].slice(0, 5).join('; '), consequence)
+    findings.broken('envelope', listed(problems, '; '), consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
     const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${listUrl(options)}`

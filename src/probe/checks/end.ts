@@ -7,6 +7,7 @@ import {
   isMiscounted,
   isOverfull,
   type ListedPages,
+  newestFirst,
   usablePage,
 } from './pages.js'
 
@@ -25,12 +26,13 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
     findings.notCheckedElse(['total', 'page-beyond-end'], unclear)
     return
   }
-  // A list can change between counting and reading it.
   const isWrong = isMiscounted(last)
   const end = isWrong ? await session.getPage({ page: last.requested.page }) : last
   const seen = session.reads.flatMap(({ page }) => page ?? [])
-  const isChanging = new Set(seen.map(({ totalItems }) => totalItems)).size > 1
-  checkTotal(findings, isWrong && isChanging ? seen.filter(page => page !== last.page) : seen, end)
+  // A list can change between counting and reading it: then the total is another one before or after.
+  const before = session.reads[session.reads.indexOf(last) - 1]
+  const totals = new Set([before, last, end].flatMap(read => read?.page?.totalItems ?? []))
+  checkTotal(findings, isWrong && totals.size > 1 ? seen.filter(page => page !== last.page) : seen, end)
   if (findings.isBroken('total')) findings.notChecked('page-beyond-end', unclear)
   else if (end.page === undefined) findings.notChecked('page-beyond-end', describeOutcome(end))
   else await checkBeyondEnd(findings, session, end.page, seen)
@@ -48,7 +50,7 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
     findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
   } else {
     const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
-    if (!last && verdict !== 'none') findings.broken('total', observed, 'Iterating fails where this happens.')
+    if (!last && verdict !== 'none') findings.broken('total', observed, 'Iterating fails if this lasts.')
     else if (wrong) reportWrong(findings, wrong)
     else findings.notChecked('total', observed)
   }
@@ -65,22 +67,18 @@ function reportWrong(findings: Findings, wrong: ListedPage): void {
   )
 }
 
-/** Whether the total counts the list when page 1 is read once more, and never falls, whatever the limit. */
-export function checkTotals(
-  findings: Findings,
-  reads: readonly PageOutcome[],
-  { first, all }: ListedPages,
-): void {
+/** Whether the total counts the list when page 1 is read a third time, and never falls, whatever the limit. */
+export function checkTotals(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
   if (findings.isBroken('total')) return
-  const newest = all.at(-1)
-  if (newest?.page && newest.requested.page === 1 && isMiscounted(newest)) reportWrong(findings, newest.page)
+  const newest = newestFirst(pages)
+  if (missingOn(newest) !== 0 && newest !== pages.again.page) reportWrong(findings, newest)
   let before: ListedPage | undefined
   for (const read of reads) {
     const { page } = read
     if (page === undefined) continue
     if (before && page.totalItems < before.totalItems) {
-      // An empty page beyond the end, or of a limit that is too large, has a finding of its own.
-      if (!all.includes(read) && isEmptied(read, first)) continue
+      // A limit that is too large has a finding of its own.
+      if (!pages.all.includes(read) && isEmptied(read, pages)) continue
       findings.broken(
         'total',
         `it fell from ${grouped(before.totalItems)} on ${nameOf(before)} to ${grouped(page.totalItems)} on ${nameOf(page)}`,
@@ -106,7 +104,7 @@ async function checkBeyondEnd(
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
+      'The client expects an empty page of that number there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
     )
   const isEmpty = page?.count === 0
   const hasGrown = page !== undefined && page.totalItems > last.totalItems
@@ -118,7 +116,6 @@ async function checkBeyondEnd(
   else if (page === undefined) broken(describeOutcome(outcome))
   else if (isEmpty) {
     if (page.page !== number) broken('empty, with the wrong page number')
-    else if (page.totalItems < last.totalItems) broken(`empty, with totalItems ${grouped(page.totalItems)}`)
     else findings.ok('page-beyond-end', 'an empty page')
     if (page.page === number && missingOn(page) > 0) reportWrong(findings, page)
   } else if (page.page !== number) {

@@ -1,4 +1,4 @@
-import type { Findings } from '../findings.js'
+import { type Findings, listed } from '../findings.js'
 import { documentedFields, type Sample } from '../page.js'
 import { describeFields, findLongNumbers } from '../shape.js'
 
@@ -11,7 +11,7 @@ export function checkItems(findings: Findings, sample: Sample): void {
   }
   if (problems.size > 0) {
     const consequence = 'Lists fail with InvalidResponseError, unless a `schema` accepts these items.'
-    findings.broken('items', [...problems].join('; '), consequence)
+    findings.broken('items', listed(problems, '; '), consequence)
   } else findings.ok('items', `all that were read have ${Object.keys(documentedFields).join(', ')}`)
 
   const further = describeFields(item, isFurther)
@@ -26,7 +26,7 @@ export function checkItems(findings: Findings, sample: Sample): void {
   const long = [item, envelope]
     .flatMap(shape => findLongNumbers(shape))
     .sort((a, b) => Number(b === 'amount') - Number(a === 'amount'))
-  const observed = `more than a number can hold: ${long.slice(0, 5).join(', ')}`
+  const observed = `more than a number can hold: ${listed(long, ', ')}`
   const asString = 'Such a number arrives as a string of its digits.'
   if (long.length === 0 && (item.isSampleCut || envelope.isSampleCut))
     findings.notChecked('digits', 'not every field was looked at')

@@ -33,7 +33,7 @@ export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[]
   } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
   else if (!judged.page) {
     const observed = `page ${judged.requested.page} with limit ${limit}: ${describeOutcome(judged)}`
-    findings.broken('limit-echo', observed, 'Lists with such a limit fail where this happens.')
+    findings.broken('limit-echo', observed, 'Lists with such a limit fail if this lasts.')
   } else if (judged.page.limit !== limit) {
     findings.broken(
       'limit-echo',
@@ -48,25 +48,25 @@ export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[]
 }
 
 /** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
-export async function checkMaxLimit(
-  findings: Findings,
-  session: Session,
-  { first, all }: ListedPages,
-): Promise<void> {
+export async function checkMaxLimit(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
+  const { first, all } = pages
   if (findings.isBroken('limit-echo') || all.some(isMisnumbered)) {
     findings.notChecked('max-limit', unreliable)
     return
   }
-  const reads = await tryLimits(session, first)
-  const seen = reads.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
-  const problems = reads.map(read => problemOf(read, first))
-  const largest = reads.map(read => largerPage(read, first)).find(page => page) ?? first.page
+  const reads = await tryLimits(session, pages)
+  const largest = reads.map(read => largerPage(read, pages)).find(page => page) ?? first.page
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(largest.limit, fitting))
-  if (limit !== first.page.limit && largest.totalItems > limit && missingOn(largest) === 0) {
-    const number = lastPageNumber(largest, limit)
-    const last = await session.getPage({ page: number, limit })
-    const problem = problemOf(last, first, limit === largest.limit)
+  const number = lastPageNumber(largest, limit)
+  const isTried = limit !== first.page.limit && number > 1 && missingOn(largest) === 0
+  const last = isTried ? await session.getPage({ page: number, limit }) : undefined
+  await readFirstAgain(session, pages)
+
+  const seen = reads.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
+  const problems = reads.map(read => problemOf(read, pages))
+  if (last) {
+    const problem = problemOf(last, pages, limit === largest.limit)
     if (last.page?.limit === limit && !problem) findings.suggested.limit = limit
     else seen.push(`page ${grouped(number)} with limit ${grouped(limit)}: ${describeRead(last)}`)
     problems.push(problem)
@@ -79,8 +79,16 @@ export async function checkMaxLimit(
   else findings.broken('max-limit', observed, consequences[worst])
 }
 
+/** Page 1 once more, if the list seems to have grown, or to be empty: either may depend on the limit. */
+async function readFirstAgain(session: Session, pages: ListedPages): Promise<void> {
+  const { reads } = session
+  const newest = reads.findLast(({ page, requested }) => page && requested.limit === undefined)?.page
+  const hasGrown = reads.some(({ page }) => newest && page && page.totalItems > newest.totalItems)
+  if (hasGrown || reads.some(read => isEmptied(read, pages))) pages.all.push(await session.getPage())
+}
+
 const consequences = {
-  fails: 'Lists with such a limit fail, or are empty, where this happens.',
+  fails: 'Lists with such a limit fail, or are empty, if this lasts.',
   changes: 'Iterating with such a limit can throw PaginationError.',
   miscounts: 'Iterating with such a limit takes more requests, or throws PaginationError.',
 }
@@ -88,38 +96,36 @@ const consequences = {
 /** What is wrong with a page of a large limit. Another page was read with the same one if it is known. */
 function problemOf(
   read: PageOutcome,
-  first: ListedPages['first'],
+  pages: ListedPages,
   isKnown = false,
 ): keyof typeof consequences | 'unknown' | undefined {
-  const { verdict, page, requested } = read
-  if (hasFailed(read) || isEmptied(read, first) || (isKnown && verdict === 'refused')) return 'fails'
+  const { verdict, page, requested, error } = read
+  if (hasFailed(read) || error?.kind === 'timeout' || isEmptied(read, pages)) return 'fails'
+  if (isKnown && verdict === 'refused') return 'fails'
   if (isOverfull(read) || isMisnumbered(read)) return 'changes'
   if (isKnown && page && page.limit !== requested.limit) return 'changes'
   if (isMiscounted(read)) return 'miscounts'
-  return isUnknown(read) || (isKnown && verdict === 'none') ? 'unknown' : undefined
+  return verdict === 'none' ? 'unknown' : undefined
 }
 
 /** Page 1 with limits above the default, the largest first, until one gets a larger page. */
-async function tryLimits(session: Session, first: ListedPages['first']): Promise<PageOutcome[]> {
+async function tryLimits(session: Session, pages: ListedPages): Promise<PageOutcome[]> {
   const reads: PageOutcome[] = []
   // If a limit is lowered, perhaps to the default, one between may be obeyed.
-  for (const limit of tried.filter(limit => limit > first.page.limit)) {
+  for (const limit of tried.filter(limit => limit > pages.first.page.limit)) {
     const read = await session.getPage({ limit })
     reads.push(read)
-    if (isUnknown(read) || largerPage(read, first)) break
+    // A page of a smaller limit may take less time.
+    const isUnknown = read.verdict === 'none' && read.error?.kind !== 'timeout'
+    if (isUnknown || largerPage(read, pages)) break
   }
   return reads
 }
 
 /** The page, if its limit is larger than the default. */
-function largerPage(read: PageOutcome, first: ListedPages['first']): ListedPage | undefined {
+function largerPage(read: PageOutcome, pages: ListedPages): ListedPage | undefined {
   const page = usablePage(read)
-  return page && page.limit > first.page.limit && !isEmptied(read, first) ? page : undefined
-}
-
-/** No response to judge by, except that a page of this limit may take too long. */
-function isUnknown({ verdict, error }: PageOutcome): boolean {
-  return verdict === 'none' && error?.kind !== 'timeout'
+  return page && page.limit > pages.first.page.limit && !isEmptied(read, pages) ? page : undefined
 }
 
 /** A failure, or a 2xx that is no page, except for one that is too large for the client, which has no body here. */

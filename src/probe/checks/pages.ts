@@ -18,7 +18,7 @@ export interface ListedPages {
   readonly smallSecond: PageOutcome | undefined
   /** The page that the total of page 1 points at. */
   readonly last: PageOutcome
-  /** Every one of them, and page 1 if it was read once more at the end. */
+  /** Every one of them, and page 1 if it was read a third time. */
   readonly all: PageOutcome[]
 }
 
@@ -33,7 +33,7 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
   } else if (failed) {
     const observed = `page ${failed.requested.page}: ${describeOutcome(failed)}`
-    findings.broken('page-echo', observed, 'Iterating fails where this happens.')
+    findings.broken('page-echo', observed, 'Iterating fails if this lasts.')
   } else if (second === undefined)
     findings.notChecked('page-echo', 'by totalItems, the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
@@ -68,21 +68,25 @@ export function isMiscounted(read: PageOutcome): boolean {
   return page !== undefined && missingOn(page) !== 0
 }
 
-/** No item of a list that has some: so some services respond to a limit that is too large. */
-export function isEmptied({ page }: PageOutcome, first: ListedPages['first']): boolean {
-  return page?.count === 0 && first.page.count > 0
+/** Page 1 as it was read last: a live list changes. */
+export function newestFirst({ first, all }: ListedPages): ListedPage {
+  const isFirst = ({ requested }: PageOutcome) => requested.page === 1 && requested.limit === undefined
+  return all.findLast(read => read.page && isFirst(read))?.page ?? first.page
 }
 
-/** Page 1 as it was read last: a live list changes, and a limit that is its length, too. */
-function latestFirst({ first, again }: ListedPages): ListedPage {
-  return again.page ?? first.page
+/** No item where the default limit showed some, before and after: so some services respond to a limit that is too large. */
+export function isEmptied({ page, requested }: PageOutcome, pages: ListedPages): boolean {
+  const { limit = 0 } = requested
+  if (page?.count !== 0 || limit <= pages.first.page.limit) return false
+  const totals = [pages.first.page, newestFirst(pages)].map(({ totalItems }) => totalItems)
+  return missingOn({ ...page, totalItems: Math.min(...totals) }) > 0
 }
 
 /** Page 0 tells services apart that count from 0: its items are then on page 1 with a smaller limit. */
 export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { zero, small } = pages
   const { verdict, data } = zero
-  const one = latestFirst(pages)
+  const one = newestFirst(pages)
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
   const { count, ids, totalItems } = isPage ? toListedPage(data) : { count: 0, ids: [], totalItems: 0 }
   const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true

@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { type ListedPage, missingOn, nameOf } from '../page.js'
 import { describeOutcome, type PageOutcome } from '../session.js'
-import { type ListedPages, unreliable, usablePage } from './pages.js'
+import { isMiscounted, type ListedPages, unreliable, usablePage } from './pages.js'
 
 type IdentifiedPage = ListedPage & { readonly ids: readonly string[] }
 type Pair = readonly [one: IdentifiedPage, later: IdentifiedPage]
@@ -52,18 +52,22 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
   )
   const [one, later] = pairs.find(([one, later]) => !agree(one, later)) ?? []
   if (one && later) {
-    const common = later.ids.filter(id => one.ids.includes(id)).length
+    const places = placesOf(one)
+    const moved = Array.from(placesOf(later)).filter(
+      ([id, place]) => (places.get(id) ?? place) !== place,
+    ).length
     findings.broken(
       'neighbours',
-      one.limit === later.limit
-        ? `with limit ${grouped(one.limit)}, page ${grouped(later.page)} has ${countOf(common, 'item')} of page ${grouped(one.page)}`
+      moved > 0
+        ? `${nameOf(later)} has ${countOf(moved, 'item')} of ${nameOf(one)} at other places`
         : `${nameOf(one)} and ${nameOf(later)} have other items at the same places`,
       'Iterating yields repeated items once, with a `drift` event, and can miss others without an error. `verified: true` notices gaps, if the order is stable.',
     )
-  } else if (pairs.length > 0) {
-    findings.ok('neighbours', 'no item had two places while totalItems was the same')
-  } else
+  } else if (pairs.length === 0) {
     findings.notChecked('neighbours', 'no two different pages with ids and the same totalItems were read')
+  } else if (reads.some(isMiscounted)) {
+    findings.notChecked('neighbours', 'a page has another number of items than it says')
+  } else findings.ok('neighbours', 'no item had two places while totalItems was the same')
 }
 
 /** Pages of one state of the list, as far as totals tell: an item that is added moves others. */
@@ -90,9 +94,13 @@ function isSame(one: ListedPage, other: ListedPage): boolean {
 /** Whether each item on both pages has the same place in the list, and each place on both the same item. */
 function agree(one: IdentifiedPage, other: IdentifiedPage): boolean {
   const start = (one.page - 1) * one.limit
-  const places = new Map(one.ids.map((id, index) => [id, start + index]))
-  return other.ids.every((id, index) => {
-    const place = (other.page - 1) * other.limit + index
-    return places.has(id) ? places.get(id) === place : one.ids[place - start] === undefined
-  })
+  const places = placesOf(one)
+  return Array.from(placesOf(other)).every(([id, place]) =>
+    places.has(id) ? places.get(id) === place : one.ids[place - start] === undefined,
+  )
+}
+
+/** The place of each item in the list. */
+function placesOf({ page, limit, ids }: IdentifiedPage): Map<string, number> {
+  return new Map(ids.map((id, index) => [id, (page - 1) * limit + index]))
 }
