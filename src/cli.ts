@@ -237,7 +237,8 @@ function createProgress(mode: string): (step: ProbeStep) => void {
     if (isFirst) warn(`At most ${total} requests, one at a time; ${mode}.`)
     isFirst = false
     if (!process.stderr.isTTY) return
-    process.stderr.write(`${clearLine}${`${done + 1}/${total} ${name}`.slice(0, 79)}`)
+    const columns = process.stderr.columns || 80
+    process.stderr.write(`${clearLine}${`${done + 1}/${total} ${name}`.slice(0, columns - 1)}`)
   }
 }
 
@@ -270,12 +271,19 @@ function clearProgress(): void {
 // The reader of a pipe may have enough: head -1.
 process.stdout.on('error', (error: Error & { code?: string }) => {
   if (error.code === 'EPIPE') return
-  warn(`The output could not be written: ${error.message}`)
+  const account = values.write ? '. The test account may be inactive: check it' : ''
+  warn(`The output could not be written: ${error.message}${account}`)
   process.exitCode = 2
 })
 
 // The terminal may be closed: the test account is reactivated nevertheless.
 process.stderr.on('error', () => {})
+
+/** It may have been given as another argument. */
+function withoutKey(text: string): string {
+  const { API_KEY = '' } = process.env
+  return API_KEY.length < 8 ? text : text.replaceAll(API_KEY, '[api key]')
+}
 
 main().then(
   status => {
@@ -284,7 +292,7 @@ main().then(
   (error: unknown) => {
     const message = (error as Partial<Error> | undefined)?.message ?? String(error)
     warn(
-      message
+      withoutKey(message)
         .replace('allowInsecureHttp: true', '--allow-insecure-http')
         .replace(/^apiKey\b|(?<=Check (?:that )?)apiKey\b/, 'API_KEY')
         // Nobody has the error.

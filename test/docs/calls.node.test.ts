@@ -237,7 +237,9 @@ test('probe.md: the report from code', async () => {
   failPages(404, page => page > 13)
   const { report } = await run(snippet('probe.md', 'From code'))
   expect(report.suggestedOptions).toEqual({ limit: 100 })
-  expect(printed()[0]).toMatch(/^Page beyond the end: HTTP 404. The client expects an empty page of that number there/)
+  expect(printed()[0]).toMatch(
+    /^Page beyond the end: HTTP 404. The client expects an empty page of that number there/,
+  )
   expect(JSON.parse(JSON.stringify(report)).findings).toHaveLength(report.findings.length)
 })
 

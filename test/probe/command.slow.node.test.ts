@@ -239,6 +239,7 @@ test('a wrong command line is explained in words', () =>
       [['--api-key', 'sk_live_1', 'probe', url], "--api-key: arguments stay in the shell's history."],
       [['--sk_live_token', 'probe', url], "API key: arguments stay in the shell's history."],
       [['sk_live_1'], 'Unknown command. There are: probe, schema'],
+      [['abcdefgh'], 'Unknown command "[api key]". There are: probe, schema', { API_KEY: 'abcdefgh' }],
       [['probe', url, '--sk_live_1'], 'Unknown option of probe. There are: --allow-insecure-http'],
       [['probe', url, '--speed=2'], 'Unknown option --speed of probe. There are: --allow-insecure-http'],
       [['schema', url, '/refunds?page=2'], 'path: expected one without ? and #'],

@@ -70,6 +70,15 @@ test('the same key again is judged by what it gets, and by what another key gets
         changeHeaders(headers => headers.set('Idempotent-Replayed', 'true')),
       ],
       [
+        'a mark that another key gets, too, shows nothing',
+        'broken',
+        0,
+        deactivations(
+          other,
+          ...[1, 2].map(at => () => Response.json({ at }, { headers: { 'Idempotent-Replayed': 'true' } })),
+        ),
+      ],
+      [
         'the first response again is a replay if another key gets something else',
         'ok',
         undefined,

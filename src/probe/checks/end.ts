@@ -71,7 +71,10 @@ function reportWrong(findings: Findings, wrong: ListedPage): void {
 export function checkTotals(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
   if (findings.isBroken('total')) return
   const newest = newestFirst(pages)
-  if (missingOn(newest) !== 0 && newest !== pages.again.page) reportWrong(findings, newest)
+  if (missingOn(newest) !== 0 && newest !== pages.again.page) {
+    reportWrong(findings, newest)
+    return
+  }
   let before: ListedPage | undefined
   for (const read of reads) {
     const { page } = read

@@ -22,7 +22,7 @@ export function checkItems(findings: Findings, sample: Sample): void {
     further && 'Passed through; a `schema` types them.',
   )
 
-  // The one that a list needs first.
+  // First the one without which no list can be read.
   const long = [item, envelope]
     .flatMap(shape => findLongNumbers(shape))
     .sort((a, b) => Number(b === 'amount') - Number(a === 'amount'))

@@ -93,7 +93,10 @@ const consequences = {
   miscounts: 'Iterating with such a limit takes more requests, or throws PaginationError.',
 }
 
-/** What is wrong with a page of a large limit. Another page was read with the same one if it is known. */
+/**
+ * What is wrong with a page of a large limit.
+ * @param isKnown Whether page 1 was read with the same limit: then no page may be refused.
+ */
 function problemOf(
   read: PageOutcome,
   pages: ListedPages,

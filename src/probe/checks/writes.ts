@@ -115,7 +115,7 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
   const response = describeWrite(again)
   // Not the body of a refusal: it often has a time or an id of its own.
   const hasStatusOfOther = again.response?.status === twice.response?.status
-  if (isDone(again) && isMarked(again) && !isMarked(first))
+  if (isDone(again) && isMarked(again) && !isMarked(first) && !isMarked(twice))
     findings.ok('same-key', `${response}, marked as a replay`)
   else if (isAccepted(again) && hasSameBody(first, again))
     findings.notChecked('same-key', `${response}: it may be applied later, once or twice`)
