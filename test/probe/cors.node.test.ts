@@ -70,6 +70,14 @@ test('CORS is broken where the page is https and the service http, which browser
   expect(find('cors')).toMatchObject({ status: 'broken', observed: 'the origin is https, and baseUrl http' })
 })
 
+test('a page with an Origin that comes from a cache shows the cache', async () => {
+  const keep = changeHeaders((headers, request) => {
+    if (request.method === 'GET' && request.headers.has('origin')) headers.set('Age', '600')
+  })
+  const { broken } = await probeService([keep], { origin })
+  expect(broken).toEqual(['cache'])
+})
+
 test('CORS is not checked where the response is missing', async () => {
   const isWithOrigin = ({ method, headers }: Request) => method === 'GET' && headers.has('origin')
   const fail = respond(request => (isWithOrigin(request) ? Response.error() : undefined))
