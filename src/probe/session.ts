@@ -245,12 +245,18 @@ function toApiError(error: unknown): AnyApiError {
   throw error
 }
 
+/** Some services limit rates with a 403. */
+export function isRateLimited({ status, headers }: RecordedResponse): boolean {
+  return isThrottled(status) || (status === 403 && headers.has('retry-after'))
+}
+
 function verdictOn(
   response: RecordedResponse | undefined,
   error: AnyApiError | undefined,
 ): Outcome['verdict'] {
   const isLost = error?.kind === 'connection' || error?.kind === 'timeout'
-  if (response === undefined || isLost || isThrottled(response.status)) return 'none'
+  const isTransient = response && (isRateLimited(response) || [408, 425].includes(response.status))
+  if (response === undefined || isLost || isTransient) return 'none'
   if (response.status >= 500) return 'failed'
   return isSuccess(response.status) ? 'ok' : 'refused'
 }

@@ -912,6 +912,18 @@ test('what was throttled for good is not checked, rather than broken', async () 
   expect(report.suggestedOptions.concurrency).toBe(1)
 })
 
+test('a 403 with Retry-After is a rate limit, not a refusal', async () => {
+  const quota = () => new Response(null, { status: 403, headers: { 'Retry-After': '60' } })
+  const { broken, find, report } = await probeService([from(9, respond(quota), isRead)], {
+    account: undefined,
+  })
+  expect(broken).toEqual([])
+  for (const id of ['wrong-key', 'max-limit']) expect(find(id).status).toBe('not-checked')
+  expect(find('rate-limit').observed).toContain('HTTP 403')
+  expect(report.suggestedOptions).toEqual({ concurrency: 1 })
+  expect(String(report)).toContain('probe again')
+})
+
 test('a largest limit whose page is too large is passed over for a smaller one', async () => {
   const { find, report } = await probeService([
     changePages((page, query) =>

@@ -15,7 +15,7 @@ afterEach(() => {
 const seeds = (count: number) => Array.from({ length: cases(count) }, (_, index) => `${index}`)
 
 test('a service that conforms has nothing broken, whatever its limits and its length, also while it grows', () =>
-  checkEach(seeds(150), async seed => {
+  checkEach(seeds(100), async seed => {
     const random = new Random(seed)
     const service = createService(random)
     const growth = random.pick(['none', 'at the head', 'at the end'])
@@ -28,7 +28,7 @@ test('a service that conforms has nothing broken, whatever its limits and its le
   }))
 
 test('one kind of response that contradicts the specification is reported, and no limit is suggested that shows it', () =>
-  checkEach(seeds(300), async seed => {
+  checkEach(seeds(100), async seed => {
     const random = new Random(seed)
     const service = createService(random)
     const fault = random.pick(faults)

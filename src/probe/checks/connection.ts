@@ -1,10 +1,9 @@
 import { afterDelay, isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
-import { isThrottled } from '../../http/retry.js'
 import { isLoopback } from '../../internal/url.js'
 import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { findEnvelopeProblems, toListedPage } from '../page.js'
-import { adviceIn, describeOutcome, type PageOutcome, type Session } from '../session.js'
+import { adviceIn, describeOutcome, isRateLimited, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
 export function checkConnection(findings: Findings, options: ProbeOptions, first: PageOutcome): void {
@@ -34,7 +33,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   )
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
   else if (page) findings.ok('api-key', 'accepted')
-  else if (status === 401 || status === 403) {
+  else if (status === 401 || (status === 403 && first.verdict !== 'none')) {
     const scheme = headers.get('www-authenticate')?.split(' ', 1)[0]
     findings.broken(
       'api-key',
@@ -84,7 +83,7 @@ function quoteReason({ error }: PageOutcome): string {
 function adviceOn({ verdict, response, error }: PageOutcome): string {
   if (error?.kind === 'invalid-response' && error.body !== undefined) return ` ${isOtherService}`
   if (response?.status === 404) return ' Check the path of baseUrl.'
-  if (response && isThrottled(response.status)) {
+  if (response && isRateLimited(response)) {
     const retryAfterMs = error?.kind === 'http' ? error.retryAfterMs : undefined
     return ` Probe again ${afterDelay(retryAfterMs)}.`
   }

@@ -1,6 +1,6 @@
-import { isThrottled, parseRetryAfter } from '../../http/retry.js'
+import { parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
-import type { RecordedResponse, Session } from '../session.js'
+import { isRateLimited, type RecordedResponse, type Session } from '../session.js'
 
 const likelyRequestId = /(?:request|correlation|trace|transaction)-?id$|^traceparent$|^cf-ray$/
 const slowMs = 10_000
@@ -45,7 +45,7 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
 
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
-  const throttled = responses.filter(({ status }) => isThrottled(status))
+  const throttled = responses.filter(isRateLimited)
   const isUnreadable = ({ headers }: RecordedResponse) =>
     headers.has('retry-after') && parseRetryAfter(headers) === undefined
   const limited =
