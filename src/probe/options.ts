@@ -59,14 +59,15 @@ const names = ['baseUrl', 'apiKey', 'allowInsecureHttp', 'fetch', 'signal', 'onP
 /** A copy of the options of `probe`. Checks what the client does not check itself. */
 export function readProbeOptions(given: ProbeOptions): ProbeOptions {
   const options = read(given, 'Options of probe', [...names, 'account', 'origin'])
-  const { origin } = options
+  const { origin, account } = options
   if (origin !== undefined && !isOrigin(origin)) {
     const got = typeof origin === 'string' && origin ? 'a string that is none' : describe(origin)
     throw new TypeError(
       `origin: expected the origin of a page, such as "https://app.example.com" (no path, no slash at its end), got ${got}`,
     )
   }
-  return options
+  // The account that is deactivated must be the one that is reactivated.
+  return account instanceof Object ? { ...options, account: { ...account } } : options
 }
 
 /** A copy of the options of `inferSchema`. */

@@ -40,9 +40,7 @@ const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as 
  */
 export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   const options = readProbeOptions(given)
-  const { origin } = options
-  // A copy: the account that is deactivated must be the one that is reactivated.
-  const account = options.account instanceof Object ? { ...options.account } : options.account
+  const { origin, account } = options
   const maxRequests = maxReads + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
   const session = new Session(options, '/transactions', maxRequests)
   if (account !== undefined) await assertAccount(session.client, account)

@@ -88,7 +88,7 @@ export class Session {
     this.signal = options.signal
     this.#path = path
     this.#maxRequests = maxRequests
-    if (typeof apiKey === 'string') this.#addKey(apiKey)
+    if (typeof apiKey === 'string') this.#keys.add(apiKey)
     // What fails is to be seen rather than retried.
     this.client = new Client({ baseUrl, apiKey, allowInsecureHttp, fetch: this.fetch, maxRetries: 0 })
   }
@@ -175,20 +175,22 @@ export class Session {
     return read
   }
 
+  /** Counts the response among the pages if it is one: it may come from a cache. Returns whether it is. */
+  addPage({ verdict, response, data }: Outcome): boolean {
+    const isPage = verdict === 'ok' && findEnvelopeProblems(data).length === 0
+    if (isPage && response) this.pages.push(response)
+    return isPage
+  }
+
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
   redact(text: string): string {
     return new Redactor([...this.#keys]).text(text)
   }
 
-  #addKey(key: string): void {
-    // A shorter one is part of any text by chance.
-    if (key.length >= 8) this.#keys.add(key)
-  }
-
   /** Sends a request and records its response. */
   readonly fetch: Fetch = async (url, init) => {
     const key = init.headers['api-key']
-    if (key !== undefined) this.#addKey(key)
+    if (key !== undefined) this.#keys.add(key)
     this.requests++
     this.#recording = { startedAt: performance.now() }
     const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)

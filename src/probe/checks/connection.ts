@@ -2,7 +2,7 @@ import { afterDelay, isRedirect, reasonOf, redirectTarget } from '../../http/htt
 import { isLoopback } from '../../internal/url.js'
 import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { findEnvelopeProblems, toListedPage } from '../page.js'
+import { toListedPage } from '../page.js'
 import { adviceIn, describeOutcome, isRateLimited, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
@@ -33,7 +33,7 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   )
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
   else if (page) findings.ok('api-key', 'accepted')
-  else if (status === 401 || (status === 403 && first.verdict !== 'none')) {
+  else if ((status === 401 || status === 403) && !isRateLimited(response)) {
     const scheme = headers.get('www-authenticate')?.split(' ', 1)[0]
     findings.broken(
       'api-key',
@@ -102,19 +102,16 @@ export async function checkWrongKey(
   }
   const client = session.client.withOptions({ apiKey: 'wrong-key-of-a-probe' })
   const outcome = await session.get({ page: '1' }, client)
-  const { verdict, data, response } = outcome
+  const { verdict, data } = outcome
   const observed = describeOutcome(outcome)
   if (verdict === 'ok') {
-    const isPage = findEnvelopeProblems(data).length === 0
+    const isPage = session.addPage(outcome)
     const content = isPage ? `a page with ${countOf(toListedPage(data).count, 'item')}` : 'no page of a list'
     const seen = `${observed}, ${content}`
     const consequence =
       'A mistyped key goes unnoticed, and anyone may be able to read such pages. Tell the owner of the service.'
-    if (isPage && response) {
-      // Perhaps from a cache.
-      session.pages.push(response)
-      findings.broken('wrong-key', seen, consequence)
-    } else findings.notChecked('wrong-key', seen)
+    if (isPage) findings.broken('wrong-key', seen, consequence)
+    else findings.notChecked('wrong-key', seen)
   } else if (verdict === 'failed') {
     findings.broken(
       'wrong-key',

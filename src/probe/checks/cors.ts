@@ -1,7 +1,6 @@
 import { isLoopback } from '../../internal/url.js'
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { findEnvelopeProblems } from '../page.js'
 import { describeOutcome, type Outcome, type Session } from '../session.js'
 import { noKey } from './connection.js'
 
@@ -51,10 +50,7 @@ export async function checkCors(
   })
   const preflight = await session.get({}, preflightClient, 'OPTIONS')
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
-  const isPage = get.verdict === 'ok' && findEnvelopeProblems(get.data).length === 0
-  // Perhaps from a cache, which may know its response by the origin.
-  if (isPage && get.response) session.pages.push(get.response)
-  const problem = findProblem(preflight, get, isPage, origin)
+  const problem = findProblem(preflight, get, session.addPage(get), origin)
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {

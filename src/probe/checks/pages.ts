@@ -26,8 +26,9 @@ export interface ListedPages {
 export function checkPageEcho(findings: Findings, pages: ListedPages): void {
   const wrong = pages.all.find(read => read.requested.page <= 2 && isMisnumbered(read))
   const second = pages.second ?? pages.smallSecond
-  const firsts = pages.all.filter(({ requested: { page, limit } }) => page === 1 && limit === undefined)
-  const failed = [...firsts, second].find(read => read && !read.page && read.verdict !== 'none')
+  const failed = [...pages.all.filter(isFirst), second].find(
+    read => read && !read.page && read.verdict !== 'none',
+  )
   if (wrong) {
     const observed = `page ${wrong.requested.page} was requested, page ${wrong.page?.page} returned`
     findings.broken('page-echo', observed, 'Such a page is a PaginationError.')
@@ -68,9 +69,12 @@ export function isMiscounted(read: PageOutcome): boolean {
   return page !== undefined && missingOn(page) !== 0
 }
 
+function isFirst({ requested }: PageOutcome): boolean {
+  return requested.page === 1 && requested.limit === undefined
+}
+
 /** Page 1 as it was read last: a live list changes. */
 export function newestFirst({ first, all }: ListedPages): ListedPage {
-  const isFirst = ({ requested }: PageOutcome) => requested.page === 1 && requested.limit === undefined
   return all.findLast(read => read.page && isFirst(read))?.page ?? first.page
 }
 
