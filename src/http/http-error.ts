@@ -30,12 +30,12 @@ function describeStatus({ status, headers, url }: FailedResponse): string {
   return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${shown}, which is not followed`
 }
 
-/** Where a redirect leads: origin and path. */
+/** Where a redirect leads: scheme, host and path. */
 export function redirectTarget(headers: Headers, url: string): string | undefined {
   const location = headers.get('location')
   if (!location || !URL.canParse(location, url)) return undefined
-  const { origin, pathname } = new URL(location, url)
-  return origin + pathname
+  const { protocol, host, pathname } = new URL(location, url)
+  return `${protocol}//${host}${pathname}`
 }
 
 function hintFor(failed: FailedResponse): string | undefined {
