@@ -268,9 +268,9 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write(clearLine)
 }
 
-// The reader of a pipe may have enough: head -1.
+// The reader of a pipe may have enough: head -1. What was written to the account nobody has read then.
 process.stdout.on('error', (error: Error & { code?: string }) => {
-  if (error.code === 'EPIPE') return
+  if (error.code === 'EPIPE' && !values.write) return
   const account = values.write ? '. The test account may be inactive: check it' : ''
   warn(`The output could not be written: ${error.message}${account}`)
   process.exitCode = 2
@@ -296,7 +296,7 @@ main().then(
         .replace('allowInsecureHttp: true', '--allow-insecure-http')
         .replace(/^apiKey\b|(?<=Check (?:that )?)apiKey\b/, 'API_KEY')
         // Nobody has the error.
-        .replace(' See error.body.', ''),
+        .replace(/ See error\.body\.|; elsewhere, see error\.cause/, ''),
     )
     process.exitCode = failure
   },

@@ -104,6 +104,24 @@ describe.concurrent('the command probe', () => {
     expect(status).toBe(0)
   })
 
+  test('says that nobody has read about the account, if its output is a pipe that was closed', () =>
+    checkInParallel<[args: string[], stderr: RegExp]>(
+      [
+        [[], /^At most 20 requests, .*\n$/],
+        [
+          writing,
+          /The output could not be written: .*EPIPE.*\. The test account may be inactive: check it\n$/,
+        ],
+      ],
+      async ([args, expected]) => {
+        using served = await serve()
+        const { stderr } = await run(['probe', served.url, ...args], undefined, child =>
+          child.stdout?.destroy(),
+        )
+        expect(stderr).toMatch(expected)
+      },
+    ))
+
   test('reactivates the account when it is interrupted or ended', () =>
     checkInParallel(
       Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }),
