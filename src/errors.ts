@@ -107,6 +107,14 @@ export abstract class ApiError extends Error {
   }
 
   /**
+   * Parts of the message: what happened, and what to do.
+   * @internal
+   */
+  get parts(): Pick<ErrorFacts, 'problem' | 'hint'> {
+    return this.#facts
+  }
+
+  /**
    * The same failure, with other facts.
    * @internal
    */

@@ -103,6 +103,8 @@ export class Sample {
   pages = 0
   /** Length of an item as JSON: the average of the page where it is largest. */
   itemBytes = 0
+  /** An `amount` had more digits than a number holds. */
+  hasLongAmount = false
   /** How items differ from the API specification, such as `amount: string instead of number`. */
   readonly problems: Set<string> = new Set()
   readonly item: Shape
@@ -131,6 +133,9 @@ export class Sample {
     this.envelope.add(envelope, exact)
     for (const [index, item] of items.entries()) {
       this.item.add(item, exactItems[index])
+      const { amount } = Object(item)
+      const { amount: exactAmount } = Object(exactItems[index])
+      if (typeof amount === 'number' && typeof exactAmount === 'string') this.hasLongAmount = true
       if (this.problems.size < maxProblems) this.#addProblems(item, exactItems[index])
     }
   }

@@ -79,7 +79,7 @@ function formatReport(
   const hasAdvice = isListed && !broken.some(({ id }) => ofAllLists.includes(id))
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
-  const gaps = `Some requests were throttled, or not answered in full: probe again ${afterDelay(retryAfterMs)}.`
+  const gaps = `Some requests showed nothing: probe again ${afterDelay(retryAfterMs)}.`
   const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
   const minute = time.toISOString().slice(0, 16).replace('T', ' ')
   return [

@@ -35,13 +35,19 @@ export interface RecordedResponse {
   durationMs: number
 }
 
-/** Outcome of a request for a page. It has no body: pages may be large, and several are compared. */
-export interface PageOutcome extends Outcome {
-  readonly requested: { readonly page: number; readonly limit: number | undefined }
+/** Outcome of a request of the list. */
+export interface ListOutcome extends Outcome {
   /** `undefined` unless the response is a page. */
   readonly page: ListedPage | undefined
   /** What breaks the envelope of a 2xx response. */
   readonly problems: readonly string[]
+}
+
+/** Outcome of a request for a page. It has no body: pages may be large, and several are compared. */
+export interface PageOutcome extends ListOutcome {
+  readonly requested: { readonly page: number; readonly limit: number | undefined }
+  /** The body was neither cut off nor larger than the client allows. */
+  readonly isComplete: boolean
 }
 
 /** A call of the client. */
@@ -146,10 +152,20 @@ export class Session {
   }
 
   /** Requests the list with any query. */
-  get(query: Record<string, string>, client: Client = this.client, method = 'GET'): Promise<Outcome> {
+  async get(
+    query: Record<string, string>,
+    client: Client = this.client,
+    method = 'GET',
+  ): Promise<ListOutcome> {
     const params = String(new URLSearchParams(query))
     const name = `${method} ${this.#path}${params && `?${params}`}`
-    return this.call(name, () => client.request('GET', this.#path, { query, signal: this.signal }))
+    const send = () => client.request('GET', this.#path, { query, signal: this.signal })
+    const outcome = await this.call(name, send)
+    const isRead = outcome.verdict === 'ok' && outcome.error === undefined
+    const problems = isRead ? findProblems(outcome) : []
+    const page = isRead && problems.length === 0 ? toListedPage(outcome.data) : undefined
+    if (page) this.pages.push(outcome.response as RecordedResponse)
+    return { ...outcome, problems, page }
   }
 
   /** Requests a page of the list, and adds what it got to the sample. */
@@ -163,23 +179,12 @@ export class Session {
     const query = { page: String(page), ...(limit !== undefined && { limit: String(limit) }) }
     const { text, data, ...outcome } = await this.get(query)
     const plain = parseJson(text)
-    const isRead = outcome.verdict === 'ok' && outcome.error === undefined
-    const problems = isRead ? findProblems(text as string, plain, data) : []
-    const listed = isRead && problems.length === 0 ? toListedPage(data) : undefined
-    if (listed) {
-      this.sample.add(plain, data)
-      this.pages.push(outcome.response as RecordedResponse)
-    } else if (isRead && plain !== undefined) this.sample.addOther(plain, data)
-    const read = { ...outcome, requested: { page, limit }, problems, page: listed }
+    if (outcome.page) this.sample.add(plain, data)
+    else if (outcome.verdict === 'ok' && !outcome.error && plain !== undefined)
+      this.sample.addOther(plain, data)
+    const read = { ...outcome, requested: { page, limit }, isComplete: text !== undefined }
     this.reads.push(read)
     return read
-  }
-
-  /** Counts the response among the pages if it is one: it may come from a cache. Returns whether it is. */
-  addPage({ verdict, response, data }: Outcome): boolean {
-    const isPage = verdict === 'ok' && findEnvelopeProblems(data).length === 0
-    if (isPage && response) this.pages.push(response)
-    return isPage
   }
 
   /** Without the API keys that were sent: a service may echo them anywhere, even as the name of a field or a header. */
@@ -287,30 +292,27 @@ export function parseJson(text: string | undefined): unknown {
 }
 
 /** What breaks the envelope of a 2xx response. */
-function findProblems(text: string, plain: unknown, data: unknown): string[] {
-  if (plain !== undefined) return findEnvelopeProblems(data)
+function findProblems({ text = '', data }: Outcome): string[] {
+  if (parseJson(text) !== undefined) return findEnvelopeProblems(data)
   if (text === '') return ['expected JSON, got an empty body']
   if (/^\s*</.test(text)) return ['expected JSON, got HTML or other markup']
   return [`expected JSON, got ${/^\s*[{[]/.test(text) ? 'JSON that is malformed or cut off' : 'text'}`]
 }
 
 /** The status or error of an outcome, in a few words. */
-export function describeOutcome(outcome: Outcome | PageOutcome): string {
+export function describeOutcome(outcome: Outcome | ListOutcome): string {
   const { response, error } = outcome
-  if (response === undefined) return withoutCall(error)
+  if (response === undefined)
+    return error?.parts.problem ?? 'no request, as the 4 minutes of the probe are over'
   if (response.status === 0) return 'a redirect'
   const problem = 'problems' in outcome ? outcome.problems[0] : undefined
-  const cause = error && error.kind !== 'http' ? withoutCall(error) : problem
+  const cause = error && error.kind !== 'http' ? error.parts.problem : problem
   return `HTTP ${response.status}${cause ? `, ${cause}` : ''}`
 }
 
-/** The message of an error, without the call at its beginning and the advice at its end. */
-function withoutCall(error: AnyApiError | undefined): string {
-  if (error === undefined) return 'the time limit of the probe (4 minutes) was reached'
-  return error.message.replace(/^.*?: /, '').replace(/\. .*| \(\d+ attempts?\).*|\.$/s, '')
-}
-
-/** The advice at the end of an error's message. */
+/** What to do about an error of a list, which has no ids in its path, for somebody who does not have the error. */
 export function adviceIn({ error }: Outcome): string {
-  return error?.message.split('. ').slice(1).join('. ') ?? ''
+  const hint = error?.parts.hint ?? ''
+  const others = /; elsewhere, see error\.cause|: see error\.cause| ?[^.]* error\.body\.| and the ids in it/g
+  return hint.replace(others, '')
 }

@@ -165,7 +165,7 @@ export function describeFields(shape: Shape, isListed: (name: string) => boolean
   const shown = all.filter(([name]) => name.length <= maxListedLength).slice(0, maxListed)
   const listed = shown.map(
     ([name, field]) =>
-      `${name}${field.isOptionalIn(shape) ? '?' : ''} ${[...field.types].sort().join(' or ')}`,
+      `${name || '""'}${field.isOptionalIn(shape) ? '?' : ''} ${[...field.types].sort().join(' or ')}`,
   )
   const isAll = shown.length === all.length && !shape.isCut
   return [...listed, ...(isAll ? [] : ['and more'])].join(', ')

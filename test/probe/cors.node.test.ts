@@ -42,8 +42,16 @@ test('CORS is broken where a browser would refuse the preflight or the response'
       [
         'is right, but the response is no page',
         respond(request => (request.headers.has('origin') ? json({}) : undefined)),
-        'a request with this Origin gets no page',
+        'a request with this Origin gets HTTP 200, no data, page, totalItems, limit',
       ],
+      ...['GET POST', '["GET"]', 'GET, X Custom'].map(
+        methods =>
+          [
+            `has the methods ${methods}`,
+            changeHeaders(headers => headers.set('Access-Control-Allow-Methods', methods)),
+            'of the preflight is no list of names',
+          ] as [string, Deviation, string],
+      ),
       [
         'is right, but the response is for another origin',
         changeHeaders((headers, request) => {

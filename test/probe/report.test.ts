@@ -68,7 +68,8 @@ test('a report has what is broken first, one line for what was not checked for t
                                       more; in the envelope: hasMore boolean, and
                                       more
                                       -> Passed through; a \`schema\` types them.
-    ok           Digits of numbers    more than a number can hold: sequence
+    ok           Digits of numbers    more than a number can hold: sequence; not
+                                      every field was looked at
                                       -> Such a number arrives as a string of its
                                          digits.
     ok           Request id           none by the customary names, but
@@ -152,8 +153,9 @@ test('a report without a page of transactions is short', async () => {
 
     failed       List of transactions HTTP 404, from
                                       https://virtual-accounts.test/transactions
-                                      -> The list could not be read. Check the path
-                                         of baseUrl.
+                                      -> The list could not be read. Check the path,
+                                         and that of baseUrl (none, or one such as
+                                         /v1).
     ok           Reachable            https, HTTP 404
     not-checked  everything else: no page of transactions could be read
 
@@ -177,7 +179,7 @@ test('a report says so where requests that showed nothing leave gaps', async () 
   )
   const { report } = await probeService([down], { account: undefined })
   expect(String(report).split('\n').slice(-3)).toEqual([
-    'Some requests were throttled, or not answered in full: probe again after 300 s.',
+    'Some requests showed nothing: probe again after 300 s.',
     '',
     expect.stringMatching(/^Nothing is broken in what was checked\. /),
   ])

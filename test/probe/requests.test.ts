@@ -116,7 +116,7 @@ describe('the time limit', () => {
     expect(report.requests).toBe(5)
     expect(find('order').status).toBe('ok')
     expect(notChecked).toEqual(expect.arrayContaining(['total', 'max-limit', 'deactivate', 'same-key']))
-    expect(find('total').observed).toContain('time limit')
+    expect(find('total').observed).toContain('no request, as the 4 minutes of the probe are over')
   })
 
   test('does not keep the probe from reactivating the account', async () => {

@@ -166,6 +166,12 @@ test('the same key again is judged by what it gets, and by what another key gets
         undefined,
         deactivations(ok, ok, () => json({}, 403)),
       ],
+      [
+        'a request with another key that is redirected shows nothing',
+        'not-checked',
+        undefined,
+        deactivations(ok, ok, () => new Response(null, { status: 307, headers: { Location: '/login' } })),
+      ],
     ],
     async ([, status, maxRetries, ...deviations]) => {
       service.reset()

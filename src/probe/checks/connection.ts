@@ -1,8 +1,7 @@
-import { afterDelay, isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
+import { isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
 import { isLoopback } from '../../internal/url.js'
 import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { toListedPage } from '../page.js'
 import { adviceIn, describeOutcome, isRateLimited, type PageOutcome, type Session } from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
@@ -34,18 +33,16 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
   if (options.apiKey === null) findings.notChecked('api-key', noKey)
   else if (page) findings.ok('api-key', 'accepted')
   else if ((status === 401 || status === 403) && !isRateLimited(response)) {
-    const scheme = headers.get('www-authenticate')?.split(' ', 1)[0]
+    const scheme = headers.get('www-authenticate')?.split(/[ ,]/, 1)[0]
     findings.broken(
       'api-key',
       `${observed}${quoteReason(first)}${scheme ? `, WWW-Authenticate: ${scheme}` : ''}`,
-      'The call fails with HttpError. Check the key, and that it belongs to this baseUrl.',
+      `The call fails with HttpError. ${adviceIn(first)}`,
     )
   }
 }
 
 export const noKey = 'no key is sent (apiKey is null)'
-
-const isOtherService = 'Is this the path of the API? A proxy or a login page may have responded.'
 
 /** Whether the list has pages at all. */
 export function checkEnvelope(
@@ -65,7 +62,7 @@ export function checkEnvelope(
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
     const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${listUrl(options)}`
-    findings.broken('envelope', observed, `The list could not be read.${adviceOn(first)}`)
+    findings.broken('envelope', observed, `The list could not be read. ${adviceIn(first)}`.trimEnd())
   }
 }
 
@@ -77,17 +74,6 @@ function listUrl({ baseUrl }: ProbeOptions): string {
 function quoteReason({ error }: PageOutcome): string {
   const reason = error?.kind === 'http' ? reasonOf(error.body) : undefined
   return reason === undefined ? '' : `: "${reason}"`
-}
-
-/** What to do about a response that is no page. */
-function adviceOn({ verdict, response, error }: PageOutcome): string {
-  if (error?.kind === 'invalid-response' && error.body !== undefined) return ` ${isOtherService}`
-  if (response?.status === 404) return ' Check the path of baseUrl.'
-  if (response && isRateLimited(response)) {
-    const retryAfterMs = error?.kind === 'http' ? error.retryAfterMs : undefined
-    return ` Probe again ${afterDelay(retryAfterMs)}.`
-  }
-  return verdict === 'failed' ? ' The service failed: probe again later, or tell its owner.' : ''
 }
 
 /** What the service responds to a key that is not one. */
@@ -102,16 +88,14 @@ export async function checkWrongKey(
   }
   const client = session.client.withOptions({ apiKey: 'wrong-key-of-a-probe' })
   const outcome = await session.get({ page: '1' }, client)
-  const { verdict, data } = outcome
+  const { verdict, page } = outcome
   const observed = describeOutcome(outcome)
   if (verdict === 'ok') {
-    const isPage = session.addPage(outcome)
-    const content = isPage ? `a page with ${countOf(toListedPage(data).count, 'item')}` : 'no page of a list'
-    const seen = `${observed}, ${content}`
     const consequence =
       'A mistyped key goes unnoticed, and anyone may be able to read such pages. Tell the owner of the service.'
-    if (isPage) findings.broken('wrong-key', seen, consequence)
-    else findings.notChecked('wrong-key', seen)
+    if (page)
+      findings.broken('wrong-key', `${observed}, a page with ${countOf(page.count, 'item')}`, consequence)
+    else findings.notChecked('wrong-key', observed)
   } else if (verdict === 'failed') {
     findings.broken(
       'wrong-key',

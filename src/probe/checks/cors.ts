@@ -1,7 +1,7 @@
 import { isLoopback } from '../../internal/url.js'
 import type { Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { describeOutcome, type Outcome, type Session } from '../session.js'
+import { describeOutcome, type ListOutcome, type Outcome, type Session } from '../session.js'
 import { noKey } from './connection.js'
 
 /** Requests that the check takes at most. */
@@ -50,7 +50,7 @@ export async function checkCors(
   })
   const preflight = await session.get({}, preflightClient, 'OPTIONS')
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
-  const problem = findProblem(preflight, get, session.addPage(get), origin)
+  const problem = findProblem(preflight, get, origin)
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {
@@ -66,17 +66,28 @@ export async function checkCors(
   }
 }
 
-function findProblem(preflight: Outcome, get: Outcome, isPage: boolean, origin: string): string | undefined {
+function findProblem(preflight: Outcome, get: ListOutcome, origin: string): string | undefined {
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
-  if (get.verdict !== 'ok') return `a request with this Origin gets ${describeOutcome(get)}`
-  if (!isPage) return 'a request with this Origin gets no page of a list'
+  if (!get.page) return `a request with this Origin gets ${describeOutcome(get)}`
   if (!isAllowed(get)) return 'the response does not allow the origin'
   if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
   if (!isAllowed(preflight)) return 'the preflight does not allow the origin'
-  const headers = preflight.response?.headers.get('access-control-allow-headers') ?? ''
-  const allowed = headers.toLowerCase().split(/\s*,\s*/)
+  const [allowed, methods] = ['headers', 'methods'].map(of =>
+    namesIn(preflight.response?.headers.get(`access-control-allow-${of}`)),
+  )
+  if (!allowed || !methods)
+    return 'Access-Control-Allow-Headers or -Methods of the preflight is no list of names'
   return allowed.includes('*') || allowed.includes('api-key')
     ? undefined
     : 'the preflight does not allow the header Api-Key'
+}
+
+/** The names in a header; `undefined` if they are not separated by commas: browsers refuse such a preflight. */
+function namesIn(header: string | null | undefined): string[] | undefined {
+  const names = (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map(name => name.trim())
+  return names.every(name => /^[\w!#$%&'*+.^`|~-]*$/.test(name)) ? names : undefined
 }

@@ -107,7 +107,7 @@ async function checkBeyondEnd(
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page of that number there: ask the owner of the service for one. Lists that start beyond their end, or end before their total, can fail or show other items.',
+      'The client expects an empty page of that number there: ask the owner of the service for one. Lists that read beyond their end can fail or show other items.',
     )
   const isEmpty = page?.count === 0
   const hasGrown = page !== undefined && page.totalItems > last.totalItems

@@ -6,7 +6,7 @@ import { describeFields, findLongNumbers } from '../shape.js'
 export function checkItems(findings: Findings, sample: Sample): void {
   const { item, envelope, items, problems } = sample
   if (items === 0) {
-    findings.notCheckedElse(['items', 'further-fields', 'digits'], 'there was no item')
+    findings.notCheckedElse(['items', 'further-fields', 'digits'], 'there was no item on page 1')
     return
   }
   if (problems.size > 0) {
@@ -23,15 +23,17 @@ export function checkItems(findings: Findings, sample: Sample): void {
   )
 
   // First the one without which no list can be read.
-  const long = [item, envelope]
-    .flatMap(shape => findLongNumbers(shape))
-    .sort((a, b) => Number(b === 'amount') - Number(a === 'amount'))
-  const observed = `more than a number can hold: ${listed(long, ', ')}`
+  const long = [
+    ...(sample.hasLongAmount ? ['amount'] : []),
+    ...findLongNumbers(item).filter(path => path !== 'amount'),
+    ...findLongNumbers(envelope).map(path => `${path} of the envelope`),
+  ]
+  const isCut = item.isSampleCut || envelope.isSampleCut
+  const observed = `more than a number can hold: ${listed(long, ', ')}${isCut ? '; not every field was looked at' : ''}`
   const asString = 'Such a number arrives as a string of its digits.'
-  if (long.length === 0 && (item.isSampleCut || envelope.isSampleCut))
-    findings.notChecked('digits', 'not every field was looked at')
+  if (long.length === 0 && isCut) findings.notChecked('digits', 'not every field was looked at')
   else if (long.length === 0) findings.ok('digits', 'no number loses digits')
-  else if (!long.includes('amount')) findings.ok('digits', observed, asString)
+  else if (!sample.hasLongAmount) findings.ok('digits', observed, asString)
   else {
     const consequence = `${asString} As \`amount\` it is an InvalidResponseError, unless a \`schema\` accepts a string.`
     findings.broken('digits', observed, consequence)

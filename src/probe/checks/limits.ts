@@ -103,10 +103,11 @@ function problemOf(
   isKnown = false,
 ): keyof typeof consequences | 'unknown' | undefined {
   const { verdict, page, requested, error } = read
+  const { limit = 0 } = requested
   if (hasFailed(read) || error?.kind === 'timeout' || isEmptied(read, pages)) return 'fails'
   if (isKnown && verdict === 'refused') return 'fails'
   if (isOverfull(read) || isMisnumbered(read)) return 'changes'
-  if (isKnown && page && page.limit !== requested.limit) return 'changes'
+  if (page && (isKnown ? page.limit !== limit : page.limit > limit)) return 'changes'
   if (isMiscounted(read)) return 'miscounts'
   return verdict === 'none' ? 'unknown' : undefined
 }
@@ -131,12 +132,11 @@ function largerPage(read: PageOutcome, pages: ListedPages): ListedPage | undefin
   return page && page.limit > pages.first.page.limit && !isEmptied(read, pages) ? page : undefined
 }
 
-/** A failure, or a 2xx that is no page, except for one that is too large for the client, which has no body here. */
-function hasFailed({ verdict, problems, error, response }: PageOutcome): boolean {
-  const isNoPage = error?.kind === 'invalid-response' && error.body !== undefined
+/** A failure, or a 2xx that is no page, but not one that is too large for the client. */
+function hasFailed({ verdict, page, isComplete, response }: PageOutcome): boolean {
   // The key was accepted without this limit.
   const isKeyRefused = response?.status === 401
-  return verdict === 'failed' || problems.length > 0 || isNoPage || isKeyRefused
+  return verdict === 'failed' || (verdict === 'ok' && isComplete && !page) || isKeyRefused
 }
 
 function describeRead(read: PageOutcome): string {

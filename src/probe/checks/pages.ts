@@ -1,6 +1,6 @@
 import { type Findings, grouped } from '../findings.js'
 import { type ListedPage, missingOn, toListedPage } from '../page.js'
-import { describeOutcome, type Outcome, type PageOutcome } from '../session.js'
+import { describeOutcome, type ListOutcome, type PageOutcome } from '../session.js'
 
 /** The pages that lists are compared by. */
 export interface ListedPages {
@@ -9,7 +9,7 @@ export interface ListedPages {
   /** Page 1 once more. */
   readonly again: PageOutcome
   /** Page 0. */
-  readonly zero: Outcome
+  readonly zero: ListOutcome
   /** Page 2; `undefined` if there is only one. */
   readonly second: PageOutcome | undefined
   /** Page 1 with a small limit. */
@@ -92,17 +92,20 @@ export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { verdict, data } = zero
   const one = newestFirst(pages)
   const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
-  const { count, ids, totalItems } = isPage ? toListedPage(data) : { count: 0, ids: [], totalItems: 0 }
-  const hasSome = (known: readonly string[] = []) => ids?.some(id => known.includes(id)) === true
+  const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: undefined }
+  const isEmptyList = one.count === 0 && one.totalItems === 0
+  // The first item of a smaller page 1 would be the first of page 0, too.
+  const [firstId = ''] = small.page?.ids ?? []
+  const isBefore = (ids?.indexOf(firstId) ?? 0) > 0 || (isEmptyList && small.page?.count === 0)
   if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
-  else if (isPage && one.count === 0 && one.totalItems === 0)
-    findings.notChecked('page-zero', 'the list is empty')
-  else if (count === 0)
-    findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}${isPage ? ', an empty page' : ''}`)
+  else if (isPage && count === 0)
+    if (isEmptyList) findings.notChecked('page-zero', 'the list is empty')
+    else findings.ok('page-zero', 'page 0 is empty')
+  else if (count === 0) findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
   else if (!ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
-  else if (hasSome(one.ids)) findings.ok('page-zero', 'page 0 has items of page 1')
-  else if (totalItems === one.totalItems && hasSome(small.page?.ids)) {
+  else if (ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')
+  else if (isBefore) {
     findings.broken(
       'page-zero',
       'page 0 has items that come before those of page 1: pages are counted from 0',

@@ -46,7 +46,17 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
     findings.notChecked('neighbours', unreliable)
     return
   }
-  const pairs = pairsOf(reads).filter(
+  const all = pairsOf(reads)
+  const ignored = all.find(([one, later]) => one.page !== later.page && hasSameItems(one, later))
+  if (ignored) {
+    findings.broken(
+      'neighbours',
+      `${nameOf(ignored[1])} has the same items as page ${grouped(ignored[0].page)}: is \`page\` ignored?`,
+      'If it is, iterating throws PaginationError after the first page, also with `verified: true`.',
+    )
+    return
+  }
+  const pairs = all.filter(
     ([one, later]) =>
       !isSame(one, later) && [one, later].every(page => page.count > 0 && missingOn(page) === 0),
   )
@@ -89,6 +99,14 @@ function isIdentified(page: ListedPage): page is IdentifiedPage {
 
 function isSame(one: ListedPage, other: ListedPage): boolean {
   return one.page === other.page && one.limit === other.limit
+}
+
+/** Whether two pages before the end of the list have the same items. */
+function hasSameItems(one: IdentifiedPage, other: IdentifiedPage): boolean {
+  const areWithin = [one, other].every(
+    page => page.count > 0 && (page.page - 1) * page.limit < page.totalItems,
+  )
+  return areWithin && one.limit === other.limit && one.ids.join() === other.ids.join()
 }
 
 /** Whether each item on both pages has the same place in the list, and each place on both the same item. */

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../../http/retry.js'
+import { isThrottled, parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import { isRateLimited, type RecordedResponse, type Session } from '../session.js'
 
@@ -34,7 +34,8 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
   const names = responses.flatMap(({ headers }) =>
     [...headers].flatMap(([name, value]) => (value ? name : [])),
   )
-  const known = names.find(name => name === 'x-request-id' || name === 'request-id')
+  // As requestId takes them.
+  const known = ['x-request-id', 'request-id'].find(name => names.includes(name))
   const other = names.find(name => likelyRequestId.test(name))
   if (known) findings.ok('request-id', known)
   else if (other) {
@@ -46,8 +47,9 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
   const throttled = responses.filter(isRateLimited)
-  const isUnreadable = ({ headers }: RecordedResponse) =>
-    headers.has('retry-after') && parseRetryAfter(headers) === undefined
+  // A 403 is not retried, whatever it says.
+  const isUnreadable = ({ status, headers }: RecordedResponse) =>
+    isThrottled(status) && headers.has('retry-after') && parseRetryAfter(headers) === undefined
   const limited =
     throttled.find(isUnreadable) ??
     throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))

@@ -146,11 +146,10 @@ function reportSameKey(findings: Findings, first: Outcome, again: Outcome, twice
   }
 }
 
-/** Whether it may depend on what was written before: a refused caller or path does not. */
+/** Whether it may depend on what was written before: a refused caller, path or method does not. */
 function isAnswer(outcome: Outcome): boolean {
-  const { verdict, response, error } = outcome
-  if (verdict === 'none' || error?.outcomeUnknown || isAccepted(outcome)) return false
-  return ![401, 403, 404].includes(response?.status ?? 0)
+  if (isDone(outcome)) return !isAccepted(outcome)
+  return [400, 409, 410, 422].includes(outcome.response?.status ?? 0)
 }
 
 /** A replay may have another status, and the fields of its JSON another order. */
