@@ -62,4 +62,4 @@ const sbom = {
   ],
   compositions: [{ aggregate: 'complete', dependencies: [subject.purl] }],
 }
-writeFileSync(join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbom, undefined, 2)}\n`)
+writeFileSync(join(dist, 'sbom.cdx.json'), `${JSON.stringify(sbom)}\n`)
