@@ -92,6 +92,10 @@ export const documentedFields: Readonly<Record<string, string>> = {
   description: 'string',
 }
 
+export function isDocumented(name: string): boolean {
+  return Object.hasOwn(documentedFields, name)
+}
+
 // More than are shown.
 const maxProblems = 6
 

@@ -4,14 +4,20 @@ import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connecti
 import { checkCors, maxCorsRequests } from './checks/cors.js'
 import { checkEnd, checkTotals, maxEndRequests } from './checks/end.js'
 import { checkItems } from './checks/items.js'
-import { checkLimitEcho, checkMaxLimit, maxLimitRequests } from './checks/limits.js'
-import { checkPageEcho, checkPageZero, type ListedPages } from './checks/pages.js'
+import {
+  checkLimitEcho,
+  checkMaxLimit,
+  maxLimitRequests,
+  readFirstAgain,
+  readLargerPages,
+} from './checks/limits.js'
+import { checkPageEcho, checkPageZero, type ListedPages, unreliable } from './checks/pages.js'
 import { checkNeighbours, checkOrder } from './checks/places.js'
 import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
 import { Findings } from './findings.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
-import { lastPageNumber } from './page.js'
+import { isDocumented, lastPageNumber } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
 import { maxRepeats, type PageOutcome, Session } from './session.js'
 import { toZod } from './shape.js'
@@ -51,6 +57,8 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   else if (isListed) await checkCors(findings, session, options, origin)
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
+  // Last, as some gateways then refuse what follows.
+  if (session.reads[0]?.verdict === 'ok') await checkWrongKey(findings, session, options)
   if (isListed) checkResponses(findings, session)
 
   const data = {
@@ -65,7 +73,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
     hasKey: options.apiKey !== null,
     allowInsecureHttp: options.allowInsecureHttp === true,
     retryAfterMs: session.retryAfterMs,
-    schema: isRefused ? toZod(sample.item) : undefined,
+    schema: isRefused ? toZod(sample.item, isDocumented) : undefined,
   }
   return createReport(data, advice, isListed)
 }
@@ -88,7 +96,6 @@ function checkWhole(findings: Findings, reads: readonly PageOutcome[], pages: Li
   checkLimitEcho(findings, ofDefault, pages)
   checkOrder(findings, reads, pages)
   checkNeighbours(findings, reads)
-  checkTotals(findings, reads, pages)
   if (findings.isBroken('neighbours')) delete findings.suggested.limit
 }
 
@@ -99,7 +106,6 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const { page } = first
   if (page === undefined) {
     checkEnvelope(findings, options, [first])
-    if (first.verdict === 'ok') await checkWrongKey(findings, session, options)
     return false
   }
   const again = await session.getPage()
@@ -123,10 +129,13 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   else {
     checkNeighbours(findings, session.reads)
     await checkEnd(findings, session, pages)
-    await checkMaxLimit(findings, session, pages)
+    const larger = await readLargerPages(findings, session, pages)
+    await readFirstAgain(session, pages)
+    checkTotals(findings, session.reads, pages)
+    if (larger) checkMaxLimit(findings, pages, larger)
+    else findings.notChecked('max-limit', unreliable)
     checkWhole(findings, session.reads, pages)
   }
-  await checkWrongKey(findings, session, options)
   checkEnvelope(findings, options, all)
   checkItems(findings, session.sample)
   return true

@@ -30,7 +30,7 @@ interface ClientCode {
 interface Advice extends ClientCode {
   /** Set if some calls showed nothing: when they may be sent again, or 0. */
   readonly retryAfterMs: number | undefined
-  /** A zod schema of the items as code; `undefined` unless lists fail without one. */
+  /** A zod schema of the fields that are specified, as code; `undefined` unless lists fail without one. */
   readonly schema: string | undefined
 }
 
@@ -39,7 +39,6 @@ const maxWidth = 80
 const statusWidth = 13
 const titleWidth = 21
 const indent = ' '.repeat(statusWidth + titleWidth)
-const maxSchemaLines = 40
 // With these, no list can be read as a whole, whatever its options; with those, not always.
 const ofAllLists: readonly string[] = ['page-echo', 'page-zero']
 const ofLists: readonly string[] = ['limit-echo', 'total', 'order', 'neighbours']
@@ -136,15 +135,24 @@ function toAdvice(data: Omit<ProbeReport, 'toString'>, advice: Advice, width: nu
     ...wrap(`Options for this service${wrong.length > 0 ? until : ':'}`, width),
     '',
     "import { Client } from 'virtual-accounts'",
-    ...toSchemaLines(advice),
+    ...(schema === undefined ? [] : toSchemaLines(schema)),
     '',
     ...toClientLines(advice, concurrency === undefined ? [] : [`  concurrency: ${concurrency},`]),
     `const list = client.transactions.list(${params}${schema ? ', { schema }' : ''})`,
     ...(maxRetries === 0 ? ['// Pass { maxRetries: 0 } to each write: a retry may apply it again.'] : []),
     '',
-    'No response shows this. Ask the owner of the service:',
-    '- Is `amount` in major or minor units, and does it depend on the currency?',
+    ...wrap('No response shows this. Ask the owner of the service:', width),
+    ...wrap('- Is `amount` in major or minor units, and does it depend on the currency?', width, '', '  '),
     '- For how long is an Idempotency-Key remembered?',
+  ]
+}
+
+function toSchemaLines(schema: string): string[] {
+  return [
+    "import * as z from 'zod' // npm install zod",
+    '',
+    '// As the items were that were read: others may differ.',
+    `const schema = ${schema}`,
   ]
 }
 
@@ -161,24 +169,6 @@ export function toClientLines(
     ...furtherOptions,
     '})',
   ]
-}
-
-function toSchemaLines({ schema, baseUrl, hasKey, allowInsecureHttp }: Advice): string[] {
-  if (schema === undefined) return []
-  if (schema.split('\n').length <= maxSchemaLines) {
-    const source = '// As the items were that were read: others may differ.'
-    return ["import * as z from 'zod' // npm install zod", '', source, `const schema = ${schema}`]
-  }
-  return [
-    '// Too long to be shown. This command prints it:',
-    `// ${hasKey ? '' : 'API_KEY=none '}npx virtual-accounts schema ${toArgument(baseUrl)} /transactions${allowInsecureHttp ? ' --allow-insecure-http' : ''} > transactions.mts`,
-    "import { transactionsSchema as schema } from './transactions.mts'",
-  ]
-}
-
-/** As an argument in a shell. */
-function toArgument(text: string): string {
-  return /^[\w:/.%~-]+$/.test(text) ? text : `'${escapeControl(text).replaceAll("'", "'\\''")}'`
 }
 
 /** Breaks text into lines of at most this width, the indent included; longer words, too. */

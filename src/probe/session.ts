@@ -205,7 +205,7 @@ export class Session {
   }
 
   #record(response: FetchResponse, method: string): FetchResponse {
-    const { status } = response
+    const { status, type } = response as Response
     const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
@@ -221,7 +221,8 @@ export class Session {
     }
     const body = response.body as ReadableStream<Uint8Array> | null | undefined
     if (body === null) recording.text = ''
-    if (typeof body?.pipeThrough !== 'function') return { status, headers, body, arrayBuffer }
+    const copy = { status, type, headers, arrayBuffer }
+    if (typeof body?.pipeThrough !== 'function') return { ...copy, body }
     // The client reads, so its limits of size and time hold here.
     let text = ''
     const recorder = new TransformStream<Uint8Array, Uint8Array>({
@@ -233,7 +234,7 @@ export class Session {
         recording.text = text + decoder.decode()
       },
     })
-    return { status, headers, body: body.pipeThrough(recorder), arrayBuffer }
+    return { ...copy, body: body.pipeThrough(recorder) }
   }
 
   /** How long to pause before the same request is sent again; `undefined` if it is not. */

@@ -114,25 +114,26 @@ export function jsonType(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** A zod schema, as code, that accepts every value of the shape. */
-export function toZod(shape: Shape, indent = ''): string {
+/** A zod schema, as code, that accepts every value of the shape; with a part of its fields, if not all are listed. */
+export function toZod(shape: Shape, isListed: (name: string) => boolean = () => true, indent = ''): string {
   const given = new Set(shape.types)
   if (shape.hasLongNumbers) given.add('string')
   const isNullable = given.delete('null')
-  const schemas = Array.from(given, type => toZodType(type, shape, indent))
+  const schemas = Array.from(given, type => toZodType(type, shape, isListed, indent))
   // Null alone says nothing about the values that will follow it.
   if (schemas.length === 0) return 'z.unknown()'
   const code = schemas.length > 1 ? `z.union([${schemas.join(', ')}])` : (schemas[0] as string)
   return isNullable ? `${code}.nullable()` : code
 }
 
-function toZodType(type: string, shape: Shape, indent: string): string {
-  if (type === 'array') return `z.array(${shape.items ? toZod(shape.items, indent) : 'z.unknown()'})`
+function toZodType(type: string, shape: Shape, isListed: (name: string) => boolean, indent: string): string {
+  if (type === 'array')
+    return `z.array(${shape.items ? toZod(shape.items, undefined, indent) : 'z.unknown()'})`
   if (type !== 'object') return `z.${type}()`
-  const fields = [...shape.fields]
+  const fields = [...shape.fields].filter(([name]) => isListed(name))
   if (fields.length === 0) return 'z.looseObject({})'
   if (shape.isDictionary) {
-    const values = new Set(fields.map(([, field]) => toZod(field, indent)))
+    const values = new Set(fields.map(([, field]) => toZod(field, undefined, indent)))
     return `z.record(z.string(), ${values.size === 1 && !shape.isCut ? [...values][0] : 'z.unknown()'})`
   }
   const lines = fields.map(([name, field]) => {
@@ -140,7 +141,7 @@ function toZodType(type: string, shape: Shape, indent: string): string {
     const optional = field.isOptionalIn(shape) ? '.optional()' : ''
     const isLong = field.hasLongNumbers ? ' // long ones are strings' : ''
     const comment = isNullOnly ? ' // only null was seen' : isLong
-    return `${indent}  ${toKey(name)}: ${toZod(field, `${indent}  `)}${optional},${comment}\n`
+    return `${indent}  ${toKey(name)}: ${toZod(field, undefined, `${indent}  `)}${optional},${comment}\n`
   })
   return `z.looseObject({\n${lines.join('')}${indent}})`
 }

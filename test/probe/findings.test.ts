@@ -183,6 +183,35 @@ describe('the probe finds exactly what is broken:', () => {
           'total',
           changePages(page => ({ ...page, totalItems: 300 })),
         ],
+        [
+          'the total is too low, as only a page with a larger limit shows',
+          'total',
+          changePages((page, query) => {
+            const end = page.limit > 20 ? 250 : 90
+            const start = (Number(query.get('page')) - 1) * page.limit
+            return {
+              ...page,
+              totalItems: 90,
+              data: service.transactions.slice(start, Math.min(end, start + page.limit)),
+            }
+          }),
+        ],
+        [
+          'the page is ignored',
+          'neighbours',
+          changePages(page => ({ ...page, data: service.transactions.slice(0, page.limit) })),
+        ],
+        [
+          'the total grows, and a page that was the one after the last has fewer items than it says',
+          'total',
+          changePages(page => (page.page === 14 ? { ...pageOf(page, 245), totalItems: 270 } : page)),
+        ],
+        [
+          'the page is ignored while the list grows',
+          'neighbours',
+          growing(),
+          changePages(page => ({ ...page, data: service.transactions.slice(0, page.limit) })),
+        ],
         ['the total is too high by one', 'total', changePages(page => ({ ...page, totalItems: 251 }))],
         [
           'the total falls',
@@ -775,6 +804,16 @@ test('of two request ids, the one that errors have is named', async () => {
   expect(find('request-id').observed).toBe('x-request-id')
 })
 
+test('the request id of the service is named rather than that of a gateway', async () => {
+  const both = changeHeaders(headers => {
+    headers.delete('X-Request-Id')
+    headers.set('CF-Ray', '7')
+    headers.set('X-Correlation-Id', 'r1')
+  })
+  const { find } = await probeService([both])
+  expect(find('request-id').observed).toBe('none by the customary names, but x-correlation-id')
+})
+
 test('an empty request id is none', async () => {
   const { find } = await probeService([changeHeaders(headers => headers.set('X-Request-Id', ''))])
   expect(find('request-id').observed).toBe('none')
@@ -834,9 +873,61 @@ test('a large limit is not blamed for a list that became shorter', () =>
     },
   ))
 
+test('an item that is counted and not listed is either that, or a larger limit that is not obeyed', async () => {
+  const hide = changePages(page => ({ ...page, data: page.data.filter(({ id }) => id !== hidden) }))
+  const hidden = service.transactions[69]?.id
+  const { broken, find } = await probeService([hide])
+  expect(broken).toEqual(['max-limit'])
+  expect(find('total')).toMatchObject({
+    status: 'not-checked',
+    observed: '250, but page 1 with limit 100 has 99 items instead of 100',
+  })
+})
+
+test('a total that only counts the items so far is broken, although it never falls from page to page', async () => {
+  const refuse = respond((_, query) => (query.has('limit') ? json({}, 400) : undefined))
+  const soFar = changePages(page => ({ ...page, totalItems: Math.min(250, page.page * page.limit) }))
+  const { broken, find } = await probeService([refuse, soFar])
+  expect(broken).toEqual(['limit-echo', 'total'])
+  expect(find('total').observed).toBe('it fell from 40 on page 2 with limit 20 to 20 on page 1 with limit 20')
+})
+
+test('pages that take longer than an attempt may take are broken', async () => {
+  const { broken, find } = await probeHanging(({ url }) => url.includes('page=2'), {})
+  expect(broken).toEqual(['speed'])
+  expect(find('speed').observed).toBe('a page was not complete within 60 s')
+})
+
+test('a body of another origin may be shorter than its Content-Length, as browsers hide that it was compressed', async () => {
+  const fetch = async (input: string, init: RequestInit) => {
+    const response = await service.fetch(input, init)
+    const headers = new Headers(response.headers)
+    headers.set('Content-Length', '1000000')
+    return {
+      type: 'cors',
+      status: response.status,
+      headers,
+      body: response.body,
+      arrayBuffer: () => response.arrayBuffer(),
+    }
+  }
+  const { notChecked } = await probeService([], { fetch: fetch as never, account: undefined })
+  expect(notChecked).not.toContain('page-beyond-end')
+})
+
+test('a 503 is a rate limit or an outage, whatever its Retry-After', async () => {
+  const fail = once(() => new Response(null, { status: 503, headers: { 'Retry-After': '1' } }))
+  const { find, report } = await probeService([from(2, fail)])
+  expect(find('rate-limit')).toMatchObject({
+    status: 'ok',
+    observed: 'HTTP 503 with Retry-After: 1: a rate limit or an outage',
+  })
+  expect(report.suggestedOptions.concurrency).toBeUndefined()
+})
+
 test('a large limit that takes too long is broken', async () => {
   const { broken, find } = await probeHanging(({ url }) => /limit=\d{3}/.test(url), {})
-  expect(broken).toEqual(['max-limit'])
+  expect(broken).toEqual(['max-limit', 'speed'])
   expect(find('max-limit').consequence).toContain('fail')
 })
 
@@ -906,7 +997,8 @@ test('a total that ends with a full page is not judged if the page after it cann
     async ([, deviation]) => {
       service.reset()
       const capped = changePages(page => ({ ...page, totalItems: 40 }))
-      const { find } = await probeService([capped, deviation], { account: undefined })
+      const refuse = respond((_, query) => (Number(query.get('limit')) > 20 ? json({}, 400) : undefined))
+      const { find } = await probeService([capped, refuse, deviation], { account: undefined })
       expect(find('total').status).toBe('not-checked')
     },
   ))

@@ -41,11 +41,11 @@ test('the largest number of requests is announced before the first, and each req
     'GET /transactions?page=14',
     'GET /transactions?page=1&limit=1000',
     'GET /transactions?page=3&limit=100',
-    'GET /transactions?page=1',
     'POST deactivate (new key)',
     'POST deactivate (same key)',
     'POST deactivate (another key)',
     'POST reactivate',
+    'GET /transactions?page=1',
   ])
   expect(steps[0]).toEqual({ done: 0, total: 26, name: 'GET /transactions?page=1' })
   expect(sent).toEqual(steps.map(({ done }) => done))

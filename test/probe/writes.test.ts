@@ -3,7 +3,6 @@ import { account, checkEach, rejectionOf } from '../support.ts'
 import {
   changeHeaders,
   type Deviation,
-  from,
   isDeactivation,
   isRead,
   json,
@@ -39,7 +38,7 @@ test('without an account, the probe only reads', async () => {
 test('an account is deactivated with a key, with the same and with another one, and reactivated', async () => {
   const { broken, pauses } = await probeService()
   // A service may refuse a write while it processes another one.
-  expect(pauses.slice(-4)).toEqual(Array(4).fill(1_100))
+  expect(pauses.slice(-5)).toEqual([...Array(4).fill(1_100), 250])
   const keys = writes().map(({ headers }) => headers.get('Idempotency-Key'))
   expect(writes().map(({ path }) => path.split('/').at(-1))).toEqual([
     'deactivate',
@@ -261,11 +260,7 @@ test('the report says so if a change is accepted, but may not be applied yet', (
 
 test('the report says so if the account may be left inactive', async () => {
   const { broken, find } = await probeService([
-    from(
-      1,
-      respond(() => json({}, 500)),
-      isReactivation,
-    ),
+    respond(request => (isReactivation(request) ? json({}, 500) : undefined)),
   ])
   expect(broken).toEqual(['reactivate'])
   expect(find('reactivate').consequence).toContain('reactivate it')

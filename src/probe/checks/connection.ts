@@ -1,4 +1,5 @@
-import { isRedirect, reasonOf, redirectTarget } from '../../http/http-error.js'
+import { isRedirect, maxReasonLength, reasonOf, redirectTarget } from '../../http/http-error.js'
+import { toLine } from '../../internal/describe.js'
 import { isLoopback } from '../../internal/url.js'
 import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
@@ -18,8 +19,8 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
     const target = redirectTarget(headers, listUrl(options))
     findings.broken(
       'reachable',
-      `${observed}${target ? ` to ${target}` : ''}`,
-      'Redirects are not followed, as they would take the key along: such a call fails with HttpError. Check scheme, host and path of baseUrl.',
+      `${observed}${target ? ` to ${toLine(target, maxReasonLength)}` : ''}`,
+      'Redirects are not followed, as they would take the key along: such a call fails with HttpError. Use a baseUrl that does not redirect, or ask the owner of the service.',
     )
     return
   }
@@ -72,8 +73,10 @@ function listUrl({ baseUrl }: ProbeOptions): string {
 
 /** What the service says about a request that it refuses. */
 function quoteReason({ error }: PageOutcome): string {
-  const reason = error?.kind === 'http' ? reasonOf(error.body) : undefined
-  return reason === undefined ? '' : `: "${reason}"`
+  const body = error?.kind === 'http' ? error.body : undefined
+  const text = typeof body === 'string' && !body.trim().startsWith('<') ? body : ''
+  const reason = reasonOf(body) ?? toLine(text, maxReasonLength)
+  return reason && `: "${reason}"`
 }
 
 /** What the service responds to a key that is not one. */

@@ -58,21 +58,35 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
 
 /** A page that holds more or fewer items than its total says. */
 function reportWrong(findings: Findings, wrong: ListedPage): void {
-  const { totalItems, count } = wrong
-  const expected = grouped(count + missingOn(wrong))
   findings.broken(
     'total',
-    `${grouped(totalItems)}, but ${nameOf(wrong)} has ${countOf(count, 'item')} instead of ${expected}`,
+    describeWrong(wrong),
     'Iterating can end where the total says without an error, take more requests, or throw PaginationError.',
   )
 }
 
-/** Whether the total counts the list when page 1 is read a third time, and never falls, whatever the limit. */
+function describeWrong(page: ListedPage): string {
+  const { totalItems, count } = page
+  const expected = grouped(count + missingOn(page))
+  return `${grouped(totalItems)}, but ${nameOf(page)} has ${countOf(count, 'item')} instead of ${expected}`
+}
+
+/** Whether the total counts the list when page 1 is read a third time and with larger limits, and never falls. */
 export function checkTotals(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
   if (findings.isBroken('total')) return
   const newest = newestFirst(pages)
   if (missingOn(newest) !== 0 && newest !== pages.again.page) {
     reportWrong(findings, newest)
+    return
+  }
+  const larger = reads.filter(read => read.requested.limit !== undefined && !pages.all.includes(read))
+  const isWrong = (read: PageOutcome) => isMiscounted(read) && !isOverfull(read) && !isEmptied(read, pages)
+  const wrong = findings.isBroken('neighbours')
+    ? []
+    : larger.filter(isWrong).flatMap(({ page }) => page ?? [])
+  const more = wrong.find(page => missingOn(page) < 0)
+  if (more) {
+    reportWrong(findings, more)
     return
   }
   let before: ListedPage | undefined
@@ -91,6 +105,9 @@ export function checkTotals(findings: Findings, reads: readonly PageOutcome[], p
     }
     before = page
   }
+  // Either the total is too high, or a larger limit is not obeyed.
+  const [fewer] = wrong
+  if (fewer) findings.notChecked('total', describeWrong(fewer))
 }
 
 /** A page after the last: by the API specification it is a page, too, so it must be an empty one. */
@@ -123,9 +140,12 @@ async function checkBeyondEnd(
     if (page.page === number && missingOn(page) > 0) reportWrong(findings, page)
   } else if (page.page !== number) {
     broken(`page ${grouped(number)} was requested, page ${grouped(page.page)} returned`)
-  } else if (missingOn(page) === 0) {
-    const isLonger = page.limit === last.limit
-    findings.notChecked('page-beyond-end', isLonger ? 'totalItems grew meanwhile' : unclear)
+  } else if ((number - 1) * page.limit < page.totalItems) {
+    if (missingOn(page) !== 0) reportWrong(findings, page)
+    findings.notChecked(
+      'page-beyond-end',
+      'by its own totalItems, the page after the last is not beyond the end',
+    )
   } else {
     const known = new Set(seen.flatMap(({ ids }) => ids ?? []))
     const isNew = !hasGrown && page.ids?.every(id => !known.has(id))

@@ -1,5 +1,5 @@
 import { type Findings, listed } from '../findings.js'
-import { documentedFields, type Sample } from '../page.js'
+import { documentedFields, isDocumented, type Sample } from '../page.js'
 import { describeFields, findLongNumbers } from '../shape.js'
 
 /** What the bodies of all pages show. */
@@ -14,7 +14,7 @@ export function checkItems(findings: Findings, sample: Sample): void {
     findings.broken('items', listed(problems, '; '), consequence)
   } else findings.ok('items', `all that were read have ${Object.keys(documentedFields).join(', ')}`)
 
-  const further = describeFields(item, isFurther)
+  const further = describeFields(item, name => !isDocumented(name))
   const ofEnvelope = describeFields(envelope)
   findings.ok(
     'further-fields',
@@ -38,8 +38,4 @@ export function checkItems(findings: Findings, sample: Sample): void {
     const consequence = `${asString} As \`amount\` it is an InvalidResponseError, unless a \`schema\` accepts a string.`
     findings.broken('digits', observed, consequence)
   }
-}
-
-function isFurther(name: string): boolean {
-  return !Object.hasOwn(documentedFields, name)
 }

@@ -8,15 +8,16 @@ import {
   isMisnumbered,
   isOverfull,
   type ListedPages,
+  newestFirst,
   unreliable,
   usablePage,
 } from './pages.js'
 
-const tried = [1_000, 500, 200, 100, 50]
+const customary = [1_000, 500, 200, 100, 50]
 const maxPageBytes = 1024 * 1024
 
 /** Requests for the largest limit at most: each that is tried, and the last page with the one that is suggested. */
-export const maxLimitRequests: number = tried.length + 1
+export const maxLimitRequests: number = customary.length + 1
 
 /** A small limit is obeyed and echoed, every page of a list has the same, and no page holds more than its limit. */
 export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
@@ -29,7 +30,7 @@ export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[]
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Such a page is a PaginationError.')
   } else if (change) {
-    findings.broken('limit-echo', change, 'Iterating such a list throws PaginationError.')
+    findings.broken('limit-echo', change, 'Iterating such a list can throw PaginationError.')
   } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
   else if (!judged.page) {
     const observed = `page ${judged.requested.page} with limit ${limit}: ${describeOutcome(judged)}`
@@ -47,50 +48,71 @@ export function checkLimitEcho(findings: Findings, reads: readonly PageOutcome[]
     )
 }
 
-/** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
-export async function checkMaxLimit(findings: Findings, session: Session, pages: ListedPages): Promise<void> {
-  const { first, all } = pages
-  if (findings.isBroken('limit-echo') || all.some(isMisnumbered)) {
-    findings.notChecked('max-limit', unreliable)
-    return
-  }
-  const reads = await tryLimits(session, pages)
-  const largest = reads.map(read => largerPage(read, pages)).find(page => page) ?? first.page
+/** What pages of larger limits have shown. */
+interface LargerPages {
+  /** Page 1 with each limit that was tried. */
+  readonly tried: readonly PageOutcome[]
+  /** The largest page 1. */
+  readonly largest: ListedPage
+  /** The limit that could be suggested. */
+  readonly limit: number
+  /** The last page with that limit; `undefined` if there was no need to read it. */
+  readonly last: PageOutcome | undefined
+}
+
+/** Reads pages with larger limits; `undefined` if limits do not have their meaning. */
+export async function readLargerPages(
+  findings: Findings,
+  session: Session,
+  pages: ListedPages,
+): Promise<LargerPages | undefined> {
+  if (findings.isBroken('limit-echo') || pages.all.some(isMisnumbered)) return undefined
+  const { first } = pages
+  const tried = await tryLimits(session, pages)
+  const largest = tried.map(read => largerPage(read, pages)).find(page => page) ?? first.page
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(1, Math.min(largest.limit, fitting))
   const number = lastPageNumber(largest, limit)
-  const isTried = limit !== first.page.limit && number > 1 && missingOn(largest) === 0
-  const last = isTried ? await session.getPage({ page: number, limit }) : undefined
-  await readFirstAgain(session, pages)
+  const isRead = limit !== first.page.limit && number > 1 && missingOn(largest) === 0
+  const last = isRead ? await session.getPage({ page: number, limit }) : undefined
+  return { tried, largest, limit, last }
+}
 
-  const seen = reads.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
-  const problems = reads.map(read => problemOf(read, pages))
+/** Page 1 once more, if the list seems to have grown, or to be empty: either may depend on the page or the limit. */
+export async function readFirstAgain(session: Session, pages: ListedPages): Promise<void> {
+  const { totalItems } = newestFirst(pages)
+  const hasGrown = session.reads.some(({ page }) => page && page.totalItems > totalItems)
+  if (hasGrown || session.reads.some(read => isEmptied(read, pages))) pages.all.push(await session.getPage())
+}
+
+/** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
+export function checkMaxLimit(
+  findings: Findings,
+  pages: ListedPages,
+  { tried, largest, limit, last }: LargerPages,
+): void {
+  const seen = tried.map(read => `${grouped(read.requested.limit ?? 0)} gets ${describeRead(read)}`)
+  const problems = tried.map(read => problemOf(read, pages))
   if (last) {
     const problem = problemOf(last, pages, limit === largest.limit)
     if (last.page?.limit === limit && !problem) findings.suggested.limit = limit
-    else seen.push(`page ${grouped(number)} with limit ${grouped(limit)}: ${describeRead(last)}`)
+    else seen.push(`page ${grouped(last.requested.page)} with limit ${grouped(limit)}: ${describeRead(last)}`)
     problems.push(problem)
   }
   const observed = seen.join('; ') || `none was tried, as the default is ${grouped(largest.limit)}`
   const worst = (['fails', 'changes', 'miscounts', 'unknown'] as const).find(one => problems.includes(one))
   if (worst === undefined) findings.ok('max-limit', observed)
   else if (worst === 'unknown') findings.notChecked('max-limit', observed)
-  else if (worst === 'miscounts' && findings.isBroken('total')) findings.notChecked('max-limit', unreliable)
+  else if (worst === 'miscounts' && (findings.isBroken('total') || findings.isBroken('neighbours')))
+    findings.notChecked('max-limit', unreliable)
   else findings.broken('max-limit', observed, consequences[worst])
-}
-
-/** Page 1 once more, if the list seems to have grown, or to be empty: either may depend on the limit. */
-async function readFirstAgain(session: Session, pages: ListedPages): Promise<void> {
-  const { reads } = session
-  const newest = reads.findLast(({ page, requested }) => page && requested.limit === undefined)?.page
-  const hasGrown = reads.some(({ page }) => newest && page && page.totalItems > newest.totalItems)
-  if (hasGrown || reads.some(read => isEmptied(read, pages))) pages.all.push(await session.getPage())
 }
 
 const consequences = {
   fails: 'Lists with such a limit fail, or are empty, if this lasts.',
   changes: 'Iterating with such a limit can throw PaginationError.',
-  miscounts: 'Iterating with such a limit takes more requests, or throws PaginationError.',
+  miscounts:
+    'Iterating with such a limit takes more requests, or throws PaginationError; with any limit, if totalItems is wrong.',
 }
 
 /**
@@ -116,7 +138,7 @@ function problemOf(
 async function tryLimits(session: Session, pages: ListedPages): Promise<PageOutcome[]> {
   const reads: PageOutcome[] = []
   // If a limit is lowered, perhaps to the default, one between may be obeyed.
-  for (const limit of tried.filter(limit => limit > pages.first.page.limit)) {
+  for (const limit of customary.filter(limit => limit > pages.first.page.limit)) {
     const read = await session.getPage({ limit })
     reads.push(read)
     // A page of a smaller limit may take less time.

@@ -2,23 +2,27 @@ import { isThrottled, parseRetryAfter } from '../../http/retry.js'
 import { countOf, type Findings } from '../findings.js'
 import { isRateLimited, type RecordedResponse, type Session } from '../session.js'
 
-const likelyRequestId = /(?:request|correlation|trace|transaction)-?id$|^traceparent$|^cf-ray$/
+// Those of the service before those of a gateway.
+const likelyRequestIds = [/(?:request|correlation)-?id$/, /trace-?id$|^traceparent$|^cf-ray$/]
 const slowMs = 10_000
 
 /** What all responses together show, if one of them was a page: their headers, and how long they took. */
 export function checkResponses(findings: Findings, session: Session): void {
-  checkSpeed(findings, session.pages)
+  checkSpeed(findings, session)
   checkRequestId(findings, session.responses)
   checkRateLimit(findings, session)
   checkCache(findings, session.pages)
 }
 
-function checkSpeed(findings: Findings, pages: readonly RecordedResponse[]): void {
+function checkSpeed(findings: Findings, { pages, reads }: Session): void {
   const sorted = pages.map(({ durationMs }) => durationMs).sort((a, b) => a - b)
   const slowest = sorted.at(-1) ?? 0
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
-  const observed = `pages took at most ${duration(slowest)}, median ${duration(median)}`
-  if (slowest < slowMs) findings.ok('speed', observed)
+  const isLost = reads.some(({ error }) => error?.kind === 'timeout')
+  const observed = isLost
+    ? 'a page was not complete within 60 s'
+    : `pages took at most ${duration(slowest)}, median ${duration(median)}`
+  if (slowest < slowMs && !isLost) findings.ok('speed', observed)
   else {
     const consequence = 'After 60 s an attempt fails with TimeoutError, and is retried: see `timeout`.'
     findings.broken('speed', observed, consequence)
@@ -36,7 +40,7 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
   )
   // As requestId takes them.
   const known = ['x-request-id', 'request-id'].find(name => names.includes(name))
-  const other = names.find(name => likelyRequestId.test(name))
+  const [other] = likelyRequestIds.flatMap(likely => names.filter(name => likely.test(name)))
   if (known) findings.ok('request-id', known)
   else if (other) {
     const consequence = `\`requestId\` is undefined: log headers.get("${other}") instead.`
@@ -48,33 +52,36 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
 function checkRateLimit(findings: Findings, { responses, requests }: Session): void {
   const throttled = responses.filter(isRateLimited)
   // A 403 is not retried, whatever it says.
-  const isUnreadable = ({ status, headers }: RecordedResponse) =>
-    isThrottled(status) && headers.has('retry-after') && parseRetryAfter(headers) === undefined
-  const limited =
-    throttled.find(isUnreadable) ??
-    throttled.find(({ status, headers }) => status === 429 || headers.has('retry-after'))
-  if (throttled.length === 0) findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
-  else if (limited === undefined) {
+  const unreadable = throttled.find(
+    ({ status, headers }) =>
+      isThrottled(status) && headers.has('retry-after') && parseRetryAfter(headers) === undefined,
+  )
+  const limits = throttled.filter(({ status }) => status !== 503)
+  const shown =
+    unreadable ?? limits.find(({ headers }) => headers.has('retry-after')) ?? limits[0] ?? throttled[0]
+  if (shown === undefined) {
+    findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
+    return
+  }
+  if (limits.length > 0) findings.suggested.concurrency = 1
+  const { status, headers } = shown
+  const retryAfter = headers.get('retry-after')
+  const observed = `HTTP ${status} ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`
+  if (unreadable) {
+    findings.broken(
+      'rate-limit',
+      `${observed}, which is neither seconds nor a date such as Sun, 06 Nov 1994 08:49:37 GMT`,
+      'It is ignored: the client retries after its own backoff, of at most 8 s.',
+    )
+  } else if (status === 503) {
     const consequence = 'Such a call is retried, and fails if this lasts.'
-    findings.ok('rate-limit', 'HTTP 503 without Retry-After: a rate limit or an outage', consequence)
+    findings.ok('rate-limit', `${observed}: a rate limit or an outage`, consequence)
   } else {
-    const { status, headers } = limited
-    const observed = `HTTP ${status} at less than four requests a second`
-    const retryAfter = headers.get('retry-after')
-    findings.suggested.concurrency = 1
-    if (isUnreadable(limited)) {
-      findings.broken(
-        'rate-limit',
-        `${observed}, with Retry-After: ${retryAfter}, which is neither seconds nor a date such as Sun, 06 Nov 1994 08:49:37 GMT`,
-        'It is ignored: the client retries after its own backoff, of at most 8 s.',
-      )
-    } else {
-      findings.ok(
-        'rate-limit',
-        `${observed}, ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`,
-        'Throttled lists are slower, or fail. Lower `concurrency`.',
-      )
-    }
+    findings.ok(
+      'rate-limit',
+      `${observed}, at less than four requests a second`,
+      'Throttled lists are slower, or fail. Lower `concurrency`.',
+    )
   }
 }
 
