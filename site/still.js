@@ -1,8 +1,8 @@
 // Takes the picture of the playground that README.md shows, after `npm run build`:
 //
 //   npm run still
-//   pngquant --force --ext .png 64 ../docs/media/playground.png        to less than half of its size
-//   zopflipng -y ../docs/media/playground.png ../docs/media/playground.png
+//   pngquant --force --nofs --ext .png 16 still.png
+//   cwebp -lossless -z 9 still.png -o ../docs/media/playground.webp        to a quarter of its size
 
 import { join } from 'node:path'
 import { chromium } from 'playwright'
@@ -27,6 +27,6 @@ do {
 )
 await page.mouse.move(0, 0)
 await page.addStyleTag({ content: '.message { min-height: 0 !important }' })
-await loops.screenshot({ path: join(import.meta.dirname, '../docs/media/playground.png') })
+await loops.screenshot({ path: join(import.meta.dirname, 'still.png') })
 await browser.close()
 process.exit()

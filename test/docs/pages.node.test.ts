@@ -33,7 +33,7 @@ test('docs/architecture.md shows only files that exist', () => {
 })
 
 test('README.md has no links, which lead nowhere on npm, but shows and names files of the package', () => {
-  expect(linksOf('README.md').filter(link => !/\.png$/.test(link) || !isPacked(link))).toEqual([])
+  expect(linksOf('README.md').filter(link => !/\.webp$/.test(link) || !isPacked(link))).toEqual([])
   const named = read('README.md').match(/\bdocs\/[\w-]+\.md|\b[A-Z-]+\.md/g) ?? []
   expect(named.filter(file => !existsSync(join(root, file)))).toEqual([])
   const guides = named.filter(file => file.startsWith('docs/'))

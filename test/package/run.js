@@ -77,7 +77,7 @@ try {
       /^dist\/sbom\.cdx\.json$/,
       /^docs\/([\w-]+|decisions\/[\w-]+)\.md$/,
       /^docs\/openapi\.yaml$/,
-      /^docs\/(charts\/readme\.svg|media\/playground\.png)$/,
+      /^docs\/(charts\/readme\.svg|media\/playground\.webp)$/,
       /^(package\.json|LICENSE|(README|CHANGELOG|THIRD-PARTY-LICENSES)\.md)$/,
     ]
     const names = packed.files.map(({ path }) => path)
