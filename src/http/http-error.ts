@@ -35,7 +35,7 @@ export function redirectTarget(headers: Headers, url: string): string | undefine
   const location = headers.get('location')
   if (!location || !URL.canParse(location, url)) return undefined
   const { protocol, host, pathname } = new URL(location, url)
-  return `${protocol}//${host}${pathname}`
+  return `${protocol}${host && '//'}${host}${pathname}`
 }
 
 function hintFor(failed: FailedResponse): string | undefined {

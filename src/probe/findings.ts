@@ -110,7 +110,9 @@ export class Findings {
 
 /** A long text ends after a word, and says that it is cut. */
 function cut(text: string): string {
-  return text.length > maxTextLength ? `${text.slice(0, maxTextLength).replace(/ ?[^ ]*$/, '')} ...` : text
+  return text.length > maxTextLength
+    ? `${text.slice(0, maxTextLength).replace(/ ?[^ ]{0,100}$/, '')} ...`
+    : text
 }
 
 /** The first few, and whether there are more. */

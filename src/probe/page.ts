@@ -1,6 +1,6 @@
 import { typeName } from '../internal/describe.js'
 import { grouped } from './findings.js'
-import { jsonType, Shape } from './shape.js'
+import { jsonType, Shape, toJson } from './shape.js'
 
 /** What the envelope of a page says, and what pages are compared by. It holds no item. */
 export interface ListedPage {
@@ -132,7 +132,7 @@ export class Sample {
     const exactItems = (exact as { data: readonly unknown[] }).data
     this.pages++
     this.items += items.length
-    const bytes = Math.ceil(JSON.stringify(items).length / Math.max(1, items.length))
+    const bytes = Math.ceil((toJson(items)?.length ?? 0) / Math.max(1, items.length))
     this.itemBytes = Math.max(this.itemBytes, bytes)
     this.envelope.add(envelope, exact)
     for (const [index, item] of items.entries()) {

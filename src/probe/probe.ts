@@ -11,7 +11,7 @@ import {
   readFirstAgain,
   readLargerPages,
 } from './checks/limits.js'
-import { checkPageEcho, checkPageZero, type ListedPages, unreliable } from './checks/pages.js'
+import { checkPageEcho, checkPageZero, type ListedPages, pageZeroOf, unreliable } from './checks/pages.js'
 import { checkNeighbours, checkOrder } from './checks/places.js'
 import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
@@ -96,7 +96,7 @@ function checkWhole(findings: Findings, reads: readonly PageOutcome[], pages: Li
   checkLimitEcho(findings, ofDefault, pages)
   checkOrder(findings, reads, pages)
   checkNeighbours(findings, reads)
-  if (findings.isBroken('neighbours')) delete findings.suggested.limit
+  if (findings.isBroken('neighbours') || findings.isBroken('total')) delete findings.suggested.limit
 }
 
 /** Whether there was a page of transactions. */
@@ -118,6 +118,8 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   const number = lastPageNumber(page, page.limit)
   const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
   const last = known ?? (await session.getPage({ page: number }))
+  // Page 0 may be newer than page 1.
+  if (page.count === 0 && pageZeroOf(zero)?.count) await session.getPage()
   const all = [...session.reads]
   const pages: ListedPages = { first: { ...first, page }, again, zero, second, small, smallSecond, last, all }
 

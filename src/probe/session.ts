@@ -201,11 +201,13 @@ export class Session {
     const response = await (this.#options.fetch ?? globalThis.fetch)(url, init)
     const { status, type } = Object(response) as Partial<Response>
     const isResponse = typeof status === 'number' && type !== 'error'
-    return isResponse ? this.#record(response, init.method) : response
+    // What the client cannot read is left to it, here and below.
+    const isReadable = isResponse && Symbol.iterator in Object(response.headers)
+    return isReadable ? this.#record(response, init.method) : response
   }
 
   #record(response: FetchResponse, method: string): FetchResponse {
-    const { status, type } = response as Response
+    const { status, type, bodyUsed } = response as Response
     const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
@@ -220,6 +222,7 @@ export class Session {
       return buffer
     }
     const body = response.body as ReadableStream<Uint8Array> | null | undefined
+    if (bodyUsed || body?.locked) return response
     if (body === null) recording.text = ''
     const copy = { status, type, headers, arrayBuffer }
     if (typeof body?.pipeThrough !== 'function') return { ...copy, body }

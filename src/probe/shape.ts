@@ -114,6 +114,18 @@ export function jsonType(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
+/** The JSON of a value; `undefined` for one that is nested too deeply for this engine. */
+export function toJson(
+  value: unknown,
+  replacer?: (key: string, value: unknown) => unknown,
+): string | undefined {
+  try {
+    return JSON.stringify(value, replacer)
+  } catch {
+    return undefined
+  }
+}
+
 /** A zod schema, as code, that accepts every value of the shape; with a part of its fields, if not all are listed. */
 export function toZod(shape: Shape, isListed: (name: string) => boolean = () => true, indent = ''): string {
   const given = new Set(shape.types)
@@ -132,7 +144,7 @@ function toZodType(type: string, shape: Shape, isListed: (name: string) => boole
   if (type !== 'object') return `z.${type}()`
   const fields = [...shape.fields].filter(([name]) => isListed(name))
   if (fields.length === 0) return 'z.looseObject({})'
-  if (shape.isDictionary) {
+  if (shape.isDictionary && fields.length === shape.fields.size) {
     const values = new Set(fields.map(([, field]) => toZod(field, undefined, indent)))
     return `z.record(z.string(), ${values.size === 1 && !shape.isCut ? [...values][0] : 'z.unknown()'})`
   }

@@ -197,6 +197,11 @@ describe('the message of an HttpError', () => {
         { steps: [respond(302, undefined, { Location: 'bank-id://start/1' })] },
         `HTTP 302, a redirect to bank-id://start/1, which is not followed. ${applied} ${hint}`,
       ],
+      [
+        '302 to an address without a host',
+        { steps: [respond(302, undefined, { Location: 'mailto:help@example.com' })] },
+        `HTTP 302, a redirect to mailto:help@example.com, which is not followed. ${applied} ${hint}`,
+      ],
       ['308 to nowhere', { steps: [respond(308)] }, `HTTP 308, a redirect, which is not followed. ${hint}`],
     ])
     // What `redirect: 'manual'` gives in a browser.

@@ -25,6 +25,14 @@ test('a page of the origin may list transactions, and nothing is said about writ
   expect(find('cors').consequence).toContain('not checked')
 })
 
+test('a list of exposed headers that browsers cannot read exposes none', async () => {
+  const expose = changeHeaders(headers =>
+    headers.set('Access-Control-Expose-Headers', 'X-Request-Id; Retry-After'),
+  )
+  const { find } = await probeService([expose], { origin })
+  expect(find('cors').observed).toContain('no further headers are exposed')
+})
+
 test('CORS is broken where a browser would refuse the preflight or the response', () =>
   checkEach<[name: string, deviation: Deviation, observed: string]>(
     [

@@ -915,6 +915,15 @@ test('a body of another origin may be shorter than its Content-Length, as browse
   expect(notChecked).not.toContain('page-beyond-end')
 })
 
+test('an empty Retry-After is none', async () => {
+  const throttle = once(() => new Response(null, { status: 429, headers: { 'Retry-After': '' } }))
+  const { find } = await probeService([from(2, throttle)])
+  expect(find('rate-limit')).toMatchObject({
+    status: 'ok',
+    observed: 'HTTP 429 without Retry-After, at less than four requests a second',
+  })
+})
+
 test('a 503 is a rate limit or an outage, whatever its Retry-After', async () => {
   const fail = once(() => new Response(null, { status: 503, headers: { 'Retry-After': '1' } }))
   const { find, report } = await probeService([from(2, fail)])
@@ -963,6 +972,89 @@ test('page 1 is judged, too, when it is read once more as the list has grown', (
       expect(broken).toContain(id)
     },
   ))
+
+test('an empty list whose first item is added meanwhile does not count its pages from 0', async () => {
+  const [first] = service.transactions.splice(0) as [Transaction]
+  const asFirst = changeQuery(query => query.get('page') === '0' && query.set('page', '1'))
+  let number = 0
+  const add = respond(() => {
+    if (++number === 3) service.transactions.push(first)
+    return undefined
+  })
+  const { broken, find } = await probeService([asFirst, add], { account: undefined })
+  expect(broken).toEqual([])
+  expect(find('page-zero').status).toBe('ok')
+})
+
+test('page 0 of a list that changes is not before page 1 because some of its items are', async () => {
+  const [template] = service.transactions as [Transaction]
+  let number = 0
+  const { find } = await probeService(
+    [
+      changeQuery(query => query.get('page') === '0' && query.set('page', '1')),
+      respond(() => {
+        const added = Array.from({ length: 30 }, (_, index) => ({ ...template, id: `new${index}` }))
+        if (++number === 3) service.transactions.unshift(...added)
+        if (number === 5) service.transactions.splice(0, 5)
+        return undefined
+      }),
+    ],
+    { account: undefined },
+  )
+  expect(find('page-zero').status).toBe('not-checked')
+})
+
+test('a page that a list has by now is not beyond its end', async () => {
+  service.transactions.length = 239
+  const fail = respond((_, query) => (query.get('page') === '13' ? json({}, 502) : undefined))
+  const { find } = await probeService([fail, growing()], { account: undefined })
+  expect(find('page-beyond-end')).toMatchObject({ status: 'ok', observed: 'an empty page' })
+})
+
+test('items without an id on one page leave it open whether items have one place', async () => {
+  const { find } = await probeService([
+    changePages((page, query) =>
+      String(query) === 'page=1'
+        ? { ...page, data: page.data.map((item, index) => (index ? item : { ...item, id: null })) }
+        : page,
+    ),
+  ])
+  expect(find('neighbours')).toMatchObject({ status: 'not-checked', observed: 'not all items have an id' })
+})
+
+test('the order is not checked where page 1 had another limit when it was read again', async () => {
+  service.transactions.length = 5
+  const other = changeQuery(query => query.has('limit') || query.set('limit', '50'))
+  const { broken, find } = await probeService([from(2, other)], { account: undefined })
+  expect(broken).toEqual(['limit-echo'])
+  expect(find('order').status).toBe('not-checked')
+})
+
+test('values of any depth are probed', async () => {
+  const deep = `${'['.repeat(6_000)}${']'.repeat(6_000)}`
+  const { broken, find } = await probeService([
+    changePages(
+      page => ({ ...page, data: page.data.map(item => ({ ...item, meta: 0 })) }),
+      text => text.replaceAll('"meta":0', `"meta":${deep}`),
+    ),
+    respond(request => (request.url.endsWith('/deactivate') ? new Response(`{"meta":${deep}}`) : undefined)),
+  ])
+  expect(broken).toEqual([])
+  expect(find('deactivate').status).toBe('ok')
+})
+
+test('a fetch that reads the body is not taken for a service that sends none', async () => {
+  const logging = async (input: string, init: RequestInit) => {
+    const response = await service.fetch(input, init)
+    await response.text()
+    return response
+  }
+  const { broken, find } = await probeService([], { fetch: logging as never })
+  expect(broken).toEqual(['envelope'])
+  expect(find('envelope').observed).toMatch(
+    /^HTTP 200, fetch did not resolve with a Response that can be read/,
+  )
+})
 
 test('a full page that is followed by an item added meanwhile is not broken', async () => {
   service.transactions.length = 40
@@ -1126,11 +1218,10 @@ test('the end of a list is not judged by pages that repeat each other', async ()
 })
 
 test('neighbouring pages are not compared when the list changed between them', async () => {
-  let total = 250
-  const { find } = await probeService([changePages(page => ({ ...page, totalItems: total++ }))])
+  const { find } = await probeService([growing()], { account: undefined })
   expect(find('neighbours')).toMatchObject({
     status: 'not-checked',
-    observed: 'no two different pages with ids and the same totalItems were read',
+    observed: 'no two different pages with the same totalItems were read',
   })
 })
 
@@ -1157,6 +1248,18 @@ test('no limit is suggested that no page was full with', async () => {
   const echo = changePages((page, query) => ({ ...page, limit: Number(query.get('limit') ?? page.limit) }))
   const { report, find } = await probeService([short, echo])
   expect(find('max-limit').observed).toBe('1,000 gets limit 1,000 and 15 items')
+  expect(report.suggestedOptions.limit).toBeUndefined()
+})
+
+test('no limit is suggested that has a smaller total', async () => {
+  const { broken, report } = await probeService([
+    changePages(page => {
+      const total = page.limit > 50 ? 247 : 250
+      const rest = Math.max(0, total - (page.page - 1) * page.limit)
+      return { ...page, totalItems: total, data: page.data.slice(0, rest) }
+    }),
+  ])
+  expect(broken).toEqual(['total'])
   expect(report.suggestedOptions.limit).toBeUndefined()
 })
 

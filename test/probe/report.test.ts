@@ -186,8 +186,20 @@ test('a report quotes why the first request was refused, and what the service as
     respond(() => new Response('no such address', { status: 403 })),
   ])
   expect(findText('api-key').observed).toBe('HTTP 403: "no such address"')
-  const { find: findHtml } = await probeService([respond(() => new Response('\n<p>no', { status: 403 }))])
-  expect(findHtml('api-key').observed).toBe('HTTP 403')
+  for (const body of ['\n<p>no', '{"data":[{"id":"t1"', '\u0000\u0001']) {
+    const { find: findOther } = await probeService([respond(() => new Response(body, { status: 403 }))])
+    expect(findOther('api-key').observed).toBe('HTTP 403')
+  }
+})
+
+test('a report shows no part of the API key where the service echoes it in a header', async () => {
+  const apiKey = 'abcdefgh,ijklmnop'
+  const echo = respond(() => new Response(null, { status: 401, headers: { 'WWW-Authenticate': apiKey } }))
+  const { report } = await probeService([echo], { apiKey })
+  expect(String(report)).not.toContain('abcdefgh')
+  const headers = { Location: `https://login.example/${'s'.repeat(2_000)}` }
+  const { find } = await probeService([respond(() => new Response(null, { status: 302, headers }))])
+  expect(find('reachable').observed).toMatch(/^HTTP 302 to https:\/\/login\.example\/s{1000,} \.\.\.$/)
 })
 
 test('a report suggests no code for a service that counts pages from 0', async () => {
@@ -265,6 +277,20 @@ describe('the code in the report', () => {
     }
     expect(schema.safeParse({ ...item, ...further })).toMatchObject({ success: true })
     expect(schema.safeParse({ ...item, ...further, amount: 2 }).success).toBe(false)
+  })
+
+  test('has a schema that accepts items of many kinds, with names of their own', async () => {
+    const kinds = ['card', 'payout', 'fee'].map(kind =>
+      Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`${kind}${index}`, index])),
+    )
+    const { report } = await probeService([
+      changeItems(({ description }, index) =>
+        index % 3 ? { ...kinds[index % 3] } : { ...kinds[0], description },
+      ),
+    ])
+    expect(String(report)).toContain(
+      '\nconst schema = z.looseObject({\n  description: z.string().optional(),\n})\n',
+    )
   })
 
   test('has the address that was probed, and no key', async () => {

@@ -14,12 +14,14 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
     findings.broken('reachable', observed, `Calls fail while this lasts. ${adviceIn(first)}`)
     return
   }
-  const { status, headers } = response
+  const { status } = response
+  // Without keys, which a part of a header might hold in part.
+  const { headers } = first.error?.kind === 'http' ? first.error : response
   if (isRedirect(status)) {
     const target = redirectTarget(headers, listUrl(options))
     findings.broken(
       'reachable',
-      `${observed}${target ? ` to ${toLine(target, maxReasonLength)}` : ''}`,
+      `${observed}${target ? ` to ${target}` : ''}`,
       'Redirects are not followed, as they would take the key along: such a call fails with HttpError. Use a baseUrl that does not redirect, or ask the owner of the service.',
     )
     return
@@ -74,9 +76,10 @@ function listUrl({ baseUrl }: ProbeOptions): string {
 /** What the service says about a request that it refuses. */
 function quoteReason({ error }: PageOutcome): string {
   const body = error?.kind === 'http' ? error.body : undefined
-  const text = typeof body === 'string' && !body.trim().startsWith('<') ? body : ''
-  const reason = reasonOf(body) ?? toLine(text, maxReasonLength)
-  return reason && `: "${reason}"`
+  // Not what was to be HTML, a page or no text at all.
+  const isText = typeof body === 'string' && /^\s*[^\s<{["]/.test(body) && !/[^\P{Cc}\s]/u.test(body)
+  const reason = reasonOf(body) ?? (isText ? toLine(body, maxReasonLength) : undefined)
+  return reason === undefined ? '' : `: "${reason}"`
 }
 
 /** What the service responds to a key that is not one. */

@@ -56,8 +56,8 @@ export async function checkCors(
   else if (problem !== undefined) {
     findings.broken('cors', problem, `Pages of this origin cannot list transactions. ${advice}`)
   } else {
-    const exposed = get.response?.headers.get('access-control-expose-headers')
-    const observed = `GET /transactions is allowed, and ${exposed ? `exposes ${exposed}` : 'no further headers are exposed'}`
+    const exposed = namesIn(get.response?.headers.get('access-control-expose-headers'))?.filter(Boolean)
+    const observed = `GET /transactions is allowed, and ${exposed?.length ? `exposes ${exposed.join(', ')}` : 'no further headers are exposed'}`
     findings.ok(
       'cors',
       observed,
@@ -78,16 +78,13 @@ function findProblem(preflight: Outcome, get: ListOutcome, origin: string): stri
   )
   if (!allowed || !methods)
     return 'Access-Control-Allow-Headers or -Methods of the preflight is no list of names'
-  return allowed.includes('*') || allowed.includes('api-key')
+  return allowed.some(name => name === '*' || name.toLowerCase() === 'api-key')
     ? undefined
     : 'the preflight does not allow the header Api-Key'
 }
 
-/** The names in a header; `undefined` if they are not separated by commas: browsers refuse such a preflight. */
+/** The names in a header; `undefined` if they are not separated by commas: browsers then refuse, or expose nothing. */
 function namesIn(header: string | null | undefined): string[] | undefined {
-  const names = (header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map(name => name.trim())
+  const names = (header ?? '').split(',').map(name => name.trim())
   return names.every(name => /^[\w!#$%&'*+.^`|~-]*$/.test(name)) ? names : undefined
 }

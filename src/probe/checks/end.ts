@@ -1,5 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { type ListedPage, missingOn, nameOf } from '../page.js'
+import { type ListedPage, lastPageNumber, missingOn, nameOf } from '../page.js'
 import { describeOutcome, type PageOutcome, type Session } from '../session.js'
 import {
   findLimitChange,
@@ -117,7 +117,8 @@ async function checkBeyondEnd(
   last: ListedPage,
   seen: readonly ListedPage[],
 ): Promise<void> {
-  const number = last.page + 1
+  // If the list grew, a page between may be full by now.
+  const number = lastPageNumber(last, last.limit) + 1
   const outcome = await session.getPage({ page: number })
   const { page, verdict } = outcome
   const broken = (observed: string) =>

@@ -89,29 +89,39 @@ export function isEmptied({ page, requested }: PageOutcome, pages: ListedPages):
 /** Page 0 tells services apart that count from 0: its items are then on page 1 with a smaller limit. */
 export function checkPageZero(findings: Findings, pages: ListedPages): void {
   const { zero, small } = pages
-  const { verdict, data } = zero
   const one = newestFirst(pages)
-  const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
-  const { count, ids } = isPage ? toListedPage(data) : { count: 0, ids: undefined }
+  const page = pageZeroOf(zero)
+  const { count, ids, totalItems } = page ?? { count: 0, ids: undefined, totalItems: 0 }
   const isEmptyList = one.count === 0 && one.totalItems === 0
-  // The first item of a smaller page 1 would be the first of page 0, too.
-  const [firstId = ''] = small.page?.ids ?? []
-  const isBefore = (ids?.indexOf(firstId) ?? 0) > 0 || (isEmptyList && small.page?.count === 0)
-  if (verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
-  else if (isPage && count === 0)
+  // The total of an empty page may be 0.
+  const isSame = ({ count, totalItems: total }: ListedPage) =>
+    total === totalItems || (count === 0 && total === 0)
+  const isSameState = [one, small.page].every(page => page && isSame(page))
+  // A smaller page 1 is then the second one of its size on page 0.
+  const isBefore = small.page?.count
+    ? ids?.indexOf(small.page.ids?.[0] ?? '') === small.page.limit
+    : isEmptyList
+  if (zero.verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
+  else if (page && count === 0)
     if (isEmptyList) findings.notChecked('page-zero', 'the list is empty')
     else findings.ok('page-zero', 'page 0 is empty')
   else if (count === 0) findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}`)
   else if (findings.isBroken('order')) findings.notChecked('page-zero', 'page 1 is not always the same')
   else if (!ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')
-  else if (isBefore) {
+  else if (isSameState && isBefore) {
     findings.broken(
       'page-zero',
       'page 0 has items that come before those of page 1: pages are counted from 0',
       'The client begins at page 1: iterating misses the first page. Ask the owner of the service to count pages from 1; until then read each page with `client.request`.',
     )
   } else findings.notChecked('page-zero', 'page 0 has items that are not on page 1: it may be the first page')
+}
+
+/** Page 0, whose number may be 0; `undefined` if there is none. */
+export function pageZeroOf({ verdict, data }: ListOutcome): ListedPage | undefined {
+  const isPage = verdict === 'ok' && Array.isArray((data as { data?: unknown } | null | undefined)?.data)
+  return isPage ? toListedPage(data) : undefined
 }
 
 /** Why a comparison would show nothing. */

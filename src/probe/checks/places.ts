@@ -23,7 +23,8 @@ export function checkOrder(
       'Iterating can miss items without noticing. `verified` needs a stable order, too.',
     )
   } else if (again.page === undefined) findings.notChecked('order', describeOutcome(again))
-  else if (!usablePage(first) || !usablePage(again)) findings.notChecked('order', unreliable)
+  else if (!usablePage(first) || !usablePage(again) || !isSame(first.page, again.page))
+    findings.notChecked('order', unreliable)
   else if (!first.page.ids || !again.page.ids) findings.notChecked('order', 'not all items have an id')
   else if (first.page.totalItems !== again.page.totalItems) {
     findings.notChecked('order', 'totalItems changed between two requests')
@@ -54,7 +55,7 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
     findings.broken(
       'neighbours',
       `${nameOf(ignored[1])} has the same items as page ${grouped(ignored[0].page)}: is \`page\` ignored?`,
-      'If it is, iterating throws PaginationError after the first page, also with `verified: true`.',
+      'If it is, iterating throws PaginationError after the first page. If it is the ids that repeat, items are missed without an error, also with `verified: true`.',
     )
     return
   }
@@ -69,10 +70,12 @@ export function checkNeighbours(findings: Findings, reads: readonly PageOutcome[
         : `${nameOf(one)} and ${nameOf(later)} have other items at the same places`,
       'Iterating can repeat items, or miss some without an error, also with `verified: true`.',
     )
-  } else if (!pairs.some(([one, later]) => growthOf(one, later) === 0)) {
-    findings.notChecked('neighbours', 'no two different pages with ids and the same totalItems were read')
   } else if (reads.some(isMiscounted)) {
     findings.notChecked('neighbours', 'a page has another number of items than it says')
+  } else if (reads.some(({ page }) => page && !page.ids)) {
+    findings.notChecked('neighbours', 'not all items have an id')
+  } else if (!pairs.some(([one, later]) => growthOf(one, later) === 0)) {
+    findings.notChecked('neighbours', 'no two different pages with the same totalItems were read')
   } else findings.ok('neighbours', 'no item had two places while totalItems was the same')
 }
 

@@ -54,7 +54,7 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
   // A 403 is not retried, whatever it says.
   const unreadable = throttled.find(
     ({ status, headers }) =>
-      isThrottled(status) && headers.has('retry-after') && parseRetryAfter(headers) === undefined,
+      isThrottled(status) && headers.get('retry-after') && parseRetryAfter(headers) === undefined,
   )
   const limits = throttled.filter(({ status }) => status !== 503)
   const shown =

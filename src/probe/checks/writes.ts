@@ -1,7 +1,7 @@
 import type { VirtualAccountRef } from '../../resources/virtual-accounts.js'
 import type { Findings } from '../findings.js'
 import { describeOutcome, type Outcome, parseJson, type Session } from '../session.js'
-import { describeFields, jsonType, Shape } from '../shape.js'
+import { describeFields, jsonType, Shape, toJson } from '../shape.js'
 
 const reactivateOptions = { maxRetries: 2, totalTimeout: 60_000 }
 
@@ -159,10 +159,10 @@ function hasSameBody(one: Outcome, other: Outcome): boolean {
 
 /** Without the key: that it is the same again shows no replay. */
 function toComparable({ data, text, idempotencyKey = '' }: Outcome): string | undefined {
-  const json = JSON.stringify(data ?? text, (_key, value) =>
-    jsonType(value) === 'object' ? Object.fromEntries(Object.entries(value).sort()) : value,
-  ) as string | undefined
-  return json?.replace(new RegExp(idempotencyKey.replaceAll('-', '-?'), 'gi'), '')
+  const json = toJson(data ?? text, (_key, value) =>
+    jsonType(value) === 'object' ? Object.fromEntries(Object.entries(value as object).sort()) : value,
+  )
+  return (json ?? text)?.replace(new RegExp(idempotencyKey.replaceAll('-', '-?'), 'gi'), '')
 }
 
 function reportTwice(findings: Findings, twice: Outcome): void {
