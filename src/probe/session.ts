@@ -164,7 +164,7 @@ export class Session {
     const isRead = outcome.verdict === 'ok' && outcome.error === undefined
     const problems = isRead ? findProblems(outcome) : []
     const page = isRead && problems.length === 0 ? toListedPage(outcome.data) : undefined
-    if (page) this.pages.push(outcome.response as RecordedResponse)
+    if (page && method === 'GET') this.pages.push(outcome.response as RecordedResponse)
     return { ...outcome, problems, page }
   }
 

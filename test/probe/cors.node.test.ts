@@ -77,6 +77,20 @@ test('CORS is broken where a browser would refuse the preflight or the response'
     },
   ))
 
+test('a page that a preflight gets, which has no key, is reported, and shows neither time nor caches', async () => {
+  const open = changeHeaders((headers, request) => {
+    if (isPreflight(request)) headers.set('Age', '600')
+  })
+  const asGet: Deviation = fetch => (input, init) => {
+    const request = new Request(input, init)
+    if (!isPreflight(request)) return fetch(request)
+    return fetch(new Request(request.url, { headers: { 'Api-Key': service.apiKey } }))
+  }
+  const { broken, find } = await probeService([asGet, open], { origin })
+  expect(broken).toEqual(['cors'])
+  expect(find('cors').observed).toBe('a preflight gets a page with 20 items, although it has no key')
+})
+
 test('CORS is broken where the page is https and the service http, which browsers block', async () => {
   const baseUrl = 'http://service.example'
   const toService: typeof globalThis.fetch = (input, init) =>

@@ -52,6 +52,21 @@ describe('the probe finds exactly what is broken:', () => {
           'wrong-key',
           respond(request => (isWrongKey(request) ? json({}, 500) : undefined)),
         ],
+        [
+          'ids are numbers, even if all those that were read arrive as strings of their many digits',
+          'items',
+          changePages(
+            page => page,
+            text => text.replaceAll(/"id":"\D*(\d+)"/g, '"id":90071992547409930$1'),
+          ),
+        ],
+        [
+          'page 1 is empty, although the total counts items, whatever the limit',
+          'total',
+          shortenedTo(1),
+          ...countingFromZero,
+          changePages(page => ({ ...page, totalItems: 1 })),
+        ],
         ['amounts are strings', 'items', changeItems(item => ({ ...item, amount: '1' }))],
         [
           'one item has no description',
@@ -635,14 +650,6 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           ),
         ],
         [
-          'ids that are numbers, with more digits than a number holds',
-          'items',
-          changePages(
-            page => page,
-            text => text.replaceAll(/"id":"\D*(\d+)"/g, '"id":90071992547409930$1'),
-          ),
-        ],
-        [
           'pages that shared caches must ask for each time',
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=0, must-revalidate')),
@@ -768,13 +775,14 @@ test('digits are not checked where an item has more fields than were looked at',
 
 test('an amount with too many digits is found behind any number of fields', async () => {
   const fields = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`field${index}`, index]))
-  const { broken } = await probeService([
+  const { broken, report } = await probeService([
     changePages(
       page => ({ ...page, data: page.data.map(item => ({ ...fields, ...item, amount: 0 })) }),
       text => text.replaceAll('"amount":0', '"amount":9007199254740993'),
     ),
   ])
   expect(broken).toEqual(['digits'])
+  expect(String(report)).toContain('  amount: z.union([z.number(), z.string()]), // long ones are strings\n')
 })
 
 test('of numbers with too many digits, the amount is named first, and those of the envelope, too', async () => {

@@ -56,7 +56,7 @@ test('a report has what is broken first, one line for what was not checked for t
     "Probe of https://virtual-accounts.test by virtual-accounts, 2026-11-22 16:40 UTC
 
     broken       Items                amount: string instead of number
-                                      -> Lists fail with InvalidResponseError,
+                                      -> Lists can fail with InvalidResponseError,
                                          unless a \`schema\` accepts these items.
     broken       Caches               a page has an Age above 0: it was cached
                                       -> Pages can be out of date, and come from

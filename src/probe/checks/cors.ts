@@ -1,5 +1,5 @@
 import { isLoopback } from '../../internal/url.js'
-import type { Findings } from '../findings.js'
+import { countOf, type Findings } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
 import { describeOutcome, type ListOutcome, type Outcome, type Session } from '../session.js'
 import { noKey } from './connection.js'
@@ -52,7 +52,10 @@ export async function checkCors(
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
   const problem = findProblem(preflight, get, origin)
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
-  else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
+  else if (preflight.page?.count) {
+    const observed = `a preflight gets a page with ${countOf(preflight.page.count, 'item')}, although it has no key`
+    findings.broken('cors', observed, 'Anyone can read such pages. Tell the owner of the service.')
+  } else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else if (problem !== undefined) {
     findings.broken('cors', problem, `Pages of this origin cannot list transactions. ${advice}`)
   } else {

@@ -10,7 +10,7 @@ export function checkItems(findings: Findings, sample: Sample): void {
     return
   }
   if (problems.size > 0) {
-    const consequence = 'Lists fail with InvalidResponseError, unless a `schema` accepts these items.'
+    const consequence = 'Lists can fail with InvalidResponseError, unless a `schema` accepts these items.'
     findings.broken('items', listed(problems, '; '), consequence)
   } else findings.ok('items', `all that were read have ${Object.keys(documentedFields).join(', ')}`)
 
@@ -22,18 +22,14 @@ export function checkItems(findings: Findings, sample: Sample): void {
     further && 'Passed through; a `schema` types them.',
   )
 
-  // First the one without which no list can be read.
-  const long = [
-    ...(sample.hasLongAmount ? ['amount'] : []),
-    ...findLongNumbers(item).filter(path => path !== 'amount'),
-    ...findLongNumbers(envelope).map(path => `${path} of the envelope`),
-  ]
+  const longInItem = findLongNumbers(item)
+  const long = [...longInItem, ...findLongNumbers(envelope).map(path => `${path} of the envelope`)]
   const isCut = item.isSampleCut || envelope.isSampleCut
   const observed = `more than a number can hold: ${listed(long, ', ')}${isCut ? '; not every field was looked at' : ''}`
   const asString = 'Such a number arrives as a string of its digits.'
   if (long.length === 0 && isCut) findings.notChecked('digits', 'not every field was looked at')
   else if (long.length === 0) findings.ok('digits', 'no number loses digits')
-  else if (!sample.hasLongAmount) findings.ok('digits', observed, asString)
+  else if (!longInItem.includes('amount')) findings.ok('digits', observed, asString)
   else {
     const consequence = `${asString} As \`amount\` it is an InvalidResponseError, unless a \`schema\` accepts a string.`
     findings.broken('digits', observed, consequence)

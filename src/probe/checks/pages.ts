@@ -82,8 +82,9 @@ export function newestFirst({ first, all }: ListedPages): ListedPage {
 export function isEmptied({ page, requested }: PageOutcome, pages: ListedPages): boolean {
   const { limit = 0 } = requested
   if (page?.count !== 0 || limit <= pages.first.page.limit) return false
-  const totals = [pages.first.page, newestFirst(pages)].map(({ totalItems }) => totalItems)
-  return missingOn({ ...page, totalItems: Math.min(...totals) }) > 0
+  const firsts = [pages.first.page, newestFirst(pages)]
+  const totalItems = Math.min(...firsts.map(first => first.totalItems))
+  return firsts.every(({ count }) => count > 0) && missingOn({ ...page, totalItems }) > 0
 }
 
 /** Page 0 tells services apart that count from 0: its items are then on page 1 with a smaller limit. */
