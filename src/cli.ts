@@ -268,7 +268,7 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write(clearLine)
 }
 
-// The reader of a pipe may have enough: head -1. What was written to the account nobody has read then.
+// The reader of a pipe may have enough: head -1. But nobody then knows what became of a test account.
 process.stdout.on('error', (error: Error & { code?: string }) => {
   if (error.code === 'EPIPE' && !values.write) return
   const account = values.write ? '. The test account may be inactive: check it' : ''
