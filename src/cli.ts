@@ -79,8 +79,7 @@ async function main(): Promise<number> {
   if (name === undefined) throw new UsageError(usage)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   checkKeys()
-  if (command === undefined)
-    throw unknown(`Unknown command${shown(`"${name}"`)}`, name, Object.keys(commands))
+  if (command === undefined) throw unknown(`Unknown command${shown(`"${name}"`)}`, Object.keys(commands))
   checkFlags(name, command.flags)
   const expected = Object.keys(command.arguments)
   // Swapped, or only a path: a program has no page that a path could be resolved against.
@@ -125,7 +124,7 @@ function checkFlags(command: string, known: Flags): void {
     const flag = Object.hasOwn(known, name) ? known[name] : undefined
     if (flag === undefined) {
       const flags = Object.keys(known).map(name => `--${name}`)
-      throw unknown(`Unknown option${shown(rawName)} of ${command}`, rawName, flags)
+      throw unknown(`Unknown option${shown(rawName)} of ${command}`, flags)
     }
     const isMissing = !value || (value.startsWith('-') && !inlineValue)
     if (flag.type === 'string' && isMissing) throw new UsageError(`${rawName}: expected a value`)
@@ -133,31 +132,9 @@ function checkFlags(command: string, known: Flags): void {
   }
 }
 
-/** Names what is not known, and the nearest that is. */
-function unknown(problem: string, given: string, known: string[]): UsageError {
-  const [nearest] = known
-    .map(name => ({ name, distance: distanceBetween(given, name) }))
-    .filter(({ name, distance }) => distance <= Math.max(1, name.length / 3))
-    .sort((a, b) => a.distance - b.distance)
-  return new UsageError(
-    nearest
-      ? `${problem}. Did you mean ${nearest.name}?`
-      : `${problem}. There are: ${known.join(', ')} (--help explains them)`,
-  )
-}
-
-/** How many letters must be added, removed or replaced. */
-function distanceBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (const [index, letter] of Array.from(a.slice(0, 40)).entries()) {
-    const next = [index + 1]
-    for (let at = 0; at < b.length; at++) {
-      const replaced = (row[at] as number) + Number(letter !== b[at])
-      next.push(Math.min(replaced, (row[at + 1] as number) + 1, (next[at] as number) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) as number
+/** Names what is not known, and what is. */
+function unknown(problem: string, known: string[]): UsageError {
+  return new UsageError(`${problem}. There are: ${known.join(', ')} (--help explains them)`)
 }
 
 async function runProbe(): Promise<number> {

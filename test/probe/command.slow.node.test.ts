@@ -244,7 +244,7 @@ test('a wrong command line is explained in words', () =>
   checkInParallel<[args: string[], message: string, env?: NodeJS.ProcessEnv]>(
     [
       [[], 'Usage: npx virtual-accounts probe <baseUrl>'],
-      [['prob', url], 'Unknown command "prob". Did you mean probe?'],
+      [['prob', url], 'Unknown command "prob". There are: probe, schema (--help explains them)'],
       [['probe'], 'probe: missing <baseUrl>, as in\n  npx virtual-accounts probe https://'],
       [['schema'], 'schema: missing <baseUrl> and <path>, as in\n  npx virtual-accounts schema'],
       [['schema', url], 'schema: missing <path>, as in\n  npx virtual-accounts schema https://'],
@@ -252,7 +252,10 @@ test('a wrong command line is explained in words', () =>
       [['probe', '/api'], 'probe: expected only <baseUrl>, as in\n  npx virtual-accounts probe https://'],
       [['schema', '/refunds', url], 'schema: expected only <baseUrl> and <path>, as in\n'],
       [['schema', url, 'C:/Program Files/Git/refunds'], 'path: Git Bash has changed it. Put MSYS_NO_PATH'],
-      [['probe', url, '--orgin=x'], 'Unknown option --orgin of probe. Did you mean --origin?'],
+      [
+        ['probe', url, '--orgin=x'],
+        'Unknown option --orgin of probe. There are: --allow-insecure-http, --help, --version, --origin',
+      ],
       [['probe', url, '--api-key=secret'], "--api-key: arguments stay in the shell's history."],
       [['--api-key', 'sk_live_1', 'probe', url], "--api-key: arguments stay in the shell's history."],
       [['--sk_live_token', 'probe', url], "API key: arguments stay in the shell's history."],
