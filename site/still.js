@@ -1,7 +1,7 @@
 // Takes the picture of the playground that README.md shows, after `npm run build`:
 //
 //   npm run still
-//   pngquant --force --nofs --ext .png 16 still.png
+//   pngquant --force --nofs --ext .png 12 still.png
 //   cwebp -lossless -z 9 still.png -o ../docs/media/playground.webp        to a quarter of its size
 
 import { join } from 'node:path'

@@ -185,11 +185,12 @@ export function describeFields(shape: Shape, isListed: (name: string) => boolean
 }
 
 /** Where numbers are that have more digits than a double holds, as `amount` or `lines[].sum`. */
-export function findLongNumbers(shape: Shape, path = ''): string[] {
-  const found = shape.hasLongNumbers ? [path || 'the item'] : []
-  if (shape.items) found.push(...findLongNumbers(shape.items, `${path}[]`))
+export function findLongNumbers(shape: Shape, path?: string): string[] {
+  const found = shape.hasLongNumbers ? [path ?? 'the item'] : []
+  if (shape.items) found.push(...findLongNumbers(shape.items, `${path ?? ''}[]`))
   for (const [name, field] of shape.fields) {
-    found.push(...findLongNumbers(field, path === '' ? name : `${path}.${name}`))
+    const shown = name || '""'
+    found.push(...findLongNumbers(field, path === undefined ? shown : `${path}.${shown}`))
   }
   return found
 }

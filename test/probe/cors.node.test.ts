@@ -88,7 +88,11 @@ test('a page that a preflight gets, which has no key, is reported, and shows nei
   }
   const { broken, find } = await probeService([asGet, open], { origin })
   expect(broken).toEqual(['cors'])
-  expect(find('cors').observed).toBe('a preflight gets a page with 20 items, although it has no key')
+  const leak = 'a preflight gets a page with 20 items, although it has no key'
+  expect(find('cors').observed).toBe(`${leak}; the preflight does not allow the header Api-Key`)
+  expect(find('cors').consequence).toMatch(
+    /^Anyone can read such pages\. .* Pages of this origin cannot list/,
+  )
 })
 
 test('CORS is broken where the page is https and the service http, which browsers block', async () => {

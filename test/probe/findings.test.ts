@@ -650,6 +650,14 @@ describe('what has no effect on the client, or is left open, is not broken', () 
           ),
         ],
         [
+          'an amount in a field without a name with more digits than a number holds',
+          'digits',
+          changePages(
+            page => ({ ...page, data: page.data.map(item => ({ '': { amount: 0 }, ...item })) }),
+            text => text.replaceAll('"amount":0}', '"amount":9007199254740993}'),
+          ),
+        ],
+        [
           'pages that shared caches must ask for each time',
           'cache',
           changeHeaders(headers => headers.set('Cache-Control', 'public, max-age=0, must-revalidate')),
@@ -1012,11 +1020,46 @@ test('page 0 of a list that changes is not before page 1 because some of its ite
   expect(find('page-zero').status).toBe('not-checked')
 })
 
-test('a page that a list has by now is not beyond its end', async () => {
+test('a page that a list has by now is its last, and not beyond its end', async () => {
   service.transactions.length = 239
   const fail = respond((_, query) => (query.get('page') === '13' ? json({}, 502) : undefined))
   const { find } = await probeService([fail, growing()], { account: undefined })
-  expect(find('page-beyond-end')).toMatchObject({ status: 'ok', observed: 'an empty page' })
+  expect(find('page-beyond-end').status).toBe('not-checked')
+  expect(find('total').observed).toBe('page 13, the last by totalItems: HTTP 502')
+})
+
+test('the last page is that of the newest total', async () => {
+  service.transactions.length = 20
+  const [template] = service.transactions as [Transaction]
+  let number = 0
+  const { broken, find } = await probeService(
+    [
+      // The item that is added is counted, and not listed.
+      changePages(page => ({ ...page, data: page.data.filter(({ id }) => id !== 'hidden') })),
+      respond((_, query) => {
+        if (++number === 2) service.transactions.push({ ...template, id: 'hidden' })
+        return Number(query.get('limit')) > 20 ? json({}, 422) : undefined
+      }),
+    ],
+    { account: undefined },
+  )
+  expect(broken).toEqual(['total'])
+  expect(find('total').observed).toBe('21, but page 2 with limit 20 has 0 items instead of 1')
+})
+
+test('a total is not checked while the list grows faster than it is read', async () => {
+  const [template] = service.transactions as [Transaction]
+  let added = 0
+  const grow = respond(() => {
+    for (let count = 0; count < 50; count++) service.transactions.push({ ...template, id: `new${added++}` })
+    return undefined
+  })
+  const { broken, find } = await probeService([grow], { account: undefined })
+  expect(broken).toEqual([])
+  expect(find('total')).toMatchObject({
+    status: 'not-checked',
+    observed: expect.stringMatching(/ was not read$/),
+  })
 })
 
 test('items without an id on one page leave it open whether items have one place', async () => {

@@ -10,6 +10,8 @@ export const maxCorsRequests = 2
 const advice =
   'Put a proxy on your own origin that adds the key, and pass its path as baseUrl with apiKey: null.'
 
+const blocked = `Pages of this origin cannot list transactions while this lasts. ${advice}`
+
 /** Whether a page of this origin may list transactions with a key. */
 export async function checkCors(
   findings: Findings,
@@ -53,12 +55,13 @@ export async function checkCors(
   const problem = findProblem(preflight, get, origin)
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (preflight.page?.count) {
-    const observed = `a preflight gets a page with ${countOf(preflight.page.count, 'item')}, although it has no key`
-    findings.broken('cors', observed, 'Anyone can read such pages. Tell the owner of the service.')
+    const leak = `a preflight gets a page with ${countOf(preflight.page.count, 'item')}, although it has no key`
+    const consequence = 'Anyone can read such pages. Tell the owner of the service.'
+    if (problem === undefined) findings.broken('cors', leak, consequence)
+    else findings.broken('cors', `${leak}; ${problem}`, `${consequence} ${blocked}`)
   } else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
-  else if (problem !== undefined) {
-    findings.broken('cors', problem, `Pages of this origin cannot list transactions. ${advice}`)
-  } else {
+  else if (problem !== undefined) findings.broken('cors', problem, blocked)
+  else {
     const exposed = namesIn(get.response?.headers.get('access-control-expose-headers'))?.filter(Boolean)
     const observed = `GET /transactions is allowed, and ${exposed?.length ? `exposes ${exposed.join(', ')}` : 'no further headers are exposed'}`
     findings.ok(

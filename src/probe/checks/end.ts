@@ -11,7 +11,7 @@ import {
   usablePage,
 } from './pages.js'
 
-/** Requests for the end of a list: the last page again if items are missing, and the one after it. */
+/** Requests for the end of a list: the last page again if items are missing or the list grew, and the one after it. */
 export const maxEndRequests = 2
 
 const unclear = 'the end of the list is unclear, by what is broken above'
@@ -27,7 +27,11 @@ export async function checkEnd(findings: Findings, session: Session, pages: List
     return
   }
   const isWrong = isMiscounted(last)
-  const end = isWrong ? await session.getPage({ page: last.requested.page }) : last
+  // A list that grew meanwhile has another last page.
+  const newest = session.reads.findLast(({ page }) => page)?.page ?? pages.first.page
+  const number = lastPageNumber(newest, pages.first.page.limit)
+  const isLast = !isWrong && number === last.requested.page
+  const end = isLast ? last : await session.getPage({ page: number })
   const seen = session.reads.flatMap(({ page }) => page ?? [])
   // A list can change between counting and reading it: then the total is another one before or after.
   const before = session.reads[session.reads.indexOf(last) - 1]
@@ -47,7 +51,9 @@ function checkTotal(findings: Findings, seen: readonly ListedPage[], end: PageOu
     findings.broken('total', observed, 'Iterating fails there with PaginationError.')
   } else if (last && !wrong) {
     const total = grouped(last.totalItems)
-    findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
+    if (last.page < lastPageNumber(last, last.limit))
+      findings.notChecked('total', `${total}: the list grew, and its last page was not read`)
+    else findings.ok('total', last.count < last.limit ? `${total}, as the last page shows` : total)
   } else {
     const observed = `page ${grouped(requested.page)}, the last by totalItems: ${describeOutcome(end)}`
     if (!last && verdict !== 'none') findings.broken('total', observed, 'Iterating fails if this lasts.')
@@ -117,7 +123,6 @@ async function checkBeyondEnd(
   last: ListedPage,
   seen: readonly ListedPage[],
 ): Promise<void> {
-  // If the list grew, a page between may be full by now.
   const number = lastPageNumber(last, last.limit) + 1
   const outcome = await session.getPage({ page: number })
   const { page, verdict } = outcome
@@ -129,7 +134,7 @@ async function checkBeyondEnd(
     )
   const isEmpty = page?.count === 0
   const hasGrown = page !== undefined && page.totalItems > last.totalItems
-  if (!isEmpty && last.count === last.limit) {
+  if (!isEmpty && last.count === last.limit && number === last.page + 1) {
     const full = `page ${grouped(last.page)} is full, and no empty page was seen after it`
     findings.notChecked('total', `${grouped(last.totalItems)}: ${full}`)
   }

@@ -36,7 +36,7 @@ export function checkPageEcho(findings: Findings, pages: ListedPages): void {
     const observed = `page ${failed.requested.page}: ${describeOutcome(failed)}`
     findings.broken('page-echo', observed, 'Iterating fails if this lasts.')
   } else if (second === undefined)
-    findings.notChecked('page-echo', 'by totalItems, the list has one page only')
+    findings.notChecked('page-echo', 'by its first totalItems, the list has one page only')
   else if (second.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else findings.notChecked('page-echo', describeOutcome(second))
 }
