@@ -73,7 +73,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
     hasKey: options.apiKey !== null,
     allowInsecureHttp: options.allowInsecureHttp === true,
     retryAfterMs: session.retryAfterMs,
-    schema: isRefused ? toZod(sample.item, isDocumented) : undefined,
+    schema: isRefused ? toZod(sample.item, '', isDocumented) : undefined,
   }
   return createReport(data, advice, isListed)
 }

@@ -41,6 +41,8 @@ export interface ListOutcome extends Outcome {
   readonly page: ListedPage | undefined
   /** What breaks the envelope of a 2xx response. */
   readonly problems: readonly string[]
+  /** The value of JSON.parse, which rounds long numbers; `undefined` unless a 2xx response is JSON. */
+  readonly plain?: unknown
 }
 
 /** Outcome of a request for a page. It has no body: pages may be large, and several are compared. */
@@ -162,10 +164,11 @@ export class Session {
     const send = () => client.request('GET', this.#path, { query, signal: this.signal })
     const outcome = await this.call(name, send)
     const isRead = outcome.verdict === 'ok' && outcome.error === undefined
-    const problems = isRead ? findProblems(outcome) : []
+    const plain = isRead ? parseJson(outcome.text) : undefined
+    const problems = isRead ? findProblems(outcome, plain) : []
     const page = isRead && problems.length === 0 ? toListedPage(outcome.data) : undefined
     if (page && method === 'GET') this.pages.push(outcome.response as RecordedResponse)
-    return { ...outcome, problems, page }
+    return { ...outcome, problems, page, plain }
   }
 
   /** Requests a page of the list, and adds what it got to the sample. */
@@ -177,11 +180,9 @@ export class Session {
     limit?: number | undefined
   } = {}): Promise<PageOutcome> {
     const query = { page: String(page), ...(limit !== undefined && { limit: String(limit) }) }
-    const { text, data, ...outcome } = await this.get(query)
-    const plain = parseJson(text)
+    const { text, data, plain, ...outcome } = await this.get(query)
     if (outcome.page) this.sample.add(plain, data)
-    else if (outcome.verdict === 'ok' && !outcome.error && plain !== undefined)
-      this.sample.addOther(plain, data)
+    else if (plain !== undefined) this.sample.addOther(plain, data)
     const read = { ...outcome, requested: { page, limit }, isComplete: text !== undefined }
     this.reads.push(read)
     return read
@@ -296,8 +297,8 @@ export function parseJson(text: string | undefined): unknown {
 }
 
 /** What breaks the envelope of a 2xx response. */
-function findProblems({ text = '', data }: Outcome): string[] {
-  if (parseJson(text) !== undefined) return findEnvelopeProblems(data)
+function findProblems({ text = '', data }: Outcome, plain: unknown): string[] {
+  if (plain !== undefined) return findEnvelopeProblems(data)
   if (text === '') return ['expected JSON, got an empty body']
   if (/^\s*</.test(text)) return ['expected JSON, got HTML or other markup']
   return [`expected JSON, got ${/^\s*[{[]/.test(text) ? 'JSON that is malformed or cut off' : 'text'}`]

@@ -127,25 +127,24 @@ export function toJson(
 }
 
 /** A zod schema, as code, that accepts every value of the shape; with a part of its fields, if not all are listed. */
-export function toZod(shape: Shape, isListed: (name: string) => boolean = () => true, indent = ''): string {
+export function toZod(shape: Shape, indent = '', isListed: (name: string) => boolean = () => true): string {
   const given = new Set(shape.types)
   if (shape.hasLongNumbers) given.add('string')
   const isNullable = given.delete('null')
-  const schemas = Array.from(given, type => toZodType(type, shape, isListed, indent))
+  const schemas = Array.from(given, type => toZodType(type, shape, indent, isListed))
   // Null alone says nothing about the values that will follow it.
   if (schemas.length === 0) return 'z.unknown()'
   const code = schemas.length > 1 ? `z.union([${schemas.join(', ')}])` : (schemas[0] as string)
   return isNullable ? `${code}.nullable()` : code
 }
 
-function toZodType(type: string, shape: Shape, isListed: (name: string) => boolean, indent: string): string {
-  if (type === 'array')
-    return `z.array(${shape.items ? toZod(shape.items, undefined, indent) : 'z.unknown()'})`
+function toZodType(type: string, shape: Shape, indent: string, isListed: (name: string) => boolean): string {
+  if (type === 'array') return `z.array(${shape.items ? toZod(shape.items, indent) : 'z.unknown()'})`
   if (type !== 'object') return `z.${type}()`
   const fields = [...shape.fields].filter(([name]) => isListed(name))
   if (fields.length === 0) return 'z.looseObject({})'
   if (shape.isDictionary && fields.length === shape.fields.size) {
-    const values = new Set(fields.map(([, field]) => toZod(field, undefined, indent)))
+    const values = new Set(fields.map(([, field]) => toZod(field, indent)))
     return `z.record(z.string(), ${values.size === 1 && !shape.isCut ? [...values][0] : 'z.unknown()'})`
   }
   const lines = fields.map(([name, field]) => {
@@ -153,7 +152,7 @@ function toZodType(type: string, shape: Shape, isListed: (name: string) => boole
     const optional = field.isOptionalIn(shape) ? '.optional()' : ''
     const isLong = field.hasLongNumbers ? ' // long ones are strings' : ''
     const comment = isNullOnly ? ' // only null was seen' : isLong
-    return `${indent}  ${toKey(name)}: ${toZod(field, undefined, `${indent}  `)}${optional},${comment}\n`
+    return `${indent}  ${toKey(name)}: ${toZod(field, `${indent}  `)}${optional},${comment}\n`
   })
   return `z.looseObject({\n${lines.join('')}${indent}})`
 }
