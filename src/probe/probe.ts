@@ -2,28 +2,22 @@ import type { Client } from '../client.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
 import { checkCors, maxCorsRequests } from './checks/cors.js'
-import { checkEnd, checkTotals, maxEndRequests } from './checks/end.js'
+import { checkBeyondEnd, checkTotal } from './checks/end.js'
 import { checkItems } from './checks/items.js'
-import {
-  checkLimitEcho,
-  checkMaxLimit,
-  maxLimitRequests,
-  readFirstAgain,
-  readLargerPages,
-} from './checks/limits.js'
-import { checkPageEcho, checkPageZero, type ListedPages, pageZeroOf, unreliable } from './checks/pages.js'
+import { checkLimitEcho, checkMaxLimit } from './checks/limits.js'
+import { checkPageEcho, checkPageZero } from './checks/pages.js'
 import { checkNeighbours, checkOrder } from './checks/places.js'
 import { checkResponses } from './checks/responses.js'
 import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
 import { Findings } from './findings.js'
+import { maxListRequests, readList } from './list.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
-import { isDocumented, lastPageNumber } from './page.js'
+import { isDocumented } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
-import { maxRepeats, type PageOutcome, Session } from './session.js'
+import { maxRepeats, Session } from './session.js'
 import { toZod } from './shape.js'
 
-// Page 1 three times, page 2, both with a small limit, the last page, page 0, a wrong key.
-const maxReads = 9 + maxEndRequests + maxLimitRequests + maxRepeats
+const maxReads = maxListRequests + 1 + maxRepeats
 
 const noOrigin = 'no origin was given (--origin)'
 const noAccount = 'no account to write to was given (--customer-id, --virtual-account-id and --write)'
@@ -33,7 +27,7 @@ const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as 
 /**
  * Checks whether a service conforms to the API specification, and suggests client options.
  *
- * Sends few requests, one at a time and at most four a second: 20 at most, 2 more with `origin`, and 6 more with `account`.
+ * Sends few requests, one at a time and at most four a second: 18 at most, 2 more with `origin`, and 6 more with `account`.
  * After four minutes it stops checking, and reports what it has found. Nothing is written without `account`. The report names
  * fields and types; it never shows the values in a record, or an API key of 8 characters or more.
  *
@@ -87,58 +81,28 @@ async function assertAccount({ virtualAccounts }: Client, account: VirtualAccoun
   })
 }
 
-/** What all pages together show, those with larger limits and those at the end of the list, too. */
-function checkWhole(findings: Findings, reads: readonly PageOutcome[], pages: ListedPages): void {
-  // An empty page beyond the end may have any limit; larger limits have a finding of their own.
-  const isOfEnd = ({ page, requested }: PageOutcome) => requested.limit === undefined && page?.count !== 0
-  const ofDefault = reads.filter(read => pages.all.includes(read) || isOfEnd(read))
-  checkPageEcho(findings, pages)
-  checkLimitEcho(findings, ofDefault, pages)
-  checkOrder(findings, reads, pages)
-  checkNeighbours(findings, reads)
-  if (findings.isBroken('neighbours') || findings.isBroken('total')) delete findings.suggested.limit
-}
-
 /** Whether there was a page of transactions. */
 async function checkLists(findings: Findings, session: Session, options: ProbeOptions): Promise<boolean> {
-  const first = await session.getPage()
-  checkConnection(findings, options, first)
-  const { page } = first
+  const read = await session.getPage()
+  checkConnection(findings, options, read)
+  const { page } = read
   if (page === undefined) {
-    checkEnvelope(findings, options, [first])
+    checkEnvelope(findings, options, [read])
     return false
   }
-  const again = await session.getPage()
-  const zero = await session.get({ page: '0' })
-  const second = page.totalItems > page.limit ? await session.getPage({ page: 2 }) : undefined
-  const limit = page.totalItems < 4 ? 1 : 2
-  const small = await session.getPage({ limit })
-  const hasSmallSecond = small.page && page.totalItems > small.page.limit
-  const smallSecond = hasSmallSecond ? await session.getPage({ page: 2, limit }) : undefined
-  const number = lastPageNumber(page, page.limit)
-  const known = [first, again, second].findLast(outcome => outcome?.page?.page === number)
-  const last = known ?? (await session.getPage({ page: number }))
-  // Page 0 may be newer than page 1.
-  if (page.count === 0 && pageZeroOf(zero)?.count) await session.getPage()
-  const all = [...session.reads]
-  const pages: ListedPages = { first: { ...first, page }, again, zero, second, small, smallSecond, last, all }
-
-  checkPageEcho(findings, pages)
-  checkLimitEcho(findings, all, pages)
-  checkOrder(findings, session.reads, pages)
-  checkPageZero(findings, pages)
+  const list = await readList(session, { ...read, page })
+  checkPageEcho(findings, list)
+  checkLimitEcho(findings, list)
+  checkOrder(findings, list)
+  checkPageZero(findings, list)
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
   else {
-    checkNeighbours(findings, session.reads)
-    await checkEnd(findings, session, pages)
-    const larger = await readLargerPages(findings, session, pages)
-    await readFirstAgain(session, pages)
-    checkTotals(findings, session.reads, pages)
-    if (larger) checkMaxLimit(findings, pages, larger)
-    else findings.notChecked('max-limit', unreliable)
-    checkWhole(findings, session.reads, pages)
+    checkNeighbours(findings, list)
+    checkTotal(findings, list)
+    checkBeyondEnd(findings, list)
+    checkMaxLimit(findings, list)
   }
-  checkEnvelope(findings, options, all)
+  checkEnvelope(findings, options, list.own)
   checkItems(findings, session.sample)
   return true
 }

@@ -70,7 +70,7 @@ describe.concurrent('the command probe', () => {
     )
     expect(lines[2]).toMatch(/^broken +Items /)
     expect(lines.at(-1)).toMatch(/^2 broken: Items, Caches\. /)
-    expect(stderr).toBe('At most 20 requests, one at a time; read-only.\n')
+    expect(stderr).toBe('At most 18 requests, one at a time; read-only.\n')
     expect(status).toBe(1)
   })
 
@@ -107,7 +107,7 @@ describe.concurrent('the command probe', () => {
   test('says that nobody has read about the account, if its output is a pipe that was closed', () =>
     checkInParallel<[args: string[], stderr: RegExp]>(
       [
-        [[], /^At most 20 requests, .*\n$/],
+        [[], /^At most 18 requests, .*\n$/],
         [
           writing,
           /The output could not be written: .*EPIPE.*\. The test account may be inactive: check it\n$/,
@@ -185,7 +185,7 @@ describe.concurrent('the command probe', () => {
     child.stdout.destroy()
     const errors = child.stderr.toArray()
     const [status] = await once(child, 'close')
-    expect(Buffer.concat(await errors).toString()).toBe('At most 20 requests, one at a time; read-only.\n')
+    expect(Buffer.concat(await errors).toString()).toBe('At most 18 requests, one at a time; read-only.\n')
     expect(status).toBe(0)
   })
 })

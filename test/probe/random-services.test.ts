@@ -14,20 +14,22 @@ afterEach(() => {
 
 const seeds = (count: number) => Array.from({ length: cases(count) }, (_, index) => `${index}`)
 
-test('a service that conforms has nothing broken, whatever its limits and its length, also while it grows', () =>
+test('a service that conforms has nothing broken, whatever its limits and its length, also while it changes', () =>
   checkEach(seeds(100), async seed => {
     const random = new Random(seed)
     const service = createService(random)
-    const growth = random.pick(['none', 'at the head', 'at the end'])
+    const { ids } = service
+    const changes = [() => {}, () => ids.unshift(ids.length), () => ids.push(ids.length), () => ids.pop()]
+    const change = random.pick<() => void>(changes)
+    const share = random.pick([0.1, 0.5, 1])
     const { report } = await probeList((page, limit) => {
-      if (growth === 'at the head') service.ids.unshift(service.ids.length)
-      if (growth === 'at the end') service.ids.push(service.ids.length)
+      if (random.chance(share)) change()
       return service.respond(page, limit)
     })
     expect(report.findings.filter(({ status }) => status === 'broken')).toEqual([])
   }))
 
-test('one kind of response that contradicts the specification is reported, and no limit is suggested that shows it', () =>
+test('one kind of response that contradicts the specification is reported, unless the list seems to change, and no limit is suggested that shows it', () =>
   checkEach(seeds(100), async seed => {
     const random = new Random(seed)
     const service = createService(random)
@@ -52,9 +54,11 @@ test('one kind of response that contradicts the specification is reported, and n
       return pages(page) && limits(limit) && times(time) && page > 0 ? fault(response) : response
     })
     const wrong = reads.filter(isWrong)
-    // Without a page on its first request a probe says why, and ends.
+    const total = report.findings.find(({ id }) => id === 'total')
+    // The list seems to have changed while it was read.
+    const isOpen = total?.observed.startsWith('totalItems was not always the same')
     const broken = report.findings.filter(({ status }) => status === 'broken')
-    if (wrong.length > 0) expect(broken.map(({ id }) => id)).not.toEqual([])
+    if (wrong.length > 0 && !isOpen) expect(broken.map(({ id }) => id)).not.toEqual([])
     const { limit } = report.suggestedOptions
     if (limit !== undefined) expect(wrong.filter(read => read.limit === limit)).toEqual([])
   }))

@@ -32,22 +32,22 @@ test('the largest number of requests is announced before the first, and each req
   })
   expect(steps.map(({ name }) => name)).toEqual([
     'GET /transactions?page=1',
-    'GET /transactions?page=1',
-    'GET /transactions?page=0',
     'GET /transactions?page=2',
-    'GET /transactions?page=1&limit=2',
-    'GET /transactions?page=2&limit=2',
     'GET /transactions?page=13',
     'GET /transactions?page=14',
+    'GET /transactions?page=0',
+    'GET /transactions?page=1&limit=2',
+    'GET /transactions?page=2&limit=2',
     'GET /transactions?page=1&limit=1000',
     'GET /transactions?page=3&limit=100',
+    'GET /transactions?page=1',
     'POST deactivate (new key)',
     'POST deactivate (same key)',
     'POST deactivate (another key)',
     'POST reactivate',
     'GET /transactions?page=1',
   ])
-  expect(steps[0]).toEqual({ done: 0, total: 26, name: 'GET /transactions?page=1' })
+  expect(steps[0]).toEqual({ done: 0, total: 24, name: 'GET /transactions?page=1' })
   expect(sent).toEqual(steps.map(({ done }) => done))
   expect(steps).toHaveLength(report.requests)
 })
@@ -65,7 +65,7 @@ test('there are never more than announced, not even where everything is refused,
     { origin, onProgress: ({ total }) => totals.push(total) },
   )
   expect(report.requests).toBeLessThanOrEqual(totals[0] as number)
-  expect(report.requests).toBeGreaterThan(20)
+  expect(report.requests).toBeGreaterThan(18)
 })
 
 test('there are never more than announced, not even where every reactivation is throttled', async () => {
@@ -114,9 +114,9 @@ describe('the time limit', () => {
   test('ends the checks after four minutes, with a report of what was found', async () => {
     const { report, find, notChecked } = await probeService([slow(50_000)])
     expect(report.requests).toBe(5)
-    expect(find('order').status).toBe('ok')
-    expect(notChecked).toEqual(expect.arrayContaining(['total', 'max-limit', 'deactivate', 'same-key']))
-    expect(find('total').observed).toContain('no request, as the 4 minutes of the probe are over')
+    expect(find('page-echo').status).toBe('ok')
+    expect(notChecked).toEqual(expect.arrayContaining(['order', 'max-limit', 'deactivate', 'same-key']))
+    expect(find('order').observed).toContain('no request, as the 4 minutes of the probe are over')
   })
 
   test('does not keep the probe from reactivating the account', async () => {
