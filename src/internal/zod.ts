@@ -37,8 +37,10 @@ export function number(): $ZodType<number> {
 
 export function integer(minimum: number): $ZodType<number> {
   const isValid = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= minimum
-  const toName = (input: unknown) =>
-    typeof input === 'number' && input !== 0 ? 'another number' : describe(input)
+  const toName = (input: unknown) => {
+    if (isUnsafeNumber(input)) return tooManyDigits
+    return typeof input === 'number' && input !== 0 ? 'another number' : describe(input)
+  }
   return type(isValid, `a whole number of at least ${minimum}`, toName)
 }
 

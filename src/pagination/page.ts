@@ -89,7 +89,7 @@ export interface ListSpec<T> {
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
-const envelopeValidator: Validator = {
+export const envelopeValidator: Validator = {
   schema: /* @__PURE__ */ object({
     data: /* @__PURE__ */ array(),
     page: /* @__PURE__ */ integer(1),

@@ -1,4 +1,5 @@
-import { typeName } from '../internal/describe.js'
+import { envelopeValidator } from '../pagination/page.js'
+import { type FoundIssue, validate } from '../schema.js'
 import { grouped } from './findings.js'
 import { jsonType, Shape, toJson } from './shape.js'
 
@@ -16,40 +17,22 @@ export interface ListedPage {
 const maxNames = 10
 const maxNameLength = 40
 
-type Expectation = readonly [expected: string, isValid: (value: unknown) => boolean]
-
-const wholeNumber = (minimum: number): Expectation => [
-  `a whole number of at least ${minimum}`,
-  value => Number.isSafeInteger(value) && (value as number) >= minimum,
-]
-
-const envelopeFields: Readonly<Record<string, Expectation>> = {
-  data: ['an array', Array.isArray],
-  page: wholeNumber(1),
-  totalItems: wholeNumber(0),
-  limit: wholeNumber(1),
-}
-
 /**
  * What breaks the envelope of a page, such as `totalItems: expected a whole number of at least 0, got a string`; last the
  * names that it has, each as a whole, as half an API key could not be found.
  */
 export function findEnvelopeProblems(body: unknown): string[] {
-  if (jsonType(body) !== 'object') return [`expected an object, got ${typeName(body)}`]
-  const envelope = body as Record<string, unknown>
-  const problems: string[] = []
-  const missing: string[] = []
-  for (const [name, [expected, isValid]] of Object.entries(envelopeFields)) {
-    const value = envelope[name]
-    if (value === undefined) missing.push(name)
-    else if (!isValid(value)) {
-      const got = typeof value === 'number' ? 'another number' : typeName(value)
-      problems.push(`${name}: expected ${expected}, got ${got}`)
-    }
-  }
+  const issues: FoundIssue[] = []
+  validate(body, envelopeValidator, issues)
+  if (jsonType(body) !== 'object') return issues.map(({ message }) => message)
+  const isMissing = ({ path: [name = ''] }: FoundIssue) => !Object.hasOwn(body as object, name)
+  const problems = issues.flatMap(issue =>
+    isMissing(issue) ? [] : `${String(issue.path[0])}: ${issue.message}`,
+  )
+  const missing = issues.filter(isMissing).map(({ path }) => String(path[0]))
   if (missing.length === 0) return problems
   problems.push(`no ${missing.join(', ')}`)
-  const names = Object.keys(envelope)
+  const names = Object.keys(body as object)
   const shown = names.filter(({ length }) => length <= maxNameLength).slice(0, maxNames)
   if (shown.length < names.length) shown.push('and more')
   return [...problems, `the object has ${shown.join(', ') || 'no fields'}`]
