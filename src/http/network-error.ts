@@ -28,10 +28,12 @@ const refusedPerhapsLater =
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
 
-// Of zlib, zstd and Brotli.
-const undecodable = /^(?:Z_|ZSTD_|ERR__)/
-
 const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
+
+/** Whether the body of a response has another Content-Encoding than it says. The codes are those of zlib, zstd and Brotli. */
+export function isUndecodable(error: unknown): boolean {
+  return /^(?:Z_|ZSTD_|ERR__)/.test(findErrorDetails(error).code ?? '')
+}
 
 /** Classifies what fetch rejected with by its code: messages differ in every runtime. They are shown, but decide nothing. */
 export function classifyNetworkError(
@@ -51,7 +53,7 @@ export function classifyNetworkError(
   const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
   if (phase === 'reading') {
-    return undecodable.test(code ?? '')
+    return isUndecodable(error)
       ? lost(
           `the response could not be decoded${shown}`,
           'Its Content-Encoding is wrong: report it to its owner.',

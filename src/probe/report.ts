@@ -79,7 +79,7 @@ function formatReport(
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
   const gaps = `Some requests showed nothing: probe again ${afterDelay(retryAfterMs)}.`
-  const nothing = `Nothing is broken${hasGaps ? ' in what was checked' : ''}.`
+  const nothing = `Nothing is broken${notChecked.length > 0 ? ' in what was checked' : ''}.`
   const minute = time.toISOString().slice(0, 16).replace('T', ' ')
   return [
     ...wrap(`Probe of ${escapeControl(advice.baseUrl)} by virtual-accounts, ${minute} UTC`, width),

@@ -2,6 +2,7 @@ import { Client } from '../client.js'
 import { type AnyApiError, isApiError } from '../errors.js'
 import { isSuccess } from '../http/attempt.js'
 import { afterDelay } from '../http/http-error.js'
+import { isUndecodable } from '../http/network-error.js'
 import { isThrottled } from '../http/retry.js'
 import { Redactor } from '../internal/redact.js'
 import type { Fetch, FetchResponse } from '../options.js'
@@ -13,7 +14,7 @@ export interface Outcome {
   /**
    * - `ok`: a 2xx response
    * - `refused`: a redirect or 4xx
-   * - `failed`: 5xx
+   * - `failed`: 5xx, or a body with a wrong Content-Encoding
    * - `none`: nothing to judge by: no complete response, one that throttled, or the time for the probe was over
    */
   readonly verdict: 'ok' | 'refused' | 'failed' | 'none'
@@ -266,6 +267,7 @@ function verdictOn(
   response: RecordedResponse | undefined,
   error: AnyApiError | undefined,
 ): Outcome['verdict'] {
+  if (response && error?.kind === 'connection' && isUndecodable(error.cause)) return 'failed'
   const isLost = error?.kind === 'connection' || error?.kind === 'timeout'
   const isTransient = response && (isRateLimited(response) || [408, 425].includes(response.status))
   if (response === undefined || isLost || isTransient) return 'none'

@@ -36,6 +36,14 @@ test('a list of exposed headers that browsers cannot read exposes none', async (
 test('CORS is broken where a browser would refuse the preflight or the response', () =>
   checkEach<[name: string, deviation: Deviation, observed: string]>(
     [
+      [
+        'is refused, and the response does not allow the origin',
+        fetch =>
+          changeHeaders(headers => headers.delete('Access-Control-Allow-Origin'))(
+            onPreflight(() => new Response(null, { status: 401 }))(fetch),
+          ),
+        'the preflight gets HTTP 401; the response does not allow the origin',
+      ],
       ['is refused', onPreflight(() => new Response(null, { status: 405 })), 'the preflight gets HTTP 405'],
       [
         'does not allow the origin',

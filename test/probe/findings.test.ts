@@ -95,6 +95,11 @@ describe('the probe finds exactly what is broken:', () => {
           respond((_, query) => (String(query) === 'page=2' ? json({}, 500) : undefined)),
         ],
         [
+          'page 2 has another Content-Encoding than it says',
+          'page-echo',
+          respond((_, query) => (String(query) === 'page=2' ? undecodable() : undefined)),
+        ],
+        [
           'page 2 fails where a limit is requested',
           'limit-echo',
           respond((_, query) => (String(query) === 'page=2&limit=2' ? json({}, 500) : undefined)),
@@ -315,6 +320,12 @@ describe('the probe finds exactly what is broken:', () => {
           changeQuery(query => query.get('page') === '14' && query.set('limit', '10')),
         ],
         [
+          'the limit in the response is the number of items on the last page of the largest limit',
+          'max-limit',
+          shortenedTo(240),
+          changePages(page => (page.page === 3 && page.limit === 100 ? { ...page, limit: 40 } : page)),
+        ],
+        [
           'the last page of the largest limit is refused',
           'max-limit',
           respond((_, query) => (query.get('page') === '3' ? json({}, 404) : undefined)),
@@ -453,6 +464,12 @@ function changeRequests(change: (headers: Headers) => void): Deviation {
   }
 }
 
+/** As fetch rejects where a body cannot be decoded. */
+function undecodable(): Response {
+  const cause = Object.assign(new Error('incorrect header check'), { code: 'Z_DATA_ERROR' })
+  return new Response(new ReadableStream({ start: controller => controller.error(cause) }))
+}
+
 function once(response: () => Response): Deviation {
   let isFirst = true
   return respond(request => {
@@ -561,6 +578,18 @@ test('says what to do where there is no page of transactions', () =>
       expect(find(id).consequence?.slice(-advice.length)).toBe(advice)
     },
   ))
+
+test('says where a number of the envelope has too many digits', async () => {
+  const { find } = await probeService([
+    changePages(
+      page => ({ ...page, limit: 0 }),
+      text => text.replace('"limit":0', '"limit":9223372036854775807'),
+    ),
+  ])
+  expect(find('envelope').observed).toBe(
+    'limit: expected a whole number of at least 1, got one with more digits than a double holds (kept as a string)',
+  )
+})
 
 test('names what another envelope has, each name as a whole or not at all', async () => {
   const long = 'x'.repeat(41)
@@ -818,7 +847,7 @@ test('the request id of the service is named rather than that of a gateway', asy
 
 test('an empty request id is none', async () => {
   const { find } = await probeService([changeHeaders(headers => headers.set('X-Request-Id', ''))])
-  expect(find('request-id').observed).toBe('none')
+  expect(find('request-id').observed).toBe('none by a customary name')
 })
 
 test('a request id is looked for in what the service itself responds', async () => {
@@ -963,6 +992,28 @@ test('page 1 is judged, too, when it is read again, after all others', () =>
       expect(broken).toContain(id)
     },
   ))
+
+test('a page beyond the end with another number is broken, although the list changes', async () => {
+  const clamp = changeQuery(query => Number(query.get('page')) > 13 && query.set('page', '13'))
+  const { broken } = await probeService([clamp, growing()], { account: undefined })
+  expect(broken).toEqual(['page-beyond-end'])
+})
+
+test('the first page is not checked where page 1 cannot be read again, or changes', async () => {
+  const fromEnd = changeQuery(query => query.get('page') === '0' && query.set('page', '13'))
+  let number = 0
+  const throttle = respond(() => (++number > 9 ? json({}, 429) : undefined))
+  const throttled = await probeService([fromEnd, throttle], { account: undefined })
+  expect(throttled.find('page-zero')).toMatchObject({ status: 'not-checked', observed: 'HTTP 429' })
+
+  service.reset()
+  const remove = respond((_, query) => {
+    if (query.get('page') === '0') service.transactions.shift()
+    return undefined
+  })
+  const changed = await probeService([...countingFromZero, remove], { account: undefined })
+  expect(changed.find('page-zero').status).toBe('not-checked')
+})
 
 test('an empty list whose first item is added meanwhile does not count its pages from 0', async () => {
   const [first] = service.transactions.splice(0) as [Transaction]

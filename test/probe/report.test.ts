@@ -185,7 +185,9 @@ test('a report quotes why the first request was refused, and what the service as
     respond(() => new Response('no such address', { status: 403 })),
   ])
   expect(findText('api-key').observed).toBe('HTTP 403: "no such address"')
-  for (const body of ['\n<p>no', '{"data":[{"id":"t1"', '\u0000\u0001']) {
+  const { find: findMarkup } = await probeService([respond(() => new Response('\n<p>no', { status: 403 }))])
+  expect(findMarkup('api-key').observed).toBe('HTTP 403, HTML or other markup')
+  for (const body of ['{"data":[{"id":"t1"', '\u0000\u0001']) {
     const { find: findOther } = await probeService([respond(() => new Response(body, { status: 403 }))])
     expect(findOther('api-key').observed).toBe('HTTP 403')
   }
@@ -216,7 +218,7 @@ test('counts have their digits in groups', async () => {
 test('the last line says that nothing is broken', async () => {
   const { report } = await probeService()
   expect(String(report).split('\n').at(-1)).toMatch(
-    /^Nothing is broken\. 23 ok, 1 not checked, 15 requests\.$/,
+    /^Nothing is broken in what was checked\. 23 ok, 1 not checked, 15 requests\.$/,
   )
 })
 

@@ -79,7 +79,8 @@ function quoteReason({ error }: PageOutcome): string {
   // Not what was to be HTML, a page or no text at all.
   const isText = typeof body === 'string' && /^\s*[^\s<{["]/.test(body) && !/[^\P{Cc}\s]/u.test(body)
   const reason = reasonOf(body) ?? (isText ? toLine(body, maxReasonLength) : undefined)
-  return reason === undefined ? '' : `: "${reason}"`
+  const isMarkup = typeof body === 'string' && /^\s*</.test(body)
+  return reason === undefined ? (isMarkup ? ', HTML or other markup' : '') : `: "${reason}"`
 }
 
 /** What the service responds to a key that is not one. */

@@ -52,15 +52,19 @@ export async function checkCors(
   })
   const preflight = await session.get({}, preflightClient, 'OPTIONS')
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
-  const problem = findProblem(preflight, get, origin)
+  const problems = findProblems(preflight, get, origin)
   if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
   else if (preflight.page?.count) {
     const leak = `a preflight gets a page with ${countOf(preflight.page.count, 'item')}, although it has no key`
     const consequence = 'Anyone can read such pages. Tell the owner of the service.'
-    if (problem === undefined) findings.broken('cors', leak, consequence)
-    else findings.broken('cors', `${leak}; ${problem}`, `${consequence} ${blocked}`)
+    const isBlocked = problems.length > 0
+    findings.broken(
+      'cors',
+      [leak, ...problems].join('; '),
+      isBlocked ? `${consequence} ${blocked}` : consequence,
+    )
   } else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
-  else if (problem !== undefined) findings.broken('cors', problem, blocked)
+  else if (problems.length > 0) findings.broken('cors', problems.join('; '), blocked)
   else {
     const exposed = namesIn(get.response?.headers.get('access-control-expose-headers'))?.filter(Boolean)
     const observed = `GET /transactions is allowed, and ${exposed?.length ? `exposes ${exposed.join(', ')}` : 'no further headers are exposed'}`
@@ -72,21 +76,24 @@ export async function checkCors(
   }
 }
 
-function findProblem(preflight: Outcome, get: ListOutcome, origin: string): string | undefined {
+function findProblems(preflight: Outcome, get: ListOutcome, origin: string): string[] {
   const isAllowed = ({ response }: Outcome) =>
     [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
-  if (!get.page) return `a request with this Origin gets ${describeOutcome(get)}`
-  if (!isAllowed(get)) return 'the response does not allow the origin'
-  if (preflight.verdict !== 'ok') return `the preflight gets ${describeOutcome(preflight)}`
-  if (!isAllowed(preflight)) return 'the preflight does not allow the origin'
-  const [allowed, methods] = ['headers', 'methods'].map(of =>
-    namesIn(preflight.response?.headers.get(`access-control-allow-${of}`)),
-  )
-  if (!allowed || !methods)
-    return 'Access-Control-Allow-Headers or -Methods of the preflight is no list of names'
-  return allowed.some(name => name === '*' || name.toLowerCase() === 'api-key')
-    ? undefined
-    : 'the preflight does not allow the header Api-Key'
+  const problems: string[] = []
+  if (preflight.verdict !== 'ok') problems.push(`the preflight gets ${describeOutcome(preflight)}`)
+  else if (!isAllowed(preflight)) problems.push('the preflight does not allow the origin')
+  else {
+    const [allowed, methods] = ['headers', 'methods'].map(of =>
+      namesIn(preflight.response?.headers.get(`access-control-allow-${of}`)),
+    )
+    if (!allowed || !methods)
+      problems.push('Access-Control-Allow-Headers or -Methods of the preflight is no list of names')
+    else if (!allowed.some(name => name === '*' || name.toLowerCase() === 'api-key'))
+      problems.push('the preflight does not allow the header Api-Key')
+  }
+  if (!get.page) problems.push(`a request with this Origin gets ${describeOutcome(get)}`)
+  else if (!isAllowed(get)) problems.push('the response does not allow the origin')
+  return problems
 }
 
 /** The names in a header; `undefined` if they are not separated by commas: browsers then refuse, or expose nothing. */

@@ -1,5 +1,13 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import { isContradictory, isOverfull, type List, unclear, usablePage, whyIncomparable } from '../list.js'
+import {
+  findChange,
+  isContradictory,
+  isOverfull,
+  type List,
+  unclear,
+  usablePage,
+  whyIncomparable,
+} from '../list.js'
 import { type ListedPage, missingOn, nameOf } from '../page.js'
 import { describeOutcome } from '../session.js'
 
@@ -8,14 +16,16 @@ export function checkTotal(findings: Findings, list: List): void {
   const { first, last, beyond, larger } = list
   const total = grouped(first.page.totalItems)
   const number = grouped(last.requested.page)
-  const why = findings.isBroken('neighbours') ? unclear : whyIncomparable(list)
+  const change = findChange(list)
+  const isUnclear = findings.isBroken('neighbours') || whyIncomparable(list) !== undefined
   const wrong = findWrong(list)
   // It is too high, or a large limit is not obeyed.
   const short = larger.find(read => isContradictory(read, list))?.page
-  if (!last.page && last.verdict !== 'none') {
+  if (change) findings.notChecked('total', change)
+  else if (!last.page && last.verdict !== 'none') {
     const observed = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
     findings.broken('total', observed, 'Iterating fails if this lasts.')
-  } else if (why) findings.notChecked('total', why)
+  } else if (isUnclear) findings.notChecked('total', unclear)
   else if (wrong) {
     findings.broken(
       'total',
@@ -70,9 +80,9 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   else if (why === unclear || findings.isBroken('total') || findings.isBroken('neighbours'))
     findings.notChecked('page-beyond-end', unclear)
   else if (page === undefined) broken(describeOutcome(list.beyond))
-  else if (why) findings.notChecked('page-beyond-end', why)
   else if (page.page !== requested.page)
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
+  else if (why) findings.notChecked('page-beyond-end', why)
   else if (page.count === 0) findings.ok('page-beyond-end', 'an empty page')
   else {
     const last = grouped(requested.page - 1)

@@ -17,7 +17,10 @@ export function checkPageEcho(findings: Findings, { first, second, smallSecond, 
     findings.broken('page-echo', observed, 'Iterating fails if this lasts.')
   } else if (two === undefined) {
     const { page } = first
-    findings.notChecked('page-echo', `by totalItems (${page.totalItems}), the list has one page only`)
+    findings.notChecked(
+      'page-echo',
+      `by totalItems (${grouped(page.totalItems)}), the list has one page only`,
+    )
   } else if (two.page) findings.ok('page-echo', 'pages 1 and 2 have the numbers requested')
   else findings.notChecked('page-echo', describeOutcome(two))
 }
@@ -30,13 +33,14 @@ export function checkPageZero(findings: Findings, list: List): void {
   const change = findChange(list)
   if (zero.verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
   else if (!page) findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}`)
+  else if (change) findings.notChecked('page-zero', change)
   else if (page.count === 0)
     if (one.count === 0) findings.notChecked('page-zero', 'the list is empty')
     else findings.ok('page-zero', 'page 0 is empty')
   else if (!page.ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (page.ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')
-  else if (change) findings.notChecked('page-zero', change)
-  else if (again.page?.ids?.join() !== one.ids.join())
+  else if (!again.page) findings.notChecked('page-zero', describeOutcome(again))
+  else if (again.page.ids?.join() !== one.ids.join())
     findings.notChecked('page-zero', 'page 1 was not the same when it was read again')
   else {
     // A smaller page 1 is then the second one of its size on page 0.

@@ -1,7 +1,7 @@
 import { countOf, type Findings, grouped } from '../findings.js'
 import { isMiscounted, type List, unclear, usablePage, whyIncomparable } from '../list.js'
 import { type ListedPage, missingOn, nameOf } from '../page.js'
-import { describeOutcome } from '../session.js'
+import { describeOutcome, type PageOutcome } from '../session.js'
 
 /** Whether page 1 is the same when it is read again, after all other pages. */
 export function checkOrder(findings: Findings, list: List): void {
@@ -24,6 +24,9 @@ export function checkOrder(findings: Findings, list: List): void {
   else findings.ok('order', 'page 1 has the same ids when it is read again')
 }
 
+const consequence =
+  'Iterating can fail, repeat items, or miss some without an error, also with `verified: true`.'
+
 /** Whether each item has one place in the list, whatever the page and the limit that it is read with. */
 export function checkNeighbours(findings: Findings, list: List): void {
   const reads = [...list.own, ...list.larger]
@@ -31,23 +34,23 @@ export function checkNeighbours(findings: Findings, list: List): void {
   const repeating = pages.find(({ ids, count }) => ids && new Set(ids).size < count)
   const why = findings.isBroken('order') ? unclear : whyIncomparable(list)
   const ignored = pages.find(page => findSame(page, pages))
-  const conflict = findConflict(pages.filter(page => missingOn(page) === 0))
+  // A page of another limit than requested may be another part of the list.
+  const isPlaced = ({ page, requested: { limit } }: PageOutcome) =>
+    page?.page === 1 || limit === undefined || page?.limit === limit
+  const placed = reads.filter(isPlaced).flatMap(read => usablePage(read) ?? [])
+  const conflict = findConflict(placed.filter(page => missingOn(page) === 0))
   if (repeating) {
-    const consequence = 'The client yields only the first of them, or throws PaginationError.'
-    findings.broken('neighbours', `${nameOf(repeating)} has an id twice`, consequence)
+    const ofIds = 'The client yields only the first of them, or throws PaginationError.'
+    findings.broken('neighbours', `${nameOf(repeating)} has an id twice`, ofIds)
   } else if (why) findings.notChecked('neighbours', why)
   else if (ignored) {
     findings.broken(
       'neighbours',
       `${nameOf(ignored)} has the same items as page 1: is \`page\` ignored?`,
-      'If it is, iterating throws PaginationError after the first page. If it is the ids that repeat, items are missed without an error, also with `verified: true`.',
+      consequence,
     )
   } else if (conflict) {
-    findings.broken(
-      'neighbours',
-      conflict,
-      'Iterating can repeat items, or miss some without an error, also with `verified: true`.',
-    )
+    findings.broken('neighbours', conflict, consequence)
   } else if (reads.some(isMiscounted)) {
     findings.notChecked('neighbours', 'a page has another number of items than it says')
   } else if (pages.some(({ ids }) => !ids)) findings.notChecked('neighbours', 'not all items have an id')

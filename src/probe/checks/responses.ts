@@ -45,7 +45,7 @@ function checkRequestId(findings: Findings, responses: readonly RecordedResponse
   else if (other) {
     const consequence = `\`requestId\` is undefined: log headers.get("${other}") instead.`
     findings.ok('request-id', `none by the customary names, but ${other}`, consequence)
-  } else findings.ok('request-id', 'none')
+  } else findings.ok('request-id', 'none by a customary name')
 }
 
 /** A limit is the service's right. A Retry-After that the client cannot read makes it retry too early. */
