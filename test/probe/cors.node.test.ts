@@ -25,6 +25,16 @@ test('a page of the origin may list transactions, and nothing is said about writ
   expect(find('cors').consequence).toContain('not checked')
 })
 
+test('the body of a preflight is not looked at, as browsers do not', async () => {
+  const cause = Object.assign(new Error('incorrect header check'), { code: 'Z_DATA_ERROR' })
+  const undecodable = new ReadableStream({ start: controller => controller.error(cause) })
+  const headers = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
+  const { broken } = await probeService([onPreflight(() => new Response(undecodable, { headers }))], {
+    origin,
+  })
+  expect(broken).toEqual([])
+})
+
 test('a list of exposed headers that browsers cannot read exposes none', async () => {
   const expose = changeHeaders(headers =>
     headers.set('Access-Control-Expose-Headers', 'X-Request-Id; Retry-After'),

@@ -1015,6 +1015,19 @@ test('the first page is not checked where page 1 cannot be read again, or change
   expect(changed.find('page-zero').status).toBe('not-checked')
 })
 
+test('a last page that fails is broken, also while the list changes', async () => {
+  const fail = respond((_, query) => (query.get('page') === '13' ? json({}, 500) : undefined))
+  const { broken } = await probeService([fail, growing()], { account: undefined })
+  expect(broken).toEqual(['total'])
+})
+
+test('page 2 of a small limit that fails is not page 2 of the list', async () => {
+  service.transactions.length = 3
+  const fail = respond((_, query) => (String(query) === 'page=2&limit=1' ? json({}, 500) : undefined))
+  const { broken } = await probeService([fail], { account: undefined })
+  expect(broken).toEqual(['limit-echo'])
+})
+
 test('an empty list whose first item is added meanwhile does not count its pages from 0', async () => {
   const [first] = service.transactions.splice(0) as [Transaction]
   const asFirst = changeQuery(query => query.get('page') === '0' && query.set('page', '1'))

@@ -3,7 +3,16 @@ import { type InferSchemaOptions, inferSchema } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { checkEach, rejectionOf } from '../support.ts'
-import { changePages, type Deviation, deviate, json, respond, service, skipPauses } from './service.ts'
+import {
+  changePages,
+  type Deviation,
+  deviate,
+  json,
+  type PageBody,
+  respond,
+  service,
+  skipPauses,
+} from './service.ts'
 
 beforeEach(() => service.reset())
 
@@ -193,11 +202,20 @@ test('what is no page of a list gets the schema of its whole body, for client.re
     },
   ))
 
-test('pages that hold fewer items than the total says are not taken for the whole list', async () => {
-  const items = Array.from({ length: 150 }, (_, id) => ({ id }))
-  const { code } = await infer(items, [changePages(page => ({ ...page, totalItems: 190 }))])
-  expect(code).toContain('// There may be more: all pages hold fewer items than totalItems says.')
-})
+test('pages that are not those of one list are not taken for the whole list', () =>
+  checkEach<[name: string, change: (page: PageBody) => unknown]>(
+    [
+      ['they hold fewer items than the total says', page => ({ ...page, totalItems: 190 })],
+      ['they hold more', page => ({ ...page, totalItems: 110 })],
+      ['they have another number', page => ({ ...page, page: 1 })],
+    ],
+    async ([, change]) => {
+      service.reset()
+      const items = Array.from({ length: 150 }, (_, id) => ({ id }))
+      const { code } = await infer(items, [changePages(change)])
+      expect(code).toContain('\n// The pages do not add up')
+    },
+  ))
 
 test('a limit that the service echoes and does not obey is not in the example', async () => {
   const items = Array.from({ length: 150 }, (_, id) => ({ id }))

@@ -207,7 +207,6 @@ describe('the account is active at the end,', () => {
           ['deactivate'],
           respond(async request => (isDeactivation(request) ? applied(request, '{}', 500) : undefined)),
         ],
-        ['the first reactivation fails', [], respond(once(isReactivation, () => json({}, 500)))],
       ],
       async ([, expected, deviation]) => {
         service.reset()
@@ -217,6 +216,13 @@ describe('the account is active at the end,', () => {
         expect(service.isActive(account)).toBe(true)
       },
     ))
+
+  test('at a later attempt if the first fails, and the report says at which', async () => {
+    const { broken, find } = await probeService([respond(once(isReactivation, () => json({}, 500)))])
+    expect(broken).toEqual([])
+    expect(find('reactivate').observed).toBe('HTTP 200, no body, at attempt 2')
+    expect(service.isActive(account)).toBe(true)
+  })
 
   test('even if every response to a deactivation is lost', async () => {
     service.fail({ with: 'truncate', path: /\/deactivate$/, times: 9 })

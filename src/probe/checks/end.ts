@@ -1,13 +1,5 @@
 import { countOf, type Findings, grouped } from '../findings.js'
-import {
-  findChange,
-  isContradictory,
-  isOverfull,
-  type List,
-  unclear,
-  usablePage,
-  whyIncomparable,
-} from '../list.js'
+import { isContradictory, isOverfull, type List, unclear, usablePage, whyIncomparable } from '../list.js'
 import { type ListedPage, missingOn, nameOf } from '../page.js'
 import { describeOutcome } from '../session.js'
 
@@ -16,16 +8,14 @@ export function checkTotal(findings: Findings, list: List): void {
   const { first, last, beyond, larger } = list
   const total = grouped(first.page.totalItems)
   const number = grouped(last.requested.page)
-  const change = findChange(list)
-  const isUnclear = findings.isBroken('neighbours') || whyIncomparable(list) !== undefined
+  const why = findings.isBroken('neighbours') ? unclear : whyIncomparable(list)
   const wrong = findWrong(list)
   // It is too high, or a large limit is not obeyed.
   const short = larger.find(read => isContradictory(read, list))?.page
-  if (change) findings.notChecked('total', change)
-  else if (!last.page && last.verdict !== 'none') {
+  if (!last.page && last.verdict !== 'none') {
     const observed = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
     findings.broken('total', observed, 'Iterating fails if this lasts.')
-  } else if (isUnclear) findings.notChecked('total', unclear)
+  } else if (why) findings.notChecked('total', why)
   else if (wrong) {
     findings.broken(
       'total',

@@ -7,7 +7,7 @@ import { describeOutcome, type ListOutcome } from '../session.js'
 export function checkPageEcho(findings: Findings, { first, second, smallSecond, again, own }: List): void {
   const wrong = own.find(isMisnumbered)
   const two = second ?? smallSecond
-  const failed = [two, again].find(read => read && !read.page && read.verdict !== 'none')
+  const failed = [second, again].find(read => read && !read.page && read.verdict !== 'none')
   if (wrong?.page) {
     const { requested, page } = wrong
     const observed = `page ${grouped(requested.page)} was requested, page ${grouped(page.page)} returned`
@@ -35,7 +35,7 @@ export function checkPageZero(findings: Findings, list: List): void {
   else if (!page) findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}`)
   else if (change) findings.notChecked('page-zero', change)
   else if (page.count === 0)
-    if (one.count === 0) findings.notChecked('page-zero', 'the list is empty')
+    if (one.count === 0) findings.notChecked('page-zero', 'page 1 is empty, too')
     else findings.ok('page-zero', 'page 0 is empty')
   else if (!page.ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (page.ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')

@@ -58,10 +58,13 @@ export async function checkWrites(
   let problem = unknown && `Deactivate: ${describeOutcome(unknown)}.`
   if (isWritten) {
     const send = () => virtualAccounts.reactivate(account, reactivateOptions)
+    const sent = session.requests
     const outcome = await session
       .callAnyway(send, writePauseMs)
       .catch((error: unknown) => fail(messageOf(error), stopped?.reason ?? error))
-    if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome))
+    const attempts = session.requests - sent
+    const retried = attempts > 1 ? `, at attempt ${attempts}` : ''
+    if (isDone(outcome) && !isAccepted(outcome)) findings.ok('reactivate', describeWrite(outcome) + retried)
     else {
       findings.broken('reactivate', describeWrite(outcome), mayBeInactive)
       problem ??= `Reactivate: ${describeOutcome(outcome)}.`
