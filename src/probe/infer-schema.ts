@@ -1,6 +1,6 @@
 import { escapeControl } from '../internal/describe.js'
 import { countOf } from './findings.js'
-import { isMisnumbered, isOverfull } from './list.js'
+import { isMiscounted, isMisnumbered } from './list.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { lastPageNumber, missingOn } from './page.js'
 import { toClientLines } from './report.js'
@@ -55,12 +55,11 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   )
   for (const number of others) await session.getPage({ page: number, limit })
   if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
-  const isWhole = sample.pages === last && sample.items === page.totalItems
-  const isWrong =
-    (sample.pages === last && !isWhole) || session.reads.some(read => isMisnumbered(read) || isOverfull(read))
+  const reads = session.reads.slice(session.reads.indexOf(first))
+  const isWrong = reads.some(read => isMisnumbered(read) || isMiscounted(read))
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
     `// From ${countOf(sample.items, 'item')} of ${path}, on ${sample.pages} of ${countOf(last, 'page')}.`,
-    ...(isWhole ? [] : ['// If others differ, a loop throws, and names the field.']),
+    ...(sample.pages === last ? [] : ['// If others differ, a loop throws, and names the field.']),
     ...(isWrong
       ? ['// The pages do not add up: if the list did not change meanwhile, a loop can fail or miss items.']
       : []),

@@ -124,8 +124,8 @@ export function isContradictory(read: PageOutcome, { first }: List): boolean {
 
 /** Where the default limit is another one. */
 export function findLimitChange({ first, own, beyond }: List): ListedPage | undefined {
-  // An empty page beyond the end may have any limit.
-  const reads = beyond.page?.count ? [...own, beyond] : own
+  // An empty page beyond the end may have any limit, and another page has a finding of its own.
+  const reads = usablePage(beyond)?.count ? [...own, beyond] : own
   const isOther = ({ page, requested }: PageOutcome) =>
     requested.limit === undefined && page && page.limit !== first.page.limit
   return reads.find(isOther)?.page

@@ -14,7 +14,7 @@ import { maxListRequests, readList } from './list.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
 import { isDocumented } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
-import { maxRepeats, Session } from './session.js'
+import { describeOutcome, maxRepeats, Session } from './session.js'
 import { toZod } from './shape.js'
 
 const maxReads = maxListRequests + 1 + maxRepeats
@@ -48,11 +48,18 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
 
   const isListed = await checkLists(findings, session, options)
   if (origin === undefined) findings.notChecked('cors', noOrigin)
-  else if (isListed) await checkCors(findings, session, options, origin)
+  // Where page 1 is refused by now, a refusal says nothing about an origin or a key.
+  const newest = session.reads.at(-1)
+  const isReadable = newest?.verdict === 'ok'
+  if (newest && isListed && !isReadable) {
+    const reason = `page 1 could not be read again: ${describeOutcome(newest)}`
+    findings.notCheckedElse(['cors', 'wrong-key'], reason)
+  }
+  if (origin !== undefined && isListed && isReadable) await checkCors(findings, session, options, origin)
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
   // Last, as some gateways then refuse what follows.
-  if (session.reads[0]?.verdict === 'ok') await checkWrongKey(findings, session, options)
+  if (isReadable) await checkWrongKey(findings, session, options)
   if (isListed) checkResponses(findings, session)
 
   const data = {

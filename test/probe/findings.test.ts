@@ -255,6 +255,20 @@ describe('the probe finds exactly what is broken:', () => {
           changePages(page => (page.data.length === 0 ? { ...page, totalItems: 0 } : page)),
         ],
         [
+          'pages beyond the end say another number and another total',
+          'page-beyond-end',
+          changePages(page => (page.data.length === 0 ? { ...page, page: 1, totalItems: 0 } : page)),
+        ],
+        [
+          'pages beyond the end say another number and have another limit',
+          'page-beyond-end',
+          changePages((page, query) =>
+            query.get('page') === '14'
+              ? { ...page, page: 1, limit: 10, data: service.transactions.slice(0, 10) }
+              : page,
+          ),
+        ],
+        [
           'pages beyond the end say another number',
           'page-beyond-end',
           changePages(page => (page.data.length === 0 ? { ...page, page: 1 } : page)),
@@ -1013,6 +1027,14 @@ test('the first page is not checked where page 1 cannot be read again, or change
   })
   const changed = await probeService([...countingFromZero, remove], { account: undefined })
   expect(changed.find('page-zero').status).toBe('not-checked')
+})
+
+test('neither a key nor an origin is blamed for what is refused to all by then', async () => {
+  let number = 0
+  const block = respond(() => (++number > 8 ? json({}, 403) : undefined))
+  const { find } = await probeService([block], { account: undefined, origin: 'https://other.example' })
+  for (const id of ['wrong-key', 'cors'])
+    expect(find(id)).toMatchObject({ status: 'not-checked', observed: expect.stringMatching(/HTTP 403$/) })
 })
 
 test('a last page that fails is broken, also while the list changes', async () => {

@@ -207,6 +207,7 @@ test('pages that are not those of one list are not taken for the whole list', ()
     [
       ['they hold fewer items than the total says', page => ({ ...page, totalItems: 190 })],
       ['they hold more', page => ({ ...page, totalItems: 110 })],
+      ['one lacks an item', page => (page.page === 2 ? { ...page, data: page.data.slice(1) } : page)],
       ['they have another number', page => ({ ...page, page: 1 })],
     ],
     async ([, change]) => {

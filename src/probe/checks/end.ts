@@ -35,15 +35,14 @@ function findWrong(list: List): string | undefined {
   const { first, beyond, own, larger } = list
   const page = own.find(read => isContradictory(read, list))?.page
   if (page) return describeWrong(page, first.page)
-  if (beyond.page && beyond.page.totalItems !== first.page.totalItems)
-    return describeWrong(beyond.page, first.page)
+  const after = usablePage(beyond)
+  if (after && after.totalItems !== first.page.totalItems) return describeWrong(after, first.page)
   const tooFull = larger.find(read => read.page && missingOn(read.page) < 0 && !isOverfull(read))?.page
   if (tooFull) return describeWrong(tooFull, first.page)
   const known = new Set([...own, ...larger].flatMap(read => read.page?.ids ?? []))
-  const { ids = [], count = 0 } = usablePage(beyond) ?? {}
-  const isNew = ids.length > 0 && ids.every(id => !known.has(id))
-  const items = `${nameOf(beyond.page ?? first.page)} has ${countOf(count, 'item')} that no other page had`
-  return isNew ? `${grouped(first.page.totalItems)}, but ${items}` : undefined
+  if (!after?.ids?.length || after.ids.some(id => known.has(id))) return undefined
+  const items = `${countOf(after.count, 'item')} that no other page had`
+  return `${grouped(after.totalItems)}, but ${nameOf(after)} has ${items}`
 }
 
 function describeWrong(page: ListedPage, first: ListedPage): string {
@@ -67,11 +66,12 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
       'The client expects an empty page of that number there: ask the owner of the service for one. Lists that read beyond their end can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
-  else if (why === unclear || findings.isBroken('total') || findings.isBroken('neighbours'))
+  else if (why === unclear) findings.notChecked('page-beyond-end', unclear)
+  else if (page && page.page !== requested.page)
+    broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
+  else if (findings.isBroken('total') || findings.isBroken('neighbours'))
     findings.notChecked('page-beyond-end', unclear)
   else if (page === undefined) broken(describeOutcome(list.beyond))
-  else if (page.page !== requested.page)
-    broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
   else if (why) findings.notChecked('page-beyond-end', why)
   else if (page.count === 0) findings.ok('page-beyond-end', 'an empty page')
   else {
