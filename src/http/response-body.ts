@@ -121,7 +121,7 @@ export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCusto
 const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
 const notAList =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
-const truncated = 'The response was cut off, often by a proxy: retry.'
+const truncated = 'If it was cut off, often by a proxy, retry.'
 const seeText = 'The text is in error.body.'
 
 /** The body of a list: it must be JSON. */
@@ -187,7 +187,7 @@ function notJson(text: string, hint: string, isPage = isHtml(text)): InvalidBody
   if (isPage) return invalid('expected JSON, got an HTML page', notTheService, text)
   const isCut = /^\s*(?:\{.*[^}\s]|\[.*[^\]\s]|[{[])\s*$/s.test(text)
   return isCut
-    ? invalid('expected JSON, got JSON that ends too early', truncated, text)
+    ? invalid('expected JSON, got JSON that is malformed or cut off', truncated, text)
     : invalid('expected JSON, got text', hint, text)
 }
 
@@ -199,6 +199,9 @@ function decode(bytes: Uint8Array): string {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    throw invalid('expected UTF-8, got other bytes', notTheService)
+    throw invalid(
+      'expected UTF-8, got other bytes',
+      'Is this the service? If it is, ask its owner for UTF-8.',
+    )
   }
 }

@@ -32,7 +32,7 @@ describe('a page fails', () => {
   const notAList =
     'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded.'
   const notTheService = 'Is this the service? A proxy or a login page may have responded: check baseUrl.'
-  const cutOff = 'The response was cut off, often by a proxy: retry.'
+  const cutOff = 'If it was cut off, often by a proxy, retry.'
   const seeBody =
     'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
 
@@ -65,11 +65,16 @@ describe('a page fails', () => {
         ['{"data":NaN}', 'expected JSON, got text', notAList],
         ['[1, [2] ', 'expected JSON, got text', notAList],
         ['[1 2]\n\n', 'expected JSON, got text', notAList],
-        ['{"data":[{"id":"t', 'expected JSON, got JSON that ends too early', cutOff],
-        ['\n {"data":[{},', 'expected JSON, got JSON that ends too early', cutOff],
-        ['{"data":[],"page":{} ,\n', 'expected JSON, got JSON that ends too early', cutOff],
+        ['{"data":[{"id":"t', 'expected JSON, got JSON that is malformed or cut off', cutOff],
+        ['\n {"data":[{},', 'expected JSON, got JSON that is malformed or cut off', cutOff],
+        ['{"data":[],"page":{} ,\n', 'expected JSON, got JSON that is malformed or cut off', cutOff],
         ['\n<html lang="en">', 'expected JSON, got an HTML page', notTheService],
-        [Uint8Array.of(0x7b, 0xff, 0x7d), 'expected UTF-8, got other bytes', notTheService],
+        ['{"data":[]}x', 'expected JSON, got JSON that is malformed or cut off', cutOff],
+        [
+          Uint8Array.of(0x7b, 0xff, 0x7d),
+          'expected UTF-8, got other bytes',
+          'Is this the service? If it is, ask its owner for UTF-8.',
+        ],
         ['[]', 'expected an object, got an array', notAnEnvelope],
         [
           '{"items":[]}',
