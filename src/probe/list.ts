@@ -122,13 +122,15 @@ export function isContradictory(read: PageOutcome, { first }: List): boolean {
   return isMiscounted(read) || (read.page !== undefined && read.page.totalItems !== first.page.totalItems)
 }
 
-/** Where the default limit is another one. */
-export function findLimitChange({ first, own, beyond }: List): ListedPage | undefined {
+/** Two pages with different limits, although the same one was requested, or none. */
+export function findLimitChange({ own, beyond }: List): ListedPage[] | undefined {
   // An empty page beyond the end may have any limit, and another page has a finding of its own.
   const reads = usablePage(beyond)?.count ? [...own, beyond] : own
-  const isOther = ({ page, requested }: PageOutcome) =>
-    requested.limit === undefined && page && page.limit !== first.page.limit
-  return reads.find(isOther)?.page
+  for (const { page, requested } of reads) {
+    const one = reads.find(read => read.page && read.requested.limit === requested.limit)?.page
+    if (one && page && one.limit !== page.limit) return [one, page]
+  }
+  return undefined
 }
 
 /** Why a comparison would show nothing. */

@@ -50,7 +50,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   if (origin === undefined) findings.notChecked('cors', noOrigin)
   // Where page 1 is refused by now, a refusal says nothing about an origin or a key.
   const newest = session.reads.at(-1)
-  const isReadable = newest?.verdict === 'ok'
+  const isReadable = newest?.page !== undefined
   if (newest && isListed && !isReadable) {
     const reason = `page 1 could not be read again: ${describeOutcome(newest)}`
     findings.notCheckedElse(['cors', 'wrong-key'], reason)

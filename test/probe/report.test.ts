@@ -86,7 +86,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again
-    ok           Items on pages       no item had two places
+    ok           Items on pages       no item had two places up to the last page
     ok           Response time        pages took at most 0 ms, median 0 ms
     ok           Rate limit           no 429 or 503 in 15 requests
     ok           Deactivate           HTTP 200, no body

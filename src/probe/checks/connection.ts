@@ -57,11 +57,15 @@ export function checkEnvelope(
   const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
   if (problems.size > 0) {
     const isOther = [...problems].some(problem => /^(?:no|expected an) /.test(problem))
-    const advice = isOther
-      ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
-      : 'Ask the owner of the service to repair it.'
+    const isJson = ![...problems].some(problem => problem.startsWith('expected JSON'))
+    const ofOther =
+      "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
+    const ofJson = isOther ? ofOther : 'Ask the owner of the service to repair it.'
+    // A proxy, or another address.
+    const advice = isJson ? ofJson : 'If the service did not send it, check baseUrl; else ask its owner.'
+    const from = isJson ? '' : `, from ${listUrl(options)}`
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
-    findings.broken('envelope', listed(problems, '; '), consequence)
+    findings.broken('envelope', listed(problems, '; ') + from, consequence)
   } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
   else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
     const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${listUrl(options)}`

@@ -63,7 +63,7 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page of that number there: ask the owner of the service for one. Lists that read beyond their end can fail or show other items.',
+      'The client expects an empty page of that number there. If this lasts, ask the owner of the service for one: lists that read beyond their end can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)
@@ -71,6 +71,8 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
   else if (findings.isBroken('total') || findings.isBroken('neighbours'))
     findings.notChecked('page-beyond-end', unclear)
+  // Then anything is refused.
+  else if (!list.again.page) findings.notChecked('page-beyond-end', `page 1: ${describeOutcome(list.again)}`)
   else if (page === undefined) broken(describeOutcome(list.beyond))
   else if (why) findings.notChecked('page-beyond-end', why)
   else if (page.count === 0) findings.ok('page-beyond-end', 'an empty page')

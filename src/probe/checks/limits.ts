@@ -18,15 +18,13 @@ export function checkLimitEcho(findings: Findings, list: List): void {
   const full = own.find(isOverfull)?.page
   const other = findLimitChange(list)
   const change = findChange(list)
-  const { limit } = small.requested
+  const { limit = 0 } = small.requested
   const judged = [small, smallSecond].find(read => read && read.page?.limit !== limit) ?? small
   if (full) {
     const observed = `${countOf(full.count, 'item')} on a page with limit ${grouped(full.limit)}`
     findings.broken('limit-echo', observed, 'Such a page is a PaginationError.')
   } else if (other && !change) {
-    const limits = [first.page, other].map(
-      page => `page ${grouped(page.page)} has limit ${grouped(page.limit)}`,
-    )
+    const limits = other.map(page => `page ${grouped(page.page)} has limit ${grouped(page.limit)}`)
     findings.broken('limit-echo', limits.join(', '), 'Iterating such a list can throw PaginationError.')
   } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
   else if (!judged.page) {
@@ -42,7 +40,7 @@ export function checkLimitEcho(findings: Findings, list: List): void {
   else
     findings.ok(
       'limit-echo',
-      `${limit} is ${judged.page.count === limit ? 'obeyed' : 'returned'}; the default is ${grouped(first.page.limit)}`,
+      `${limit} is ${judged.page.totalItems > limit ? 'obeyed' : 'returned'}; the default is ${grouped(first.page.limit)}`,
     )
 }
 
