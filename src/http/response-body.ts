@@ -201,7 +201,7 @@ function decode(bytes: Uint8Array): string {
   } catch {
     throw invalid(
       'expected UTF-8, got other bytes',
-      'Is this the service? If it is, ask its owner for UTF-8.',
+      'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.',
     )
   }
 }

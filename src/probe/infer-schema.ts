@@ -4,7 +4,7 @@ import { isMiscounted, isMisnumbered } from './list.js'
 import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
 import { lastPageNumber, missingOn } from './page.js'
 import { toClientLines } from './report.js'
-import { maxRepeats, Session } from './session.js'
+import { maxRepeats, type PageOutcome, Session } from './session.js'
 import { type Shape, toLiteral, toZod } from './shape.js'
 
 const maxPages = 5
@@ -56,7 +56,8 @@ export async function inferSchema(given: InferSchemaOptions): Promise<string> {
   for (const number of others) await session.getPage({ page: number, limit })
   if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
   const reads = session.reads.slice(session.reads.indexOf(first))
-  const isWrong = reads.some(read => isMisnumbered(read) || isMiscounted(read))
+  const isRefused = ({ page, verdict }: PageOutcome) => !page && verdict !== 'none'
+  const isWrong = reads.some(read => isRefused(read) || isMisnumbered(read) || isMiscounted(read))
   return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
     `// From ${countOf(sample.items, 'item')} of ${path}, on ${sample.pages} of ${countOf(last, 'page')}.`,
     ...(sample.pages === last ? [] : ['// If others differ, a loop throws, and names the field.']),

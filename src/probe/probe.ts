@@ -14,7 +14,7 @@ import { maxListRequests, readList } from './list.js'
 import { type ProbeOptions, readProbeOptions } from './options.js'
 import { isDocumented } from './page.js'
 import { createReport, type ProbeReport } from './report.js'
-import { describeOutcome, maxRepeats, Session } from './session.js'
+import { describeOutcome, maxRepeats, type PageOutcome, Session } from './session.js'
 import { toZod } from './shape.js'
 
 const maxReads = maxListRequests + 1 + maxRepeats
@@ -23,6 +23,8 @@ const noOrigin = 'no origin was given (--origin)'
 const noAccount = 'no account to write to was given (--customer-id, --virtual-account-id and --write)'
 
 const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as const
+
+const ofRefusals = ['limit-echo', 'page-zero', 'page-beyond-end', 'max-limit'] as const
 
 /**
  * Checks whether a service conforms to the API specification, and suggests client options.
@@ -52,8 +54,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   const newest = session.reads.at(-1)
   const isReadable = newest?.page !== undefined
   if (newest && isListed && !isReadable) {
-    const reason = `page 1 could not be read again: ${describeOutcome(newest)}`
-    findings.notCheckedElse(['cors', 'wrong-key'], reason)
+    findings.notCheckedElse(['cors', 'wrong-key'], notReadAgain(newest))
   }
   if (origin !== undefined && isListed && isReadable) await checkCors(findings, session, options, origin)
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
@@ -79,6 +80,10 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   return createReport(data, advice, isListed)
 }
 
+function notReadAgain(again: PageOutcome): string {
+  return `page 1 could not be read again: ${describeOutcome(again)}`
+}
+
 /** The client checks it, and sends nothing, as its signal is aborted. */
 async function assertAccount({ virtualAccounts }: Client, account: VirtualAccountRef): Promise<void> {
   const reason = new Error('not to be sent')
@@ -94,22 +99,29 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
   checkConnection(findings, options, read)
   const { page } = read
   if (page === undefined) {
-    checkEnvelope(findings, options, [read])
+    checkEnvelope(findings, options, read)
     return false
   }
   const list = await readList(session, { ...read, page })
   checkPageEcho(findings, list)
-  checkLimitEcho(findings, list)
   checkOrder(findings, list)
-  checkPageZero(findings, list)
+  // By then anything may be refused, whatever its page or limit.
+  const isRefused = !list.again.page && list.again.verdict !== 'none'
+  if (isRefused) findings.notCheckedElse(ofRefusals, notReadAgain(list.again))
+  else {
+    checkLimitEcho(findings, list)
+    checkPageZero(findings, list)
+  }
   if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
   else {
     checkNeighbours(findings, list)
     checkTotal(findings, list)
-    checkBeyondEnd(findings, list)
-    checkMaxLimit(findings, list)
+    if (!isRefused) {
+      checkBeyondEnd(findings, list)
+      checkMaxLimit(findings, list)
+    }
   }
-  checkEnvelope(findings, options, list.own)
+  checkEnvelope(findings, options, read)
   checkItems(findings, session.sample)
   return true
 }

@@ -73,7 +73,7 @@ describe('a page fails', () => {
         [
           Uint8Array.of(0x7b, 0xff, 0x7d),
           'expected UTF-8, got other bytes',
-          'Is this the service? If it is, ask its owner for UTF-8.',
+          'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.',
         ],
         ['[]', 'expected an object, got an array', notAnEnvelope],
         [

@@ -35,6 +35,15 @@ test('the body of a preflight is not looked at, as browsers do not', async () =>
   expect(broken).toEqual([])
 })
 
+test('a preflight that browsers refuse is broken, although the request after it is throttled', async () => {
+  const refuse = onPreflight(() => new Response(null, { status: 405 }))
+  const throttle = respond(({ method, headers }) =>
+    method === 'GET' && headers.has('origin') ? json({}, 429) : undefined,
+  )
+  const { find } = await probeService([refuse, throttle], { origin, account: undefined })
+  expect(find('cors')).toMatchObject({ status: 'broken', observed: 'the preflight gets HTTP 405' })
+})
+
 test('a list of exposed headers that browsers cannot read exposes none', async () => {
   const expose = changeHeaders(headers =>
     headers.set('Access-Control-Expose-Headers', 'X-Request-Id; Retry-After'),

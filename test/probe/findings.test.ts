@@ -993,7 +993,7 @@ test('page 1 is judged, too, when it is read again, after all others', () =>
       ['page-echo', () => json({}, 500)],
       ['page-echo', page => json({ ...page, page: 7 })],
       ['limit-echo', page => json({ ...page, data: [...page.data, { ...page.data[0], id: 'more' }] })],
-      ['envelope', page => json({ ...page, totalItems: '251' })],
+      ['page-echo', page => json({ ...page, totalItems: '251' })],
     ],
     async ([id, response]) => {
       service.reset()
@@ -1043,11 +1043,12 @@ test('a small limit that page 2 has not is named with both pages', async () => {
   expect(find('limit-echo').observed).toBe('page 1 has limit 2, page 2 has limit 10')
 })
 
-test('neither page 0 nor the end of the list is blamed for what is refused to all by then', async () => {
+test('neither a page nor a limit is blamed for what is refused to all by then', async () => {
   let number = 0
   const block = respond(() => (++number > 3 ? json({}, 401) : undefined))
   const { find } = await probeService([block], { account: undefined })
-  for (const id of ['page-zero', 'page-beyond-end']) expect(find(id).status).toBe('not-checked')
+  for (const id of ['page-zero', 'page-beyond-end', 'limit-echo', 'max-limit'])
+    expect(find(id).status).toBe('not-checked')
 })
 
 test('neither a key nor an origin is blamed for what is refused to all by then', async () => {
@@ -1173,6 +1174,12 @@ test('a total that ends with a full page is not judged if the page after it cann
   checkEach<[string, Deviation]>(
     [
       ['the last page instead', changeQuery(query => query.get('page') === '3' && query.set('page', '2'))],
+      [
+        'an empty page with another number',
+        changePages((page, query) =>
+          query.get('page') === '3' ? { ...page, data: [], page: 1, totalItems: 0 } : page,
+        ),
+      ],
       ['a refusal', respond((_, query) => (query.get('page') === '3' ? json({}, 404) : undefined))],
       ['throttled', respond((_, query) => (query.get('page') === '3' ? json({}, 429) : undefined))],
     ],

@@ -78,7 +78,7 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           Reachable            https, HTTP 200
     ok           Api-Key              accepted
     ok           Wrong Api-Key        refused: HTTP 401
-    ok           List of transactions data, page, totalItems and limit
+    ok           List of transactions page 1 has data, page, totalItems and limit
     ok           Page number          pages 1 and 2 have the numbers requested
     ok           First page           page 0 gets HTTP 400
     ok           Limit                2 is obeyed; the default is 20
@@ -86,7 +86,8 @@ test('a report has what is broken first, one line for what was not checked for t
     ok           totalItems           250, as the last page shows
     ok           Page beyond the end  an empty page
     ok           Order of items       page 1 has the same ids when it is read again
-    ok           Items on pages       no item had two places up to the last page
+    ok           Items on pages       no item had two places on the pages that were
+                                      compared
     ok           Response time        pages took at most 0 ms, median 0 ms
     ok           Rate limit           no 429 or 503 in 15 requests
     ok           Deactivate           HTTP 200, no body

@@ -240,11 +240,12 @@ test('the names are made of the path', () =>
     },
   ))
 
-test('a page that fails is left out', async () => {
+test('a page that fails is left out, and the file says so', async () => {
   const items = Array.from({ length: 250 }, (_, id) => ({ id }))
   const fail = respond((_, query) => (query.get('page') === '2' ? json({}, 500) : undefined))
   const { code } = await infer(items, [fail])
   expect(code).toContain('// From 150 items of /refunds, on 2 of 3 pages')
+  expect(code).toContain('\n// The pages do not add up')
 })
 
 describe('a hostile service', () => {

@@ -47,28 +47,24 @@ export function checkConnection(findings: Findings, options: ProbeOptions, first
 
 export const noKey = 'no key is sent (apiKey is null)'
 
-/** Whether the list has pages at all. */
-export function checkEnvelope(
-  findings: Findings,
-  options: ProbeOptions,
-  outcomes: readonly PageOutcome[],
-): void {
-  const [first] = outcomes as [PageOutcome]
-  const problems = new Set(outcomes.flatMap(outcome => outcome.problems))
-  if (problems.size > 0) {
-    const isOther = [...problems].some(problem => /^(?:no|expected an) /.test(problem))
-    const isJson = ![...problems].some(problem => problem.startsWith('expected JSON'))
-    const ofOther =
-      "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
-    const ofJson = isOther ? ofOther : 'Ask the owner of the service to repair it.'
-    // A proxy, or another address.
-    const advice = isJson ? ofJson : 'If the service did not send it, check baseUrl; else ask its owner.'
-    const from = isJson ? '' : `, from ${listUrl(options)}`
+/** Whether the list has pages at all: what is wrong with others is said where they are judged. */
+export function checkEnvelope(findings: Findings, options: ProbeOptions, first: PageOutcome): void {
+  const { page, problems } = first
+  const from = `, from ${listUrl(options)}`
+  const isNoJson = problems[0]?.startsWith('expected JSON')
+  if (page) findings.ok('envelope', 'page 1 has data, page, totalItems and limit')
+  else if (isNoJson) {
+    const advice = 'If the service did not send it, check baseUrl; else ask its owner.'
+    findings.broken('envelope', problems.join('; ') + from, `The list could not be read. ${advice}`)
+  } else if (problems.length > 0) {
+    const isOther = problems.some(problem => /^(?:no|expected an) /.test(problem))
+    const advice = isOther
+      ? "If this is the path of the API, ask its owner to repair it, or read it with `client.request('GET', '/transactions')`; `npx virtual-accounts schema` prints its type."
+      : 'Ask the owner of the service to repair it.'
     const consequence = `Such a page fails with InvalidResponseError. ${advice}`
-    findings.broken('envelope', listed(problems, '; ') + from, consequence)
-  } else if (first.page) findings.ok('envelope', 'data, page, totalItems and limit')
-  else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
-    const observed = `${describeOutcome(first)}${quoteReason(first)}, from ${listUrl(options)}`
+    findings.broken('envelope', listed(problems, '; '), consequence)
+  } else if (!findings.isBroken('reachable') && !findings.isBroken('api-key')) {
+    const observed = `${describeOutcome(first)}${quoteReason(first)}${from}`
     findings.broken('envelope', observed, `The list could not be read. ${adviceIn(first)}`.trimEnd())
   }
 }
@@ -83,8 +79,8 @@ function quoteReason({ error }: PageOutcome): string {
   // Not what was to be HTML, a page or no text at all.
   const isText = typeof body === 'string' && /^\s*[^\s<{["]/.test(body) && !/[^\P{Cc}\s]/u.test(body)
   const reason = reasonOf(body) ?? (isText ? toLine(body, maxReasonLength) : undefined)
-  const isMarkup = typeof body === 'string' && /^\s*</.test(body)
-  return reason === undefined ? (isMarkup ? ', HTML or other markup' : '') : `: "${reason}"`
+  if (reason !== undefined) return `: "${reason}"`
+  return typeof body === 'string' && /^\s*</.test(body) ? ', HTML or other markup' : ''
 }
 
 /** What the service responds to a key that is not one. */

@@ -64,8 +64,8 @@ export async function checkCors(
       [leak, ...problems].join('; '),
       isBlocked ? `${consequence} ${blocked}` : consequence,
     )
-  } else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
-  else if (problems.length > 0) findings.broken('cors', problems.join('; '), blocked)
+  } else if (problems.length > 0) findings.broken('cors', problems.join('; '), blocked)
+  else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
   else {
     const exposed = namesIn(get.response?.headers.get('access-control-expose-headers'))?.filter(Boolean)
     const observed = `GET /transactions is allowed, and ${exposed?.length ? `exposes ${exposed.join(', ')}` : 'no further headers are exposed'}`
@@ -94,6 +94,7 @@ function findProblems(preflight: Outcome, get: ListOutcome, origin: string): str
     else if (!allowed.some(name => name === '*' || name.toLowerCase() === 'api-key'))
       problems.push('the preflight does not allow the header Api-Key')
   }
+  if (get.verdict === 'none') return problems
   if (!get.page) problems.push(`a request with this Origin gets ${describeOutcome(get)}`)
   else if (!isAllowed(get)) problems.push('the response does not allow the origin')
   return problems

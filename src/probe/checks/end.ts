@@ -26,8 +26,12 @@ export function checkTotal(findings: Findings, list: List): void {
   else if (short) findings.notChecked('total', describeWrong(short, first.page))
   else if (first.page.totalItems === 0) findings.ok('total', total)
   else if (last.page.count < last.page.limit) findings.ok('total', `${total}, as the last page shows`)
-  else if (beyond.page?.count === 0) findings.ok('total', `${total}, as the page after the last is empty`)
-  else findings.notChecked('total', `${total}: page ${number} is full, and no empty page was seen after it`)
+  else if (usablePage(beyond)?.count === 0)
+    findings.ok('total', `${total}, as the page after the last is empty`)
+  else {
+    const next = grouped(last.requested.page + 1)
+    findings.notChecked('total', `${total}: page ${number} is full, and no empty page ${next} was seen`)
+  }
 }
 
 /** What shows that a total is not that of the list. */
@@ -71,8 +75,6 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
   else if (findings.isBroken('total') || findings.isBroken('neighbours'))
     findings.notChecked('page-beyond-end', unclear)
-  // Then anything is refused.
-  else if (!list.again.page) findings.notChecked('page-beyond-end', `page 1: ${describeOutcome(list.again)}`)
   else if (page === undefined) broken(describeOutcome(list.beyond))
   else if (why) findings.notChecked('page-beyond-end', why)
   else if (page.count === 0) findings.ok('page-beyond-end', 'an empty page')

@@ -29,7 +29,11 @@ export function checkLimitEcho(findings: Findings, list: List): void {
   } else if (judged.verdict === 'none') findings.notChecked('limit-echo', describeOutcome(judged))
   else if (!judged.page) {
     const observed = `page ${judged.requested.page} with limit ${limit}: ${describeOutcome(judged)}`
-    findings.broken('limit-echo', observed, 'Lists with such a limit fail if this lasts.')
+    findings.broken(
+      'limit-echo',
+      observed,
+      'Lists with such a limit fail if this lasts; `verified` lists can fail with any.',
+    )
   } else if (judged.page.limit !== limit) {
     findings.broken(
       'limit-echo',

@@ -32,7 +32,6 @@ export function checkPageZero(findings: Findings, list: List): void {
   const page = pageZeroOf(zero)
   const change = findChange(list)
   if (zero.verdict === 'none') findings.notChecked('page-zero', describeOutcome(zero))
-  else if (!again.page) findings.notChecked('page-zero', describeOutcome(again))
   else if (!page) findings.ok('page-zero', `page 0 gets ${describeOutcome(zero)}`)
   else if (change) findings.notChecked('page-zero', change)
   else if (page.count === 0)
@@ -40,6 +39,7 @@ export function checkPageZero(findings: Findings, list: List): void {
     else findings.ok('page-zero', 'page 0 is empty')
   else if (!page.ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
   else if (page.ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')
+  else if (!again.page) findings.notChecked('page-zero', describeOutcome(again))
   else if (again.page.ids?.join() !== one.ids.join())
     findings.notChecked('page-zero', 'page 1 was not the same when it was read again')
   else {

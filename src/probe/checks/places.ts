@@ -56,7 +56,7 @@ export function checkNeighbours(findings: Findings, list: List): void {
   } else if (pages.some(({ ids }) => !ids)) findings.notChecked('neighbours', 'not all items have an id')
   else if (new Set(pages.filter(({ count }) => count > 0).map(nameOf)).size < 2) {
     findings.notChecked('neighbours', 'no two different pages with items were read')
-  } else findings.ok('neighbours', 'no item had two places up to the last page')
+  } else findings.ok('neighbours', 'no item had two places on the pages that were compared')
 }
 
 /** Page 1 with the same limit, if it has the same items. */
