@@ -70,7 +70,8 @@ function keyHint({ status, apiKey }: FailedResponse): string {
   if (apiKey === undefined) return 'No key was sent (apiKey is null): pass one, unless a proxy adds it.'
   const oddity = oddityOf(apiKey)
   if (oddity) return `Check apiKey: ${oddity}, which is hardly part of the key.`
-  const may = status === 401 ? '' : ', and is allowed to do this'
+  const may =
+    status === 401 ? '' : ', and is allowed to do this. Some gateways also respond so to a wrong path'
   return `Check that apiKey belongs to this baseUrl${may}.`
 }
 

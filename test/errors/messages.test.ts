@@ -76,7 +76,7 @@ describe('the message of an HttpError', () => {
       [
         '403',
         { steps: [respond(403)] },
-        'HTTP 403. Check that apiKey belongs to this baseUrl, and is allowed to do this.',
+        'HTTP 403. Check that apiKey belongs to this baseUrl, and is allowed to do this. Some gateways also respond so to a wrong path.',
       ],
       [
         'a key in quotes',

@@ -167,6 +167,16 @@ test('a preflight that hangs ends after one minute, and shows nothing', async ()
   expect(notChecked).toContain('cors')
 })
 
+test('a response that does not allow the origin is broken, although the preflight is throttled', async () => {
+  const throttle = onPreflight(() => json({}, 429))
+  const forbid = changeHeaders(headers => headers.delete('Access-Control-Allow-Origin'))
+  const { find } = await probeService([forbid, throttle], { origin, account: undefined })
+  expect(find('cors')).toMatchObject({
+    status: 'broken',
+    observed: 'the response does not allow the origin',
+  })
+})
+
 test('CORS is not checked where a page needs none, or sends no key', async () => {
   const { find } = await probeService([], { origin: new URL(service.baseUrl).origin })
   expect(find('cors')).toMatchObject({

@@ -53,9 +53,10 @@ export async function checkCors(
   })
   const preflight = await session.get({}, preflightClient, 'OPTIONS')
   const get = await session.get({ page: '1' }, session.client.withOptions({ headers: { origin } }))
-  const problems = findProblems(preflight, get, origin)
-  if (preflight.verdict === 'none') findings.notChecked('cors', describeOutcome(preflight))
-  else if (preflight.page?.count) {
+  const found = [problemOfPreflight(preflight, origin), problemOfGet(get, origin)]
+  const problems = found.filter(problem => problem !== undefined)
+  const unanswered = [preflight, get].find(({ verdict }) => verdict === 'none')
+  if (preflight.page?.count) {
     const leak = `a preflight gets a page with ${countOf(preflight.page.count, 'item')}, although it has no key`
     const consequence = 'Anyone can read such pages. Tell the owner of the service.'
     const isBlocked = problems.length > 0
@@ -65,7 +66,7 @@ export async function checkCors(
       isBlocked ? `${consequence} ${blocked}` : consequence,
     )
   } else if (problems.length > 0) findings.broken('cors', problems.join('; '), blocked)
-  else if (get.verdict === 'none') findings.notChecked('cors', describeOutcome(get))
+  else if (unanswered) findings.notChecked('cors', describeOutcome(unanswered))
   else {
     const exposed = namesIn(get.response?.headers.get('access-control-expose-headers'))?.filter(Boolean)
     const observed = `GET /transactions is allowed, and ${exposed?.length ? `exposes ${exposed.join(', ')}` : 'no further headers are exposed'}`
@@ -77,27 +78,31 @@ export async function checkCors(
   }
 }
 
-function findProblems(preflight: Outcome, get: ListOutcome, origin: string): string[] {
-  const isAllowed = ({ response }: Outcome) =>
-    [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
-  const problems: string[] = []
-  // Browsers do not read its body.
-  if (!isSuccess(preflight.response?.status ?? 0))
-    problems.push(`the preflight gets ${describeOutcome(preflight)}`)
-  else if (!isAllowed(preflight)) problems.push('the preflight does not allow the origin')
-  else {
-    const [allowed, methods] = ['headers', 'methods'].map(of =>
-      namesIn(preflight.response?.headers.get(`access-control-allow-${of}`)),
-    )
-    if (!allowed || !methods)
-      problems.push('Access-Control-Allow-Headers or -Methods of the preflight is no list of names')
-    else if (!allowed.some(name => name === '*' || name.toLowerCase() === 'api-key'))
-      problems.push('the preflight does not allow the header Api-Key')
-  }
-  if (get.verdict === 'none') return problems
-  if (!get.page) problems.push(`a request with this Origin gets ${describeOutcome(get)}`)
-  else if (!isAllowed(get)) problems.push('the response does not allow the origin')
-  return problems
+/** Why browsers refuse a preflight. They do not read its body. */
+function problemOfPreflight(preflight: Outcome, origin: string): string | undefined {
+  const { verdict, response } = preflight
+  if (verdict === 'none' || response === undefined) return undefined
+  if (!isSuccess(response.status)) return `the preflight gets ${describeOutcome(preflight)}`
+  if (!isAllowed(preflight, origin)) return 'the preflight does not allow the origin'
+  const [allowed, methods] = ['headers', 'methods'].map(of =>
+    namesIn(response.headers.get(`access-control-allow-${of}`)),
+  )
+  if (!allowed || !methods)
+    return 'Access-Control-Allow-Headers or -Methods of the preflight is no list of names'
+  return allowed.some(name => name === '*' || name.toLowerCase() === 'api-key')
+    ? undefined
+    : 'the preflight does not allow the header Api-Key'
+}
+
+/** Why the request after it shows the browser no page. */
+function problemOfGet(get: ListOutcome, origin: string): string | undefined {
+  if (get.verdict === 'none') return undefined
+  if (!get.page) return `a request with this Origin gets ${describeOutcome(get)}`
+  return isAllowed(get, origin) ? undefined : 'the response does not allow the origin'
+}
+
+function isAllowed({ response }: Outcome, origin: string): boolean {
+  return [origin, '*'].includes(response?.headers.get('access-control-allow-origin') ?? '')
 }
 
 /** The names in a header; `undefined` if they are not separated by commas: browsers then refuse, or expose nothing. */
