@@ -37,7 +37,7 @@ export function checkPageZero(findings: Findings, list: List): void {
   else if (page.count === 0)
     if (one.count === 0) findings.notChecked('page-zero', 'page 1 is empty, too')
     else findings.ok('page-zero', 'page 0 is empty')
-  else if (!page.ids || !one.ids) findings.notChecked('page-zero', 'not all items have an id')
+  else if (!page.ids || !one.ids) findings.notChecked('page-zero', 'not all ids are strings or numbers')
   else if (page.ids.some(id => one.ids?.includes(id))) findings.ok('page-zero', 'page 0 has items of page 1')
   else if (!again.page) findings.notChecked('page-zero', describeOutcome(again))
   else if (again.page.ids?.join() !== one.ids.join())

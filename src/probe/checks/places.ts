@@ -10,7 +10,7 @@ export function checkOrder(findings: Findings, list: List): void {
   const why = whyIncomparable(list)
   if (other === undefined) findings.notChecked('order', describeOutcome(list.again))
   else if (why) findings.notChecked('order', why)
-  else if (!one.ids || !other.ids) findings.notChecked('order', 'not all items have an id')
+  else if (!one.ids || !other.ids) findings.notChecked('order', 'not all ids are strings or numbers')
   else if (one.count !== other.count) {
     const observed = `page 1 has ${countOf(one.count, 'item')}, then ${grouped(other.count)}`
     findings.notChecked('order', observed)
@@ -53,7 +53,8 @@ export function checkNeighbours(findings: Findings, list: List): void {
     findings.broken('neighbours', conflict, consequence)
   } else if (reads.some(isMiscounted)) {
     findings.notChecked('neighbours', 'a page has another number of items than it says')
-  } else if (pages.some(({ ids }) => !ids)) findings.notChecked('neighbours', 'not all items have an id')
+  } else if (pages.some(({ ids }) => !ids))
+    findings.notChecked('neighbours', 'not all ids are strings or numbers')
   else if (new Set(pages.filter(({ count }) => count > 0).map(nameOf)).size < 2) {
     findings.notChecked('neighbours', 'no two different pages with items were read')
   } else findings.ok('neighbours', 'no item had two places on the pages that were compared')

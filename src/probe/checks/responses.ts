@@ -86,7 +86,8 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
 }
 
 function checkCache(findings: Findings, pages: readonly RecordedResponse[]): void {
-  const isCached = pages.some(({ headers }) => Number(headers.get('age')) > 0)
+  // Each cache on the way may add one.
+  const isCached = pages.some(({ headers }) => /[1-9]/.test(headers.get('age') ?? ''))
   const controls = new Set(pages.flatMap(({ headers }) => headers.get('cache-control') ?? []))
   const seconds = Array.from(controls, sharedSeconds).find(value => value > 0)
   if (isCached || seconds) {
