@@ -91,7 +91,7 @@ async function readLastOf(
 ): Promise<PageOutcome | undefined> {
   const largest = tried.find(read => isLarger(read, first))?.page ?? first.page
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
-  const limit = Math.max(1, Math.min(largest.limit, fitting))
+  const limit = Math.max(first.page.limit, Math.min(largest.limit, fitting))
   const number = lastPageNumber(largest, limit)
   const isNeeded = limit !== first.page.limit && number > 1 && missingOn(largest) === 0
   return isNeeded ? session.getPage({ page: number, limit }) : undefined

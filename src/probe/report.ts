@@ -78,7 +78,7 @@ function formatReport(
   const hasAdvice = isListed && !broken.some(({ id }) => ofAllLists.includes(id))
   const { retryAfterMs } = advice
   const hasGaps = isListed && retryAfterMs !== undefined
-  const gaps = `Some requests showed nothing: probe again ${afterDelay(retryAfterMs)}.`
+  const gaps = `Some requests showed nothing: probe again ${afterDelay(retryAfterMs)}. If that shows no more, ask the owner of the service.`
   const nothing = `Nothing is broken${notChecked.length > 0 ? ' in what was checked' : ''}.`
   const minute = time.toISOString().slice(0, 16).replace('T', ' ')
   return [

@@ -1337,6 +1337,15 @@ test('the suggested limit keeps pages below 1 MiB', async () => {
   expect(report.suggestedOptions.limit).toBe(52)
 })
 
+test('no limit below the default is suggested, however large an item is', async () => {
+  const { report } = await probeService([
+    changeItems(item =>
+      item.id === service.transactions[1]?.id ? { ...item, note: 'x'.repeat(400_000) } : item,
+    ),
+  ])
+  expect(report.suggestedOptions.limit).toBeUndefined()
+})
+
 test('a limit that gets an empty page is too large', async () => {
   const { find } = await probeService([
     changePages((page, query) => {

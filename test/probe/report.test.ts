@@ -170,8 +170,9 @@ test('a report says so where requests that showed nothing leave gaps', async () 
     respond(() => new Response(null, { status: 503, headers: { 'Retry-After': '300' } })),
   )
   const { report } = await probeService([down], { account: undefined })
-  expect(String(report).split('\n').slice(-3)).toEqual([
-    'Some requests showed nothing: probe again after 300 s.',
+  expect(String(report).split('\n').slice(-4)).toEqual([
+    'Some requests showed nothing: probe again after 300 s. If that shows no more,',
+    'ask the owner of the service.',
     '',
     expect.stringMatching(/^Nothing is broken in what was checked\. /),
   ])
