@@ -13,7 +13,7 @@ export class Redactor {
 
   constructor(keys: readonly string[]) {
     // The longest first: a key may begin with another.
-    this.#keys = keys.toSorted((a, b) => b.length - a.length)
+    this.#keys = keys.flatMap(asRead).sort((a, b) => b.length - a.length)
   }
 
   /** A text without keys: in any case, percent-encoded, or as JSON or HTML escapes them. */
@@ -85,6 +85,16 @@ export class Redactor {
       Object.defineProperty(copy, key, { value: this.text(value), configurable: true, writable: true })
     }
     return copy
+  }
+}
+
+/** The key, and what JSON makes of it where a service puts it between quotes as it is: `\\b` is then one character. */
+function asRead(key: string): string[] {
+  if (!key.includes('\\')) return [key]
+  try {
+    return [key, JSON.parse(`"${key}"`)]
+  } catch {
+    return [key]
   }
 }
 

@@ -98,6 +98,14 @@ describe.concurrent('the key is nowhere in', () => {
     await failing('http', server, { apiKey: plainKey })
   })
 
+  test('an HttpError whose JSON has it as it is, although it has backslashes', () =>
+    checkInParallel(['secret\\bkey-123', 'secret\\\\key-123', 'secret\\/key-123'], async apiKey => {
+      await using server = await FaultServer.start(json(`{"message":"bad ${apiKey} y"}`, 400))
+      const error = await failing('http', server, { apiKey })
+      expect(JSON.stringify(error)).not.toMatch(/secret/)
+      expect(error.message).not.toMatch(/secret/)
+    }))
+
   test('an HttpError whose body echoes a key of digits as a number', async () => {
     const apiKey = '4815162342'
     await using server = await FaultServer.start(
