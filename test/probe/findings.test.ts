@@ -1337,6 +1337,14 @@ test('the suggested limit keeps pages below 1 MiB', async () => {
   expect(report.suggestedOptions.limit).toBe(52)
 })
 
+test('a limit is suggested whose last page can be read, although that of the default cannot', async () => {
+  const { broken, report } = await probeService([
+    respond((_, query) => (Number(query.get('page')) > 10 ? json({}, 422) : undefined)),
+  ])
+  expect(broken).toEqual(['total'])
+  expect(report.suggestedOptions.limit).toBe(100)
+})
+
 test('no limit below the default is suggested, however large an item is', async () => {
   const { report } = await probeService([
     changeItems(item =>

@@ -14,7 +14,7 @@ export function checkTotal(findings: Findings, list: List): void {
   const short = larger.find(read => isContradictory(read, list))?.page
   if (!last.page && last.verdict !== 'none') {
     const observed = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
-    findings.broken('total', observed, 'Iterating fails if this lasts.')
+    findings.broken('total', observed, 'Iterating with the default limit fails if this lasts.')
   } else if (why) findings.notChecked('total', why)
   else if (wrong) {
     findings.broken(
