@@ -28,11 +28,14 @@ const refusedPerhapsLater =
 const certificateRejected =
   /^(?!.*_ALERT_).*(?:(?:^|_)(?:CERT|CRL|CA|ISSUER)(?:_|$)|LEAF_SIGNATURE)|^(?:HOSTNAME_MISMATCH|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
 
+// Of zlib, zstd and Brotli.
+const undecodable = /^(?:Z_|ZSTD_|ERR__)/
+
 const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
 
-/** Whether the body of a response has another Content-Encoding than it says. The codes are those of zlib, zstd and Brotli. */
+/** Whether the body of a response has another Content-Encoding than it says. */
 export function isUndecodable(error: unknown): boolean {
-  return /^(?:Z_|ZSTD_|ERR__)/.test(findErrorDetails(error).code ?? '')
+  return undecodable.test(findErrorDetails(error).code ?? '')
 }
 
 /** Classifies what fetch rejected with by its code: messages differ in every runtime. They are shown, but decide nothing. */
@@ -53,7 +56,7 @@ export function classifyNetworkError(
   const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
   if (phase === 'reading') {
-    return isUndecodable(error)
+    return undecodable.test(code ?? '')
       ? lost(
           `the response could not be decoded${shown}`,
           'Its Content-Encoding is wrong: report it to its owner.',

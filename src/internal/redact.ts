@@ -88,7 +88,7 @@ export class Redactor {
   }
 }
 
-/** The key, and what JSON makes of it where a service puts it between quotes as it is: `\\b` is then one character. */
+/** The key, and what JSON makes of it where a service puts it between quotes as it is: `\b` is then one character. */
 function asRead(key: string): string[] {
   if (!key.includes('\\')) return [key]
   try {

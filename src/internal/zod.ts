@@ -31,17 +31,14 @@ export function string(): $ZodType<string> {
 }
 
 export function number(): $ZodType<number> {
-  const toName = (input: unknown) => (isUnsafeNumber(input) ? tooManyDigits : typeName(input))
-  return type(value => typeof value === 'number', 'a number', toName)
+  return type(value => typeof value === 'number', 'a number', orTooLong(typeName))
 }
 
 export function integer(minimum: number): $ZodType<number> {
   const isValid = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= minimum
-  const toName = (input: unknown) => {
-    if (isUnsafeNumber(input)) return tooManyDigits
-    return typeof input === 'number' && input !== 0 ? 'another number' : describe(input)
-  }
-  return type(isValid, `a whole number of at least ${minimum}`, toName)
+  const toName = (input: unknown) =>
+    typeof input === 'number' && input !== 0 ? 'another number' : describe(input)
+  return type(isValid, `a whole number of at least ${minimum}`, orTooLong(toName))
 }
 
 export function array(): $ZodType<unknown[]> {
@@ -53,7 +50,11 @@ export function object<T extends $ZodLooseShape>(shape: T): $ZodObject<T> {
   return new $ZodObject({ type: 'object', shape, ...expected('an object') }) as $ZodObject<T>
 }
 
-const tooManyDigits = 'one with more digits than a double holds (kept as a string)'
+/** Names a number that is expected, and was sent, but is kept as a string. */
+function orTooLong(toName: (input: unknown) => string): (input: unknown) => string {
+  return input =>
+    isUnsafeNumber(input) ? 'one with more digits than a double holds (kept as a string)' : toName(input)
+}
 
 /** Whether the JSON parser kept a number as the string of its digits. */
 function isUnsafeNumber(input: unknown): boolean {

@@ -17,6 +17,7 @@ import { createReport, type ProbeReport } from './report.js'
 import { describeOutcome, maxRepeats, type PageOutcome, Session } from './session.js'
 import { toZod } from './shape.js'
 
+// One has a wrong key.
 const maxReads = maxListRequests + 1 + maxRepeats
 
 const noOrigin = 'no origin was given (--origin)'
@@ -56,7 +57,7 @@ export async function probe(given: ProbeOptions): Promise<ProbeReport> {
   if (newest && isListed && !isReadable) {
     findings.notCheckedElse(['cors', 'wrong-key'], notReadAgain(newest))
   }
-  if (origin !== undefined && isListed && isReadable) await checkCors(findings, session, options, origin)
+  if (origin !== undefined && isReadable) await checkCors(findings, session, options, origin)
   if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
   else if (isListed) await checkWrites(findings, session, account)
   // Last, as some gateways then refuse what follows.
@@ -97,11 +98,9 @@ async function assertAccount({ virtualAccounts }: Client, account: VirtualAccoun
 async function checkLists(findings: Findings, session: Session, options: ProbeOptions): Promise<boolean> {
   const read = await session.getPage()
   checkConnection(findings, options, read)
+  checkEnvelope(findings, options, read)
   const { page } = read
-  if (page === undefined) {
-    checkEnvelope(findings, options, read)
-    return false
-  }
+  if (page === undefined) return false
   const list = await readList(session, { ...read, page })
   checkPageEcho(findings, list)
   checkOrder(findings, list)
@@ -121,7 +120,6 @@ async function checkLists(findings: Findings, session: Session, options: ProbeOp
       checkMaxLimit(findings, list)
     }
   }
-  checkEnvelope(findings, options, read)
   checkItems(findings, session.sample)
   return true
 }

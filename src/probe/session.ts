@@ -298,11 +298,17 @@ export function parseJson(text: string | undefined): unknown {
   }
 }
 
+export const markup = 'HTML or other markup'
+
+export function isMarkup(text: string): boolean {
+  return /^\s*</.test(text)
+}
+
 /** What breaks the envelope of a 2xx response. */
 function findProblems({ text = '', data }: Outcome, plain: unknown): string[] {
   if (plain !== undefined) return findEnvelopeProblems(data)
   if (text === '') return ['expected JSON, got an empty body']
-  if (/^\s*</.test(text)) return ['expected JSON, got HTML or other markup']
+  if (isMarkup(text)) return [`expected JSON, got ${markup}`]
   return [`expected JSON, got ${/^\s*[{[]/.test(text) ? 'JSON that is malformed or cut off' : 'text'}`]
 }
 

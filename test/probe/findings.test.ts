@@ -16,6 +16,7 @@ import {
   probeService,
   respond,
   service,
+  undecodable,
 } from './service.ts'
 
 beforeEach(() => service.reset())
@@ -477,12 +478,6 @@ function changeRequests(change: (headers: Headers) => void): Deviation {
     change(request.headers)
     return fetch(request)
   }
-}
-
-/** As fetch rejects where a body cannot be decoded. */
-function undecodable(): Response {
-  const cause = Object.assign(new Error('incorrect header check'), { code: 'Z_DATA_ERROR' })
-  return new Response(new ReadableStream({ start: controller => controller.error(cause) }))
 }
 
 function once(response: () => Response): Deviation {

@@ -192,6 +192,12 @@ export function from(
   }
 }
 
+/** A response whose body cannot be decoded, as fetch says it. */
+export function undecodable(headers: HeadersInit = {}): Response {
+  const cause = Object.assign(new Error('incorrect header check'), { code: 'Z_DATA_ERROR' })
+  return new Response(new ReadableStream({ start: controller => controller.error(cause) }), { headers })
+}
+
 export const json = (body: unknown, status = 200) => Response.json(body, { status })
 export const isRead = ({ method }: Request) => method === 'GET'
 export const isDeactivation = ({ url }: Request) => url.endsWith('/deactivate')

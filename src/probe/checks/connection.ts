@@ -3,7 +3,15 @@ import { toLine } from '../../internal/describe.js'
 import { isLoopback } from '../../internal/url.js'
 import { countOf, type Findings, listed } from '../findings.js'
 import type { ProbeOptions } from '../options.js'
-import { adviceIn, describeOutcome, isRateLimited, type PageOutcome, type Session } from '../session.js'
+import {
+  adviceIn,
+  describeOutcome,
+  isMarkup,
+  isRateLimited,
+  markup,
+  type PageOutcome,
+  type Session,
+} from '../session.js'
 
 /** Reachable without a redirect, and with this key. */
 export function checkConnection(findings: Findings, options: ProbeOptions, first: PageOutcome): void {
@@ -80,7 +88,7 @@ function quoteReason({ error }: PageOutcome): string {
   const isText = typeof body === 'string' && /^\s*[^\s<{["]/.test(body) && !/[^\P{Cc}\s]/u.test(body)
   const reason = reasonOf(body) ?? (isText ? toLine(body, maxReasonLength) : undefined)
   if (reason !== undefined) return `: "${reason}"`
-  return typeof body === 'string' && /^\s*</.test(body) ? ', HTML or other markup' : ''
+  return typeof body === 'string' && isMarkup(body) ? `, ${markup}` : ''
 }
 
 /** What the service responds to a key that is not one. */

@@ -33,7 +33,7 @@ export function checkNeighbours(findings: Findings, list: List): void {
   const pages = reads.flatMap(read => usablePage(read) ?? [])
   const repeating = pages.find(({ ids, count }) => ids && new Set(ids).size < count)
   const why = findings.isBroken('order') ? unclear : whyIncomparable(list)
-  const ignored = pages.find(page => findSame(page, pages))
+  const ignored = pages.find(page => isFirstAgain(page, pages))
   // A page of another limit than requested may be another part of the list.
   const isPlaced = ({ page, requested: { limit } }: PageOutcome) =>
     page?.page === 1 || limit === undefined || page?.limit === limit
@@ -60,10 +60,10 @@ export function checkNeighbours(findings: Findings, list: List): void {
   } else findings.ok('neighbours', 'no item had two places on the pages that were compared')
 }
 
-/** Page 1 with the same limit, if it has the same items. */
-function findSame({ page, limit, ids }: ListedPage, pages: readonly ListedPage[]): ListedPage | undefined {
-  if (page === 1 || !ids?.length) return undefined
-  return pages.find(one => one.page === 1 && one.limit === limit && one.ids?.join() === ids.join())
+/** Whether a later page has the same items as page 1 with the same limit. */
+function isFirstAgain({ page, limit, ids }: ListedPage, pages: readonly ListedPage[]): boolean {
+  if (page === 1 || !ids?.length) return false
+  return pages.some(one => one.page === 1 && one.limit === limit && one.ids?.join() === ids.join())
 }
 
 /** Two pages that disagree on the place of an item, or on the item at a place. */
