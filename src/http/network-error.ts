@@ -18,7 +18,7 @@ const notConnected =
 // any request can be sent. Alerts about a client's certificate are not among these:
 // with TLS 1.3 they arrive after the request was sent.
 const refused =
-  /^(?:ERR_(?:ACCESS_DENIED|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
+  /^(?:ERR_(?:ACCESS_DENIED|PROXY_TUNNEL)|UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED|PRX_TLS)|ERR_SSL_(?:UNSUPPORTED_PROTOCOL|NO_PROTOCOLS_AVAILABLE|DH_KEY_TOO_SMALL|UNSAFE_LEGACY_RENEGOTIATION_DISABLED|.*_UNRECOGNIZED_NAME|.*_ALERT_(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|NO_APPLICATION_PROTOCOL|INSUFFICIENT_SECURITY)))$/
 
 // Usually refused before anything was sent, but undici also aborts after the response came, other fetches parse where a
 // redirect leads, and a service may send garbage after the request. ERR_OSSL_ is the client's own key or certificate.
@@ -30,6 +30,9 @@ const certificateRejected =
 
 // Of zlib, zstd and Brotli.
 const undecodable = /^(?:Z_|ZSTD_|ERR__)/
+
+// The response, if it is one of HTTP/1.1 at all.
+const unparsable = /^(?:HPE_\w+|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)$/
 
 const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
 
@@ -55,6 +58,12 @@ export function classifyNetworkError(
   const { code, message, syscall, address, port: triedPort } = findErrorDetails(error)
   const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
+  if (unparsable.test(code ?? '')) {
+    return lost(
+      `the response could not be parsed${shown}`,
+      'Check the scheme and port of baseUrl; if they are right, report it to the owner of the service: see error.cause.',
+    )
+  }
   if (phase === 'reading') {
     return undecodable.test(code ?? '')
       ? lost(

@@ -21,9 +21,8 @@ export class Redactor {
     let result = text
     for (const key of this.#keys) {
       if (key.length < minKeyLength || key.length > result.length) continue
-      for (const spelling of toJsonText(key)) result = result.replaceAll(spelling, redacted)
       const isEchoed = result.toLowerCase().includes(key.toLowerCase())
-      if (!isEchoed && !/[%&]|\\u/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
+      if (!isEchoed && !/[%&\\]/.test(result) && !(key.includes(' ') && result.includes('+'))) continue
       const pattern = this.#patterns.get(key) ?? escaped(key)
       this.#patterns.set(key, pattern)
       result = result.replace(pattern, redacted)
@@ -98,26 +97,26 @@ function asRead(key: string): string[] {
   }
 }
 
-/** As JSON writes it. Some services write "/" as "\/". */
-function toJsonText(key: string): string[] {
-  const json = JSON.stringify(key).slice(1, -1)
-  return [json, json.replaceAll('/', '\\/')]
-}
-
 /**
  * Any character may be written as its bytes in a URL, as its code in JSON and HTML, and as a name in HTML; a space in a form
- * as a plus sign.
+ * as a plus sign. JSON has a backslash before quotes and backslashes; some services also write it before slashes.
  */
 function escaped(key: string): RegExp {
-  const characters = Array.from(key, character => {
-    const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-    const encoded = encodeURIComponent(character)
-    const unit = character.charCodeAt(0)
-    const code = unit.toString(16)
-    const bytes = encoded.startsWith('%') ? encoded : `%${code}`
-    const name = /[a-z\d]/i.test(character) ? '' : '|[a-z]{2,6}'
-    const html = `&(?:#x0*${code}|#0*${unit}${name});`
-    return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${html}|${literal}${character === ' ' ? '|\\+' : ''})`
-  })
-  return new RegExp(characters.join(''), 'gi')
+  const characters = Array.from(key)
+  const asIs = characters.map(character => escapedCharacter(character, character))
+  const asJson = characters.map(character =>
+    escapedCharacter(character, JSON.stringify(character).slice(1, -1)),
+  )
+  return new RegExp([...new Set([asJson.join(''), asIs.join('')])].join('|'), 'gi')
+}
+
+function escapedCharacter(character: string, text: string): string {
+  const literal = text.replace(/[\\^$.*+?()[\]{}|-]/g, '\\$&').replace('/', '\\\\?/')
+  const encoded = encodeURIComponent(character)
+  const unit = character.charCodeAt(0)
+  const code = unit.toString(16)
+  const bytes = encoded.startsWith('%') ? encoded : `%${code}`
+  const name = /[a-z\d]/i.test(character) ? '' : '|[a-z]{2,6}'
+  const html = `&(?:#x0*${code}|#0*${unit}${name});`
+  return `(?:${bytes}|\\\\u${code.padStart(4, '0')}|${html}|${literal}${character === ' ' ? '|\\+' : ''})`
 }

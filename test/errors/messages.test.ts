@@ -262,6 +262,11 @@ describe('the message of a ConnectionError', () => {
         `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
+        'a response that is not HTTP/1.1',
+        { steps: ['HPE_INVALID_CONSTANT'] },
+        `the response could not be parsed (HPE_INVALID_CONSTANT). ${applied} Check the scheme and port of baseUrl; if they are right, report it to the owner of the service: see error.cause.`,
+      ],
+      [
         'a response in another encoding than it says',
         { steps: [brokenBody('Z_DATA_ERROR')] },
         `the response could not be decoded (Z_DATA_ERROR). ${applied} Its Content-Encoding is wrong: report it to its owner.`,

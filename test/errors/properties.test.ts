@@ -25,6 +25,7 @@ describe('an error', () => {
         'a+b"c\\d-long',
         'a%20b%22c%5cd-long',
         'a b\\"c\\\\d-long',
+        'a\\u0020b\\"c\\\\d\\u002dlong',
         'a b&quot;c&#92;d-long',
         'a&nbsp;b&#x22;c&#x5C;d-long',
       ],

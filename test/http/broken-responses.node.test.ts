@@ -115,6 +115,26 @@ describe.concurrent('a connection that is reset before the request is read', () 
 })
 
 describe.concurrent('an odd response', () => {
+  test('that is not HTTP/1.1 is not called a lost connection', () =>
+    checkInParallel(
+      [
+        ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
+        [
+          'two lengths',
+          head(200, { 'transfer-encoding': 'chunked', 'content-length': 7 }),
+          '2\r\n{}\r\n0\r\n\r\n',
+        ],
+        ['too many headers', head(200, { link: 'x'.repeat(20_000), 'content-length': 2 }), '{}'],
+        ['an invalid chunk size', chunkedHead, 'zz\r\n{}\r\n'],
+      ] as const,
+      async ([, ...parts]) => {
+        await using service = await serve(closeAfter(...parts), { maxRetries: 0 })
+        const error = await apiErrorOf('connection', service.client.virtualAccounts.deactivate(account))
+        expect(error.message).toMatch(/: the response could not be parsed \(\w+\)\./)
+        expect(error.outcomeUnknown).toBe(true)
+      },
+    ))
+
   test('that follows informational responses (102, 103) is read', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'
     await using service = await serve(stallAfter(early, head(200, { 'content-length': 2 }), '{}'))

@@ -67,6 +67,21 @@ describe('the fetch of Node:', () => {
     expect(server.connections).toBe(1)
   })
 
+  test.concurrent('a server without secure renegotiation fails once, with a known outcome', async () => {
+    await using server = await FaultServer.start(silence)
+    // A ServerHello of TLS 1.2: version, random, no session, a cipher, no compression, no extensions.
+    const hello = [3, 3, ...Array<number>(32).fill(7), 0, 0xc0, 0x2f, 0]
+    const record = Uint8Array.of(0x16, 3, 3, 0, hello.length + 4, 2, 0, 0, hello.length, ...hello)
+    server.onNextConnection(socket => void socket.once('data', () => socket.write(record)))
+    const client = clientOf({ url: server.url.replace('http:', 'https:') })
+
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+
+    expect(outcomeOf(error)).toEqual({ ...notSent, attempts: 1 })
+    expect(error.message).toContain('UNSAFE_LEGACY_RENEGOTIATION_DISABLED')
+    expect(server.connections).toBe(1)
+  })
+
   test.concurrent('a server that requires a client certificate leaves the outcome unknown', async () => {
     // With TLS 1.3 it refuses only after the request was sent, and could have read it by then.
     const options = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const

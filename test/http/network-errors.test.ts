@@ -56,6 +56,8 @@ describe('the code of a failed fetch', () => {
         'ERR_SSL_TLSV1_UNRECOGNIZED_NAME',
         'ERR_SSL_UNSUPPORTED_PROTOCOL',
         'ERR_SSL_NO_PROTOCOLS_AVAILABLE',
+        'ERR_SSL_DH_KEY_TOO_SMALL',
+        'ERR_SSL_UNSAFE_LEGACY_RENEGOTIATION_DISABLED',
         'ERR_PROXY_TUNNEL',
         'UND_ERR_PRX_TLS',
         // From --permission, since Node 25.
