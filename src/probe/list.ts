@@ -29,7 +29,7 @@ export interface List {
   readonly smallSecond: PageOutcome | undefined
   /** Page 1 with limits above the default, the largest first, until one gets a larger page. */
   readonly tried: readonly PageOutcome[]
-  /** The last page with the largest limit whose pages are small enough; `undefined` if there was no need to read it. */
+  /** The last page with the largest limit whose pages are small enough; `undefined` if the default has one page only. */
   readonly largerLast: PageOutcome | undefined
   /** Page 1 once more, after all others. */
   readonly again: PageOutcome
@@ -93,7 +93,8 @@ async function readLastOf(
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
   const limit = Math.max(first.page.limit, Math.min(largest.limit, fitting))
   const number = lastPageNumber(largest, limit)
-  const isNeeded = limit !== first.page.limit && number > 1 && missingOn(largest) === 0
+  const isNeeded =
+    limit !== first.page.limit && first.page.totalItems > first.page.limit && missingOn(largest) === 0
   return isNeeded ? session.getPage({ page: number, limit }) : undefined
 }
 

@@ -1,4 +1,5 @@
 import type { Transaction } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, checkEach } from '../support.ts'
 import {
@@ -1337,6 +1338,14 @@ test('a limit is suggested whose last page can be read, although that of the def
     respond((_, query) => (Number(query.get('page')) > 10 ? json({}, 422) : undefined)),
   ])
   expect(broken).toEqual(['total'])
+  expect(report.suggestedOptions.limit).toBe(100)
+})
+
+test('a limit is suggested whose only page can be read, although the last one of the default cannot', async () => {
+  const short = new FakeService({ transactions: sampleTransactions(90) })
+  const refuse = respond((_, query) => (query.get('page') === '5' ? json({}, 422) : undefined))
+  const { broken, report } = await probeService([], { account: undefined, fetch: refuse(short.fetch) })
+  expect(broken).toContain('total')
   expect(report.suggestedOptions.limit).toBe(100)
 })
 
