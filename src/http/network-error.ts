@@ -31,10 +31,10 @@ const certificateRejected =
 // Of zlib, zstd and Brotli.
 const undecodable = /^(?:Z_|ZSTD_|ERR__)/
 
-// The response, if it is one of HTTP/1.1 at all.
-const unparsable = /^(?:HPE_\w+|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)$/
-
 const checkNetwork = 'Check baseUrl and the network; for a proxy, see docs/networks.md.'
+
+const seeReason =
+  'In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.'
 
 /** Whether the body of a response has another Content-Encoding than it says. */
 export function isUndecodable(error: unknown): boolean {
@@ -58,27 +58,17 @@ export function classifyNetworkError(
   const { code, message, syscall, address, port: triedPort } = findErrorDetails(error)
   const { host, port } = addressOf(url)
   const shown = code === undefined ? '' : ` (${code})`
-  if (unparsable.test(code ?? '')) {
-    return lost(
-      `the response could not be parsed${shown}`,
-      'Check the scheme and port of baseUrl; if they are right, report it to the owner of the service: see error.cause.',
-    )
-  }
   if (phase === 'reading') {
     return undecodable.test(code ?? '')
       ? lost(
           `the response could not be decoded${shown}`,
           'Its Content-Encoding is wrong: report it to its owner.',
         )
-      : lost(`connection lost before the response was complete${shown}`)
+      : lost(`the response could not be read to its end${shown}`)
   }
-  if (code === undefined) {
-    // Browsers give no reason, and an error of a custom fetch may have any.
-    return lost(
-      `could not connect to ${host}, or connection lost before a response arrived`,
-      'Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.',
-    )
-  }
+  // It may have been lost, or be no HTTP. Browsers give no reason, and an error of a custom fetch may have any.
+  const unread = `no response could be read from ${host}${shown}`
+  if (code === undefined) return lost(unread, `${checkNetwork} ${seeReason}`)
   const mayBeSent = refusedPerhapsLater.test(code)
   if (mayBeSent || refused.test(code)) {
     const problem = `the request could not be sent to ${host}${shown}`
@@ -103,7 +93,7 @@ export function classifyNetworkError(
       'Check that it is valid for this host and has not expired, and that this runtime trusts its authority: see docs/networks.md.'
     return { isSent: false, isRetryable: false, problem, hint }
   }
-  return lost(`connection lost before a response arrived${shown}`, checkNetwork)
+  return lost(unread, checkNetwork)
 }
 
 function lost(problem: string, hint = 'Check the network.'): NetworkFailure {

@@ -15,9 +15,7 @@ export function findErrorDetails(error: unknown): ErrorDetails {
   try {
     let current = error
     for (let depth = 0; depth < maxCauseDepth && current; depth++) {
-      const { code: given, name, message, cause, errors, ...own } = Object(current) as Record<string, unknown>
-      // Of undici, which gives it no code since Node 24.
-      const code = name === 'HTTPParserError' ? (given ?? name) : given
+      const { code, message, cause, errors, ...own } = Object(current) as Record<string, unknown>
       const first: unknown = Array.isArray(errors) ? errors[0] : undefined
       // OpenSSL's have a slash: ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE.
       if (typeof code === 'string' && /^[\w/]{1,60}$/.test(code)) {

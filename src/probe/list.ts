@@ -89,13 +89,14 @@ async function readLastOf(
   first: FirstPage,
   tried: readonly PageOutcome[],
 ): Promise<PageOutcome | undefined> {
-  const largest = tried.find(read => isLarger(read, first))?.page ?? first.page
+  const { totalItems, limit: own } = first.page
+  const largest = tried.find(read => isLarger(read, first))
+  if (largest?.page === undefined || totalItems <= own || missingOn(largest.page) !== 0) return undefined
   const fitting = Math.floor(maxPageBytes / Math.max(1, session.sample.itemBytes))
-  const limit = Math.max(first.page.limit, Math.min(largest.limit, fitting))
-  const number = lastPageNumber(largest, limit)
-  const isNeeded =
-    limit !== first.page.limit && first.page.totalItems > first.page.limit && missingOn(largest) === 0
-  return isNeeded ? session.getPage({ page: number, limit }) : undefined
+  const limit = Math.min(largest.page.limit, fitting)
+  if (limit <= own) return undefined
+  const page = lastPageNumber(largest.page, limit)
+  return page === 1 && limit === largest.requested.limit ? largest : session.getPage({ page, limit })
 }
 
 /** The page, unless it is another one than was requested. */

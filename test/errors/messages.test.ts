@@ -249,22 +249,17 @@ describe('the message of a ConnectionError', () => {
       [
         'a lost connection',
         { steps: ['ECONNRESET'] },
-        `connection lost before a response arrived (ECONNRESET). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
+        `no response could be read from ${host} (ECONNRESET). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
       ],
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `could not connect to ${host}, or connection lost before a response arrived: "Failed to fetch". ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
+        `no response could be read from ${host}: "Failed to fetch". ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `could not connect to ${host}, or connection lost before a response arrived. ${applied} Check baseUrl and the network. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
-      ],
-      [
-        'a response that is not HTTP/1.1',
-        { steps: ['HPE_INVALID_CONSTANT'] },
-        `the response could not be parsed (HPE_INVALID_CONSTANT). ${applied} Check the scheme and port of baseUrl; if they are right, report it to the owner of the service: see error.cause.`,
+        `no response could be read from ${host}. ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'a response in another encoding than it says',
@@ -274,7 +269,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a response that is cut off',
         { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
-        `connection lost before the response was complete: "the body is shorter than its Content-Length". ${applied} Check the network.`,
+        `the response could not be read to its end: "the body is shorter than its Content-Length". ${applied} Check the network.`,
       ],
     ]))
 
