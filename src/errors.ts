@@ -196,7 +196,7 @@ export class HttpError extends ApiError {
   }
 }
 
-/** No connection could be made, or it was lost before the response was complete. */
+/** There was no connection, or no complete response could be read from it. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
