@@ -67,7 +67,7 @@ export function classifyNetworkError(
       : lost(`the response could not be read to its end${shown}`)
   }
   // It may have been lost, or be no HTTP. Browsers give no reason, and an error of a custom fetch may have any.
-  const unread = `no response could be read from ${host}${shown}`
+  const unread = `no readable response from ${host}${shown}`
   if (code === undefined) return lost(unread, `${checkNetwork} ${seeReason}`)
   const mayBeSent = refusedPerhapsLater.test(code)
   if (mayBeSent || refused.test(code)) {
@@ -96,7 +96,10 @@ export function classifyNetworkError(
   return lost(unread, checkNetwork)
 }
 
-function lost(problem: string, hint = 'Check the network.'): NetworkFailure {
+function lost(
+  problem: string,
+  hint = 'Check the network; if this lasts, ask the owner of the service.',
+): NetworkFailure {
   return { isSent: true, isRetryable: true, problem, hint }
 }
 

@@ -57,7 +57,7 @@ export async function readList(session: Session, first: FirstPage): Promise<List
   const largerLast = isObeyed ? await readLastOf(session, first, tried) : undefined
   const again = await session.getPage()
   const own = [first, second, ...(known ? [] : [last]), small, smallSecond, again].filter(isRead)
-  const larger = [...tried, largerLast].filter(isRead)
+  const larger = [...new Set([...tried, largerLast])].filter(isRead)
   return { first, second, last, beyond, zero, small, smallSecond, tried, largerLast, again, own, larger }
 }
 

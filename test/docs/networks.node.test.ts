@@ -242,7 +242,7 @@ describe('a service that requires a client certificate', () => {
     const without = client.withOptions({ fetch: (url, init) => undici.fetch(url, { ...init, dispatcher }) })
     const error = await without.virtualAccounts.deactivate(account, { maxRetries: 0 }).catch(error => error)
     expect(error).toMatchObject({ kind: 'connection', outcomeUnknown: true })
-    expect(error.message).toContain('no response could be read')
+    expect(error.message).toContain('no readable response')
     expect(service.isActive(account)).toBe(true)
   })
 })

@@ -249,17 +249,17 @@ describe('the message of a ConnectionError', () => {
       [
         'a lost connection',
         { steps: ['ECONNRESET'] },
-        `no response could be read from ${host} (ECONNRESET). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
+        `no readable response from ${host} (ECONNRESET). ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md.`,
       ],
       [
         'an error without a code, as in browsers',
         { steps: ['no code'] },
-        `no response could be read from ${host}: "Failed to fetch". ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
+        `no readable response from ${host}: "Failed to fetch". ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'what is no error',
         { steps: [], client: { fetch: () => Promise.reject(7) } },
-        `no response could be read from ${host}. ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
+        `no readable response from ${host}. ${applied} Check baseUrl and the network; for a proxy, see docs/networks.md. In a browser, its console shows the reason (if it is CORS, see docs/browser.md); elsewhere, see error.cause.`,
       ],
       [
         'a response in another encoding than it says',
@@ -269,7 +269,7 @@ describe('the message of a ConnectionError', () => {
       [
         'a response that is cut off',
         { steps: [new Response('{"a', { headers: { 'Content-Length': '9' } })] },
-        `the response could not be read to its end: "the body is shorter than its Content-Length". ${applied} Check the network.`,
+        `the response could not be read to its end: "the body is shorter than its Content-Length". ${applied} Check the network; if this lasts, ask the owner of the service.`,
       ],
     ]))
 

@@ -1349,6 +1349,19 @@ test('a limit is suggested whose only page can be read, although the last one of
   expect(report.suggestedOptions.limit).toBe(100)
 })
 
+test('a page of a larger limit is said once where it is also the last', async () => {
+  const [another] = service.transactions
+  const short = new FakeService({ transactions: sampleTransactions(90) })
+  const change = changePages((page, query) =>
+    query.get('limit') === '100'
+      ? { ...page, totalItems: 91, data: [...page.data, { ...another, id: 'another' }] }
+      : page,
+  )
+  const { find } = await probeService([], { account: undefined, fetch: change(short.fetch) })
+  expect(find('max-limit').observed).toMatch(/; 100 gets limit 100 and 91 items, with totalItems 91$/)
+  expect(find('max-limit').observed.match(/91 items/g)).toHaveLength(1)
+})
+
 test('no limit below the default is suggested, however large an item is', async () => {
   const { report } = await probeService([
     changeItems(item =>

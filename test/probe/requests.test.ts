@@ -175,7 +175,7 @@ describe('an abort', () => {
     })
     await expect(probeService([lose], { signal: controller.signal })).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^The test account may be or become inactive: .* Deactivate: no response could be read from virtual-accounts\.test:443/,
+        /^The test account may be or become inactive: .* Deactivate: no readable response from virtual-accounts\.test:443/,
       ),
       cause: reason,
     })
