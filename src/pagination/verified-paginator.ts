@@ -8,7 +8,7 @@ import type { Batch, Walk, WalkOptions } from './walk.js'
 interface Window {
   readonly page: number
   readonly limit: number
-  /** The window before it ended the list, although its total says more: this one must be empty. */
+  /** The window before it was short, but may not end the list: this one must be empty. */
   readonly isPastEnd?: boolean
 }
 
@@ -37,6 +37,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #fruitless = 0
   /** The last item of the last window; undefined if that contained no known one: nothing tells where the walk is. */
   #lastKey: unknown
+  /** A page was short, and the one after it was not empty. */
+  #isSparse = false
   #isDone: boolean
 
   constructor(options: WalkOptions<T>) {
@@ -108,7 +110,9 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Reads the items of an accepted window, beginning with one that is known unless it is the beginning of the list. */
   #accept(loaded: LoadedPage<T>, data: readonly T[], keys: readonly unknown[]): Batch<T> {
     const { page, limit, totalItems } = loaded
-    const end = (page - 1) * limit + loaded.data.length
+    const start = (page - 1) * limit
+    // An empty page may begin beyond the end.
+    const end = loaded.data.length > 0 ? start + loaded.data.length : Math.min(start, totalItems)
     // Progress is new items after a known one. A window without them must at least lead further than the last window did.
     const lastKey = keys.at(-1)
     const isForward =
@@ -123,8 +127,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     this.#total = totalItems
     this.#end = end
     const isFull = loaded.data.length === limit
-    if (this.#remaining <= 0 || (!isFull && totalItems <= end)) this.cancel()
-    // A short page ends the list. Where its total says more, one of the two is wrong.
+    if (this.#remaining <= 0 || (!isFull && totalItems === end && !this.#isSparse)) this.cancel()
+    // A short page ends the list. Where its total is another, one of the two is wrong.
     else if (!isFull) this.#replan({ page: page + 1, limit, isPastEnd: true })
     else this.#planAhead(loaded)
     return { page: loaded, items }
@@ -153,6 +157,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   #checkEnd(loaded: LoadedPage<T>): undefined {
     const { data, totalItems } = loaded
     if (data.length > 0) {
+      this.#isSparse = true
       this.#countFruitless(loaded)
       this.#planAhead(loaded)
       return
