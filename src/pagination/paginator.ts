@@ -191,10 +191,12 @@ export class Paginator<T> implements Walk<T> {
   }
 
   /** The interface has no "more" flag: the end follows from the limit in effect, the total and what was received. */
-  #isEnd({ data, totalItems }: LoadedPage<T>): boolean {
+  #isEnd({ data, page, limit, totalItems }: LoadedPage<T>): boolean {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After a repeated page, the next one tells whether the service ignores `page`.
     if (this.#repeated.hasRepeated) return false
+    // The pages before the first one may have been short, too, if one of this walk was.
+    if (this.#options.firstPage > 1 && this.#position < (page - 1) * limit + data.length) return false
     // If fewer or more items came than a total says, it is wrong: then only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#prefetcher.largestTotal
   }

@@ -57,6 +57,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   async next(): Promise<Batch<T> | undefined> {
     while (!this.#isDone) {
       const loaded = await this.#fetch()
+      if (loaded === undefined) break
       const batch = this.#step === 0 ? this.#readFirst(loaded) : this.#readNext(loaded)
       this.#plan.delete(this.#step)
       this.#step++
@@ -65,7 +66,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return undefined
   }
 
-  async #fetch(): Promise<FetchedPage<T>> {
+  /** The window of this step; `undefined` if the list has ended before it. */
+  async #fetch(): Promise<FetchedPage<T> | undefined> {
     try {
       return await this.#prefetcher.get(this.#step)
     } catch (error) {
@@ -73,6 +75,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
       // No page where the total promised one, or another one: the list has become shorter.
       const hasShrunk =
         error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
+      // Some services have no page where an empty one is expected.
+      if (hasShrunk && this.#plan.get(this.#step)?.isPastEnd && this.#total <= this.#end) {
+        this.cancel()
+        return undefined
+      }
       throw error.resumedAt(this.#options.site, hasShrunk ? 1 : this.#resumePage, this.#limit)
     }
   }
@@ -199,8 +206,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
     if (++this.#fruitless <= maxFruitless) return
     throw this.#createError(
       loaded,
-      `the list changed faster than it could be read, or the service ignores page or limit (more than ${maxFruitless} responses without progress)`,
-      'Iterate when fewer changes are made, or pass another limit.',
+      `the list changed faster than it could be read, or the service ignores page or limit, or filters pages after cutting them (more than ${maxFruitless} responses without progress)`,
+      'Iterate when fewer changes are made, pass another limit, or iterate without `verified`.',
     )
   }
 

@@ -340,7 +340,7 @@ describe('an iteration fails', () => {
         ],
         [
           'the page is ignored',
-          `the list changed faster than it could be read, or the service ignores page or limit (more than 8 responses without progress). Iterate when fewer changes are made, or pass another limit. ${resume(1)}`,
+          `the list changed faster than it could be read, or the service ignores page or limit, or filters pages after cutting them (more than 8 responses without progress). Iterate when fewer changes are made, pass another limit, or iterate without \`verified\`. ${resume(1)}`,
           (page, limit) => ({ ...envelopeOf(all, 1, limit), page }),
         ],
         [

@@ -81,6 +81,19 @@ export function envelopeOf(items: readonly unknown[], page: number, limit = 10):
   return { data: items.slice((page - 1) * limit, page * limit), page, totalItems: items.length, limit }
 }
 
+/** A list of which the service leaves out every `step`-th item after it has cut the pages; these are left. */
+export function filterPages(count: number, step: number, beyond?: Response): Transaction[] {
+  const all = sampleTransactions(count)
+  const isShown = (item: Transaction) => all.indexOf(item) % step !== 0
+  const shown = all.filter(isShown)
+  respondTo((page, limit) => {
+    const start = (page - 1) * limit
+    if (beyond && start >= count) return beyond.clone()
+    return { data: all.slice(start, start + limit).filter(isShown), page, totalItems: shown.length, limit }
+  })
+  return shown
+}
+
 /** An envelope with what a page derives from it. */
 export function pageOf(items: readonly unknown[], page: number, limit = 10) {
   const pageCount = Math.ceil(items.length / limit)

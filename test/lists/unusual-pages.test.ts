@@ -9,6 +9,7 @@ import {
   createStage,
   envelopeOf,
   fill,
+  filterPages,
   idle,
   iterateToError,
   iterateToPaginationError,
@@ -360,6 +361,15 @@ describe('a wrong total', () => {
     expect(error.page).toBe(1)
   })
 })
+
+test('a list that begins at a later page is read to its end although its pages are short', () =>
+  checkEach([2, 3, 4, 5, 6], async page => {
+    // A service that leaves items out after it has cut the pages.
+    const shown = filterPages(33, 5)
+    const list = createClient().transactions.list({ page, limit: 5 })
+    const [first] = (await list).data
+    expect(await collect(list)).toEqual(shown.slice(shown.findIndex(({ id }) => id === first?.id)))
+  }))
 
 test('a larger total is believed although a page is shorter than the requested limit', async () => {
   // The service lowers the limit: "shorter than the limit" would stop after the first page.

@@ -8,6 +8,7 @@ import {
   collect,
   createStage,
   envelopeOf,
+  filterPages,
   idle,
   ids,
   iterateToError,
@@ -223,18 +224,16 @@ describe('a verified list', () => {
 
   test('is complete although the service filters its pages after it has cut them', () =>
     checkEach([3, 4, 5, 6, 7, 8, 9, 10, 11, 12], async step => {
-      const all = sampleTransactions(120)
-      const isShown = (item: Transaction) => all.indexOf(item) % step !== 0
-      const shown = all.filter(isShown)
-      respondTo((page, limit) => ({
-        data: all.slice((page - 1) * limit, page * limit).filter(isShown),
-        page,
-        totalItems: shown.length,
-        limit,
-      }))
+      const shown = filterPages(120, step)
       const list = createClient().transactions.list({ limit: 20 }, { verified: true })
       expect(await collect(list)).toEqual(shown)
     }))
+
+  test('ends where such a service has no page after the last one', async () => {
+    const shown = filterPages(70, 35, new Response(null, { status: 404 }))
+    const list = createClient().transactions.list({ limit: 50 }, { verified: true })
+    expect(await collect(list)).toEqual(shown)
+  })
 
   test('goes on after a short page when more was added behind it meanwhile', () =>
     checkEach(['throw', 'continue'] as const, async onMissedItems => {

@@ -40,8 +40,7 @@ export function checkNeighbours(findings: Findings, list: List): void {
   const placed = reads.filter(isPlaced).flatMap(read => usablePage(read) ?? [])
   const conflict = findConflict(placed.filter(page => missingOn(page) === 0))
   if (repeating) {
-    const ofIds =
-      'The client yields only the first of them, and can miss others without an error, or throws PaginationError.'
+    const ofIds = 'The client yields only the first of them, and can fail, or miss others without an error.'
     findings.broken('neighbours', `${nameOf(repeating)} has an id twice`, ofIds)
   } else if (why) findings.notChecked('neighbours', why)
   else if (ignored) {
