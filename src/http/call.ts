@@ -237,7 +237,9 @@ class CallRun {
   #failOnTimeout({ phase }: Attempt, limit: 'timeout' | 'totalTimeout'): AttemptResult {
     const isSent = phase !== 'key'
     if (!isSent) this.#transport.apiKeys.forgetPending()
-    const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
+    // Within `totalTimeout` there may have been responses that were retried.
+    const awaited = limit === 'timeout' ? 'no complete response' : 'no success'
+    const problem = isSent ? awaited : 'the apiKey function returned no key'
     const hint = ` if ${isSent ? 'the service' : 'apiKey'} needs longer.`
     return this.#fail({ isSent, isRetryable: true }, sequel =>
       this.#report.timeoutError(limit, problem, hint, sequel),

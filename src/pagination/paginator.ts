@@ -90,7 +90,7 @@ export class Paginator<T> implements Walk<T> {
       return await request()
     } catch (error) {
       const { largestTotal, smallestTotal } = this.#prefetcher
-      const isUnchanged = largestTotal <= smallestTotal && this.#awaited.size === 0
+      const isUnchanged = largestTotal <= smallestTotal && this.#awaited.size === 0 && !this.#hasShortPages
       if (isUnchanged || !(error instanceof ApiError)) throw error
       throw error.resumedAt(this.#options.site, ...this.#resumeAt(0))
     }
@@ -195,7 +195,7 @@ export class Paginator<T> implements Walk<T> {
     if (this.#remaining <= 0 || data.length === 0) return true
     // After a repeated page, the next one tells whether the service ignores `page`.
     if (this.#repeated.hasRepeated) return false
-    // The pages before the first one may have been short, too, if one of this walk was.
+    // The pages before the first one may have been short, too.
     if (this.#options.firstPage > 1 && this.#position < (page - 1) * limit + data.length) return false
     // If fewer or more items came than a total says, it is wrong: then only an empty page proves the end.
     return this.#position >= totalItems && this.#position <= this.#prefetcher.largestTotal
@@ -246,6 +246,11 @@ export class Paginator<T> implements Walk<T> {
     const { largestTotal, smallestTotal } = this.#prefetcher
     const lost = Math.max(missed, largestTotal - smallestTotal)
     const page = this.#nextPage - 2 * this.#options.concurrency - Math.ceil(lost / limit)
-    return [this.#awaited.size > 0 ? 1 : Math.max(1, page), limit]
+    return [this.#awaited.size > 0 || this.#hasShortPages ? 1 : Math.max(1, page), limit]
+  }
+
+  /** Whether a page was not full, although the list goes on: then the number of a page does not tell how many items are before it. */
+  get #hasShortPages(): boolean {
+    return this.#position < (this.#nextPage - 1) * (this.#previous?.limit ?? 0)
   }
 }

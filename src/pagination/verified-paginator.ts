@@ -33,6 +33,8 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
+  /** How many items precede the end by what was read. */
+  #count = 0
   /** Responses in a row that brought no progress. */
   #fruitless = 0
   /** The last item of the last window; undefined if that contained no known one: nothing tells where the walk is. */
@@ -76,7 +78,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
       const hasShrunk =
         error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
       // Some services have no page where an empty one is expected.
-      if (hasShrunk && this.#plan.get(this.#step)?.isPastEnd && this.#total <= this.#end) {
+      if (
+        hasShrunk &&
+        this.#plan.get(this.#step)?.isPastEnd &&
+        this.#total <= Math.min(this.#end, this.#count)
+      ) {
         this.cancel()
         return undefined
       }
@@ -126,6 +132,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       (this.#read.find(lastKey) ?? Number.POSITIVE_INFINITY) > (this.#read.find(this.#lastKey) ?? -1)
     const isNew = this.#read.merge(keys, end - keys.length)
     const newItems = data.filter((_, index) => isNew[index])
+    this.#count += newItems.length + (this.#step === 0 ? start : 0)
     if (newItems.length > 0 && !isNew[0]) this.#fruitless = 0
     else if (!isForward) this.#countFruitless(loaded)
     this.#lastKey = lastKey
@@ -170,14 +177,19 @@ export class VerifiedPaginator<T> implements Walk<T> {
       return
     }
     const total = Math.min(totalItems, this.#total)
-    if (total > this.#end && this.#options.onMissedItems === 'throw') {
+    if (total > this.#shown && this.#options.onMissedItems === 'throw') {
       throw this.#createError(
         loaded,
-        `the list ended at position ${this.#end}, although totalItems is ${total}`,
+        `the list ended at position ${this.#shown}, although totalItems is ${total}`,
         "The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total, pass onMissedItems: 'continue'.",
       )
     }
     this.cancel()
+  }
+
+  /** How many items the list has at its end. Where a page was short, there may be fewer than its position says. */
+  get #shown(): number {
+    return Math.min(this.#end, this.#count)
   }
 
   /** No item of this window is known: so many were removed that all of them have moved before it. */

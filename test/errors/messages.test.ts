@@ -301,7 +301,7 @@ describe('the message of a TimeoutError', () => {
       [
         'totalTimeout',
         { steps: [], client: { ...late, totalTimeout: 5 } },
-        `no complete response within the totalTimeout of 5 ms. ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
+        `no success within the totalTimeout of 5 ms. ${applied} Raise \`totalTimeout\` (milliseconds) if the service needs longer.`,
       ],
       [
         'an apiKey function',

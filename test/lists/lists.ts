@@ -81,14 +81,18 @@ export function envelopeOf(items: readonly unknown[], page: number, limit = 10):
   return { data: items.slice((page - 1) * limit, page * limit), page, totalItems: items.length, limit }
 }
 
-/** A list of which the service leaves out every `step`-th item after it has cut the pages; these are left. */
-export function filterPages(count: number, step: number, beyond?: Response): Transaction[] {
+/** A list of which the service leaves out items after it has cut the pages; the others are returned. Missing pages are a 404. */
+export function filterPages(
+  count: number,
+  isHidden: (index: number) => boolean,
+  isMissing: (start: number) => boolean = () => false,
+): Transaction[] {
   const all = sampleTransactions(count)
-  const isShown = (item: Transaction) => all.indexOf(item) % step !== 0
+  const isShown = (item: Transaction) => !isHidden(all.indexOf(item))
   const shown = all.filter(isShown)
   respondTo((page, limit) => {
     const start = (page - 1) * limit
-    if (beyond && start >= count) return beyond.clone()
+    if (isMissing(start)) return new Response(null, { status: 404 })
     return { data: all.slice(start, start + limit).filter(isShown), page, totalItems: shown.length, limit }
   })
   return shown

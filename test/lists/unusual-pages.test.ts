@@ -365,11 +365,19 @@ describe('a wrong total', () => {
 test('a list that begins at a later page is read to its end although its pages are short', () =>
   checkEach([2, 3, 4, 5, 6], async page => {
     // A service that leaves items out after it has cut the pages.
-    const shown = filterPages(33, 5)
+    const shown = filterPages(33, index => index % 5 === 0)
     const list = createClient().transactions.list({ page, limit: 5 })
     const [first] = (await list).data
     expect(await collect(list)).toEqual(shown.slice(shown.findIndex(({ id }) => id === first?.id)))
   }))
+
+test('a list whose pages are short is resumed at page 1, as later pages begin further on than their number says', async () => {
+  const isHidden = (index: number) => index < 20 && index % 2 === 0
+  const shown = filterPages(60, isHidden, start => start === 20)
+  const { before, error } = await iterateToError(createClient().transactions.list({ limit: 10 }))
+  expect(before).toEqual(shown.slice(0, 10))
+  expect(error).toMatchObject({ kind: 'http', page: 1 })
+})
 
 test('a larger total is believed although a page is shorter than the requested limit', async () => {
   // The service lowers the limit: "shorter than the limit" would stop after the first page.

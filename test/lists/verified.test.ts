@@ -224,15 +224,31 @@ describe('a verified list', () => {
 
   test('is complete although the service filters its pages after it has cut them', () =>
     checkEach([3, 4, 5, 6, 7, 8, 9, 10, 11, 12], async step => {
-      const shown = filterPages(120, step)
+      const shown = filterPages(120, index => index % step === 0)
       const list = createClient().transactions.list({ limit: 20 }, { verified: true })
       expect(await collect(list)).toEqual(shown)
     }))
 
   test('ends where such a service has no page after the last one', async () => {
-    const shown = filterPages(70, 35, new Response(null, { status: 404 }))
+    const shown = filterPages(
+      70,
+      index => index % 35 === 0,
+      start => start >= 68,
+    )
     const list = createClient().transactions.list({ limit: 50 }, { verified: true })
     expect(await collect(list)).toEqual(shown)
+  })
+
+  test('fails where such a service has no page after the last one, but has shown too few items', async () => {
+    const shown = filterPages(
+      21,
+      index => [5, 7, 10, 11].includes(index),
+      start => start >= 17,
+    )
+    const list = createClient().transactions.list({ limit: 10 }, { verified: true })
+    const { before, error } = await iterateToError(list)
+    expect(before).toEqual(shown.slice(0, -1))
+    expect(error).toMatchObject({ kind: 'http', status: 404, page: 1 })
   })
 
   test('goes on after a short page when more was added behind it meanwhile', () =>

@@ -967,7 +967,7 @@ test('a 503 is a rate limit or an outage, whatever its Retry-After', async () =>
   const { find, report } = await probeService([from(2, fail)])
   expect(find('rate-limit')).toMatchObject({
     status: 'ok',
-    observed: 'HTTP 503 with Retry-After: 1: a rate limit or an outage',
+    observed: 'HTTP 503 with Retry-After: 1: a rate limit, an outage, or the time limit of a gateway',
   })
   expect(report.suggestedOptions.concurrency).toBeUndefined()
 })
@@ -1360,6 +1360,19 @@ test('a page of a larger limit is said once where it is also the last', async ()
   const { find } = await probeService([], { account: undefined, fetch: change(short.fetch) })
   expect(find('max-limit').observed).toMatch(/; 100 gets limit 100 and 91 items, with totalItems 91$/)
   expect(find('max-limit').observed.match(/91 items/g)).toHaveLength(1)
+})
+
+test('no limit is suggested for a list that goes on beyond its end', async () => {
+  // One item of the page beyond the end is known, as an item was inserted before.
+  const { broken, report } = await probeService([
+    changePages(page => ({
+      ...page,
+      totalItems: 200,
+      data: page.page === 11 ? service.transactions.slice(199, 219) : page.data,
+    })),
+  ])
+  expect(broken).toContain('page-beyond-end')
+  expect(report.suggestedOptions).toEqual({})
 })
 
 test('no limit below the default is suggested, however large an item is', async () => {

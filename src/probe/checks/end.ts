@@ -67,7 +67,7 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page of that number there. If this lasts, ask the owner of the service for one: lists that read beyond their end can fail or show other items.',
+      'The client expects an empty page of that number there, or a larger totalItems. If this lasts, ask the owner of the service: lists that read beyond their end can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)

@@ -50,7 +50,7 @@ export function checkLimitEcho(findings: Findings, list: List): void {
 
 /** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
 export function checkMaxLimit(findings: Findings, list: List): void {
-  const { first, last, small, tried, larger, largerLast } = list
+  const { first, last, beyond, small, tried, larger, largerLast } = list
   const change = findChange(list)
   const isUnclear = findings.isBroken('limit-echo') || whyIncomparable(list) === unclear
   // A last page that could not be read says nothing about those of other limits.
@@ -71,7 +71,8 @@ export function checkMaxLimit(findings: Findings, list: List): void {
   else if (larger.some(isWrong)) findings.notChecked('max-limit', change ?? unclear)
   else if (larger.some(({ verdict }) => verdict === 'none')) findings.notChecked('max-limit', observed)
   else findings.ok('max-limit', observed)
-  if (limit !== undefined && isFine && !change && !isTotalUnclear && !isUnclear)
+  const isEndless = (beyond.page?.count ?? 0) > 0
+  if (limit !== undefined && isFine && !change && !isTotalUnclear && !isUnclear && !isEndless)
     findings.suggested.limit = limit
 }
 

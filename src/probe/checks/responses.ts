@@ -75,7 +75,11 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     )
   } else if (status === 503) {
     const consequence = 'Such a call is retried, and fails if this lasts.'
-    findings.ok('rate-limit', `${observed}: a rate limit or an outage`, consequence)
+    findings.ok(
+      'rate-limit',
+      `${observed}: a rate limit, an outage, or the time limit of a gateway`,
+      consequence,
+    )
   } else {
     findings.ok(
       'rate-limit',
