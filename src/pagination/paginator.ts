@@ -249,7 +249,7 @@ export class Paginator<T> implements Walk<T> {
     return [this.#awaited.size > 0 || this.#hasShortPages ? 1 : Math.max(1, page), limit]
   }
 
-  /** Whether a page was not full, although the list goes on: then the number of a page does not tell how many items are before it. */
+  /** Whether a page was not full although the list goes on: page numbers then do not tell how many items are before a page. */
   get #hasShortPages(): boolean {
     return this.#position < (this.#nextPage - 1) * (this.#previous?.limit ?? 0)
   }

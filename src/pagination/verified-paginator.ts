@@ -33,7 +33,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
   /** Position in the list after the last item of the last accepted window. */
   #end = 0
   #total = 0
-  /** How many items precede the end by what was read. */
+  /** How many items were read, with those before the first page. */
   #count = 0
   /** Responses in a row that brought no progress. */
   #fruitless = 0
@@ -78,11 +78,7 @@ export class VerifiedPaginator<T> implements Walk<T> {
       const hasShrunk =
         error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
       // Some services have no page where an empty one is expected.
-      if (
-        hasShrunk &&
-        this.#plan.get(this.#step)?.isPastEnd &&
-        this.#total <= Math.min(this.#end, this.#count)
-      ) {
+      if (hasShrunk && this.#plan.get(this.#step)?.isPastEnd && this.#total <= this.#shown) {
         this.cancel()
         return undefined
       }

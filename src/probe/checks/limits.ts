@@ -71,8 +71,8 @@ export function checkMaxLimit(findings: Findings, list: List): void {
   else if (larger.some(isWrong)) findings.notChecked('max-limit', change ?? unclear)
   else if (larger.some(({ verdict }) => verdict === 'none')) findings.notChecked('max-limit', observed)
   else findings.ok('max-limit', observed)
-  const isEndless = (beyond.page?.count ?? 0) > 0
-  if (limit !== undefined && isFine && !change && !isTotalUnclear && !isUnclear && !isEndless)
+  const hasItemsBeyond = (beyond.page?.count ?? 0) > 0
+  if (limit !== undefined && isFine && !change && !isTotalUnclear && !isUnclear && !hasItemsBeyond)
     findings.suggested.limit = limit
 }
 
