@@ -255,10 +255,11 @@ export class VerifiedPaginator<T> implements Walk<T> {
     return new PaginationError({ info: loaded.response.report.info, problem, hint, resumeAt })
   }
 
-  /** The page of the caller's own limit that contains the last item read; 1 if what was read, or any total, shows that the list changed. */
+  /** The page of the caller's own limit that contains the last item read; 1 if what was read, or any total, shows another list. */
   get #resumePage(): number {
     const { largestTotal, smallestTotal } = this.#prefetcher
-    if (this.#read.hasMoved || largestTotal !== smallestTotal) return 1
+    const isShort = this.#isSparse || this.#count < this.#end
+    if (this.#read.hasMoved || largestTotal !== smallestTotal || isShort) return 1
     return Math.floor(Math.max(0, this.#end - 1) / this.#limit) + 1
   }
 }

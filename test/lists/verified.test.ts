@@ -239,6 +239,20 @@ describe('a verified list', () => {
     expect(await collect(list)).toEqual(shown)
   })
 
+  test('resumes at page 1 where a page was short, as an item of it may be missing', async () => {
+    const all = sampleTransactions(52)
+    const requested = respondTo((page, limit) => {
+      if (page === 3) return new Response(null, { status: 400 })
+      const { data, ...envelope } = envelopeOf(all, page, limit)
+      return { ...envelope, data: data.filter(item => item !== all[48]) }
+    })
+    const list = createClient().transactions.list({ limit: 50 }, { verified: true })
+    const { before, error } = await iterateToError(list)
+    expect(before).toHaveLength(51)
+    expect(error).toMatchObject({ kind: 'http', page: 1 })
+    expect(requested).toEqual([1, 2, 2, 3])
+  })
+
   test('fails where such a service has no page after the last one, but has shown too few items', async () => {
     const shown = filterPages(
       21,
