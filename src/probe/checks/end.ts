@@ -63,11 +63,12 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   const { page, verdict, requested } = list.beyond
   const number = grouped(requested.page)
   const why = whyIncomparable(list)
+  const orTotal = page?.count ? ', or for a larger totalItems if the list goes on' : ''
   const broken = (observed: string) =>
     findings.broken(
       'page-beyond-end',
       observed,
-      'The client expects an empty page of that number there, or a larger totalItems. If this lasts, ask the owner of the service: lists that read beyond their end can fail or show other items.',
+      `The client expects an empty page of that number there. If this lasts, ask the owner of the service for one${orTotal}: lists that read beyond their end can fail or show other items.`,
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)
