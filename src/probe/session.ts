@@ -30,6 +30,7 @@ export interface Outcome {
 }
 
 export interface RecordedResponse {
+  readonly method: string
   readonly status: number
   readonly headers: Headers
   /** Milliseconds until it was complete, or until the client gave up. */
@@ -213,7 +214,7 @@ export class Session {
     const recording = this.#recording
     // A custom fetch may have headers of its own.
     const headers = new Headers(response.headers as Headers)
-    recording.response = { status, headers: new Headers(headers), durationMs: 0 }
+    recording.response = { method, status, headers: new Headers(headers), durationMs: 0 }
     this.responses.push(recording.response)
     // Whether a page is JSON is told by its body alone.
     if (method === 'GET') headers.delete('content-type')

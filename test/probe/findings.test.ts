@@ -911,6 +911,16 @@ test('a large limit is not blamed for a list that became shorter', () =>
     },
   ))
 
+test('a page beyond the end that is refused is broken whatever the total, as iterating then fails', async () => {
+  const hidden = service.transactions[9]?.id
+  const hide = changePages(page => ({ ...page, data: page.data.filter(({ id }) => id !== hidden) }))
+  const refuse = respond((_, query) => (Number(query.get('page')) > 13 ? json({}, 404) : undefined))
+  const { broken, find } = await probeService([refuse, hide])
+  expect(broken).toEqual(expect.arrayContaining(['total', 'page-beyond-end']))
+  expect(find('page-beyond-end').observed).toBe('HTTP 404')
+  expect(find('total').consequence).toContain('or fail')
+})
+
 test('an item that is counted and not listed is either that, or a larger limit that is not obeyed', async () => {
   const hide = changePages(page => ({ ...page, data: page.data.filter(({ id }) => id !== hidden) }))
   const hidden = service.transactions[69]?.id

@@ -312,3 +312,9 @@ test('an account whose first deactivation is throttled for good is not checked',
   expect(notChecked).toEqual(expect.arrayContaining(['deactivate', 'reactivate']))
   expect(service.isActive(account)).toBe(true)
 })
+
+test('a rate limit of writes slows down no list', async () => {
+  const { find, report } = await probeService([respond(once(isDeactivation, tooMany))])
+  expect(find('rate-limit').observed).toBe('HTTP 429 with Retry-After: 90, for requests other than lists')
+  expect(report.suggestedOptions).not.toHaveProperty('concurrency')
+})

@@ -17,11 +17,9 @@ export function checkTotal(findings: Findings, list: List): void {
     findings.broken('total', observed, 'Iterating with the default limit fails if this lasts.')
   } else if (why) findings.notChecked('total', why)
   else if (wrong) {
-    findings.broken(
-      'total',
-      wrong,
-      'Iterating can end where the total says without an error, take more requests, or throw PaginationError.',
-    )
+    const consequence =
+      'Iterating can end where the total says without an error, take more requests, or fail.'
+    findings.broken('total', wrong, consequence)
   } else if (!last.page) findings.notChecked('total', describeOutcome(last))
   else if (short) findings.notChecked('total', describeWrong(short, first.page))
   else if (first.page.totalItems === 0) findings.ok('total', total)
@@ -74,7 +72,8 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)
   else if (page && page.page !== requested.page)
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
-  else if (findings.isBroken('total') || findings.isBroken('neighbours'))
+  // A refusal is wrong whatever the total, unless the page before it is refused, too.
+  else if ((page || !list.last.page) && (findings.isBroken('total') || findings.isBroken('neighbours')))
     findings.notChecked('page-beyond-end', unclear)
   else if (page === undefined) broken(describeOutcome(list.beyond))
   else if (why) findings.notChecked('page-beyond-end', why)

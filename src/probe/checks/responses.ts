@@ -57,13 +57,15 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
       isThrottled(status) && headers.get('retry-after') && parseRetryAfter(headers) === undefined,
   )
   const limits = throttled.filter(({ status }) => status !== 503)
+  const ofLists = limits.filter(({ method }) => method === 'GET')
+  const likely = ofLists.length > 0 ? ofLists : limits
   const shown =
-    unreadable ?? limits.find(({ headers }) => headers.has('retry-after')) ?? limits[0] ?? throttled[0]
+    unreadable ?? likely.find(({ headers }) => headers.has('retry-after')) ?? likely[0] ?? throttled[0]
   if (shown === undefined) {
     findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
     return
   }
-  if (limits.length > 0) findings.suggested.concurrency = 1
+  if (ofLists.length > 0) findings.suggested.concurrency = 1
   const { status, headers } = shown
   const retryAfter = headers.get('retry-after')
   const observed = `HTTP ${status} ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`
@@ -79,6 +81,12 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
       'rate-limit',
       `${observed}: a rate limit, an outage, or the time limit of a gateway`,
       consequence,
+    )
+  } else if (ofLists.length === 0) {
+    findings.ok(
+      'rate-limit',
+      `${observed}, for requests other than lists`,
+      'Such a call fails if this lasts.',
     )
   } else {
     findings.ok(
