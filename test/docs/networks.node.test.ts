@@ -20,10 +20,9 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const withProxyAgent = snippet('networks.md', 'Proxies', 2)
 const withClientCertificate = inClient(snippet('networks.md', 'Client certificates'))
-const withKeepAlive = inClient(snippet('networks.md', 'Idle connections'))
 /** In the text, not in a block. */
 const [agentWithoutLimits = ''] = /new Agent\(\{ headersTimeout.*?\}\)/.exec(readPage('networks.md')) ?? []
-const withoutLimits = withKeepAlive.replace(/new Agent\(.*\)/, agentWithoutLimits)
+const withoutLimits = inClient(`import { Agent } from 'undici'\n\nconst dispatcher = ${agentWithoutLimits}\n`)
 const proxyCommand = snippet('networks.md', 'Proxies')
 const authorityCommand = snippet('networks.md', 'Your own certificate authority')
 
@@ -65,7 +64,6 @@ async function listen(server: Server): Promise<number> {
 /** Starts the service behind TLS. */
 async function startService(options: TlsOptions = {}) {
   const identity = { key: readFileSync(file('server.key')), cert: readFileSync(file('server.pem')) }
-  let connections = 0
   const server = createSecureServer({ ...identity, ...options }, async (message, reply) => {
     const method = message.method ?? 'GET'
     const headers = new Headers(message.headers as Record<string, string>)
@@ -75,9 +73,8 @@ async function startService(options: TlsOptions = {}) {
     reply.writeHead(response.status, Object.fromEntries(response.headers))
     reply.end(await response.text())
   })
-  server.on('secureConnection', () => connections++)
   const port = await listen(server)
-  return { url: `https://127.0.0.1:${port}`, port, server, connections: () => connections }
+  return { url: `https://127.0.0.1:${port}`, port }
 }
 
 /** Starts a proxy that connects every host with this port, and records the hosts requested. */
@@ -254,21 +251,6 @@ const onThisMachine = (code: string, url: string) => {
     .replace('https://api.example.com', url)
     .replace('new Agent({', `new Agent({ connect: { ca: ${authority} },`)
 }
-
-test('an idle connection is used again for as long as keepAliveTimeout says', async () => {
-  const [kept, closed] = await Promise.all([startService(), startService()])
-  // Otherwise Node's server says how long, which takes precedence.
-  for (const { server } of [kept, closed]) server.keepAliveTimeout = 0
-  const shorter = withKeepAlive.replace('30_000', '300')
-  const clients = [
-    await runBlock(onThisMachine(withKeepAlive, kept.url)),
-    await runBlock(onThisMachine(shorter, closed.url)),
-  ]
-  for (const client of clients) await client.transactions.list()
-  await new Promise(resolve => setTimeout(resolve, 1_500))
-  for (const client of clients) await client.transactions.list()
-  expect([kept.connections(), closed.connections()]).toEqual([1, 2])
-})
 
 describe('the limits of undici', () => {
   const slowService = async (delayMs = 300) => {
