@@ -22,7 +22,7 @@ export interface ProbeFinding {
 export interface SuggestedOptions {
   /** Number of items per page. */
   limit?: number
-  /** 1 if the service throttled the probe. */
+  /** 1 if the service throttled lists. */
   concurrency?: number
   /** 0 if a retry of a write may apply it again. */
   maxRetries?: number

@@ -921,6 +921,31 @@ test('a page beyond the end that is refused is broken whatever the total, as ite
   expect(find('total').consequence).toContain('or fail')
 })
 
+test('where a total is too low and the page after it is refused, a larger total may be what is missing', async () => {
+  const low = changePages(page => ({ ...page, totalItems: 80 }))
+  const refuse = respond((_, query) =>
+    Number(query.get('page')) > Math.ceil(80 / Number(query.get('limit') ?? 20)) ? json({}, 404) : undefined,
+  )
+  const { broken, find } = await probeService([refuse, low])
+  expect(broken).toEqual(expect.arrayContaining(['total', 'page-beyond-end']))
+  expect(find('page-beyond-end').consequence).toContain('or for a larger totalItems if the list goes on')
+})
+
+test('larger limits are not blamed for a total of page 1 that the other pages contradict', async () => {
+  const high = changePages((page, query) =>
+    query.get('limit') === null && page.page === 1 ? { ...page, totalItems: 280 } : page,
+  )
+  const refuse = respond((_, query) =>
+    Number(query.get('page')) > Math.ceil(250 / Number(query.get('limit') ?? 20)) ? json({}, 404) : undefined,
+  )
+  const { broken, find } = await probeService([refuse, high])
+  expect(broken).toEqual(['total'])
+  expect(find('total').observed).toBe(
+    '250 on page 2 with limit 20, but 280 on page 1 with limit 20; page 14, the last by totalItems: HTTP 404',
+  )
+  expect(find('max-limit').status).toBe('not-checked')
+})
+
 test('an item that is counted and not listed is either that, or a larger limit that is not obeyed', async () => {
   const hide = changePages(page => ({ ...page, data: page.data.filter(({ id }) => id !== hidden) }))
   const hidden = service.transactions[69]?.id

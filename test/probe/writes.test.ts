@@ -315,6 +315,15 @@ test('an account whose first deactivation is throttled for good is not checked',
 
 test('a rate limit of writes slows down no list', async () => {
   const { find, report } = await probeService([respond(once(isDeactivation, tooMany))])
-  expect(find('rate-limit').observed).toBe('HTTP 429 with Retry-After: 90, for requests other than lists')
+  expect(find('rate-limit').observed).toBe('HTTP 429 with Retry-After: 90 for POST')
   expect(report.suggestedOptions).not.toHaveProperty('concurrency')
+})
+
+test('a rate limit of writes does not hide that a list got a 503', async () => {
+  const unavailable = () => new Response(null, { status: 503, headers: { 'Retry-After': '1' } })
+  const { find } = await probeService([
+    respond(once(isDeactivation, tooMany)),
+    respond(once(isRead, unavailable)),
+  ])
+  expect(find('rate-limit').observed).toContain('HTTP 503 with Retry-After: 1')
 })

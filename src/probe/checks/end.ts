@@ -13,7 +13,8 @@ export function checkTotal(findings: Findings, list: List): void {
   // It is too high, or a large limit is not obeyed.
   const short = larger.find(read => isContradictory(read, list))?.page
   if (!last.page && last.verdict !== 'none') {
-    const observed = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
+    const refused = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
+    const observed = wrong && !why ? `${wrong}; ${refused}` : refused
     findings.broken('total', observed, 'Iterating with the default limit fails if this lasts.')
   } else if (why) findings.notChecked('total', why)
   else if (wrong) {
@@ -61,7 +62,8 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   const { page, verdict, requested } = list.beyond
   const number = grouped(requested.page)
   const why = whyIncomparable(list)
-  const orTotal = page?.count ? ', or for a larger totalItems if the list goes on' : ''
+  const isTotalWrong = findings.isBroken('total')
+  const orTotal = isTotalWrong || page?.count ? ', or for a larger totalItems if the list goes on' : ''
   const broken = (observed: string) =>
     findings.broken(
       'page-beyond-end',
@@ -73,7 +75,7 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   else if (page && page.page !== requested.page)
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
   // A refusal is wrong whatever the total, unless the page before it is refused, too.
-  else if ((page || !list.last.page) && (findings.isBroken('total') || findings.isBroken('neighbours')))
+  else if ((page || !list.last.page) && (isTotalWrong || findings.isBroken('neighbours')))
     findings.notChecked('page-beyond-end', unclear)
   else if (page === undefined) broken(describeOutcome(list.beyond))
   else if (why) findings.notChecked('page-beyond-end', why)

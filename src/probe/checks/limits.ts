@@ -50,12 +50,14 @@ export function checkLimitEcho(findings: Findings, list: List): void {
 
 /** The largest of some customary limits, and whether a list can be read with the one that is suggested. */
 export function checkMaxLimit(findings: Findings, list: List): void {
-  const { first, last, beyond, small, tried, larger, largerLast } = list
+  const { first, last, beyond, small, tried, own, larger, largerLast } = list
   const change = findChange(list)
   const isUnclear = findings.isBroken('limit-echo') || whyIncomparable(list) === unclear
   // A last page that could not be read says nothing about those of other limits.
   const isTotalUnclear =
-    (findings.isBroken('total') && last.page !== undefined) || findings.isBroken('neighbours')
+    (findings.isBroken('total') && last.page !== undefined) ||
+    own.some(read => isContradictory(read, list)) ||
+    findings.isBroken('neighbours')
   const isWrong = (read: PageOutcome) => isFailure(read, list) || isContradictory(read, list)
   const { limit } = largerLast?.requested ?? {}
   const isReadable = largerLast?.page?.limit === limit

@@ -56,17 +56,17 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     ({ status, headers }) =>
       isThrottled(status) && headers.get('retry-after') && parseRetryAfter(headers) === undefined,
   )
-  const limits = throttled.filter(({ status }) => status !== 503)
-  const ofLists = limits.filter(({ method }) => method === 'GET')
-  const likely = ofLists.length > 0 ? ofLists : limits
+  const ofLists = throttled.filter(({ method }) => method === 'GET')
+  const likely = ofLists.length > 0 ? ofLists : throttled
+  const limits = likely.filter(({ status }) => status !== 503)
   const shown =
-    unreadable ?? likely.find(({ headers }) => headers.has('retry-after')) ?? likely[0] ?? throttled[0]
+    unreadable ?? limits.find(({ headers }) => headers.has('retry-after')) ?? limits[0] ?? likely[0]
   if (shown === undefined) {
     findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
     return
   }
-  if (ofLists.length > 0) findings.suggested.concurrency = 1
-  const { status, headers } = shown
+  if (limits.some(({ method }) => method === 'GET')) findings.suggested.concurrency = 1
+  const { method, status, headers } = shown
   const retryAfter = headers.get('retry-after')
   const observed = `HTTP ${status} ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`
   if (unreadable) {
@@ -82,12 +82,8 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
       `${observed}: a rate limit, an outage, or the time limit of a gateway`,
       consequence,
     )
-  } else if (ofLists.length === 0) {
-    findings.ok(
-      'rate-limit',
-      `${observed}, for requests other than lists`,
-      'Such a call fails if this lasts.',
-    )
+  } else if (method !== 'GET') {
+    findings.ok('rate-limit', `${observed} for ${method}`, 'Such a call can fail.')
   } else {
     findings.ok(
       'rate-limit',
