@@ -62,20 +62,18 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
   const { page, verdict, requested } = list.beyond
   const number = grouped(requested.page)
   const why = whyIncomparable(list)
-  const isTotalWrong = findings.isBroken('total')
-  const orTotal = isTotalWrong || page?.count ? ', or for a larger totalItems if the list goes on' : ''
   const broken = (observed: string) =>
     findings.broken(
       'page-beyond-end',
       observed,
-      `The client expects an empty page of that number there. If this lasts, ask the owner of the service for one${orTotal}: lists that read beyond their end can fail or show other items.`,
+      `The client expects an empty page of that number there. If this lasts, ask the owner of the service for one, or for a larger totalItems if the list goes on: lists that read beyond their end can fail or show other items.`,
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)
   else if (page && page.page !== requested.page)
     broken(`page ${number} was requested, page ${grouped(page.page)} returned`)
   // A refusal is wrong whatever the total, unless the page before it is refused, too.
-  else if ((page || !list.last.page) && (isTotalWrong || findings.isBroken('neighbours')))
+  else if ((page || !list.last.page) && (findings.isBroken('total') || findings.isBroken('neighbours')))
     findings.notChecked('page-beyond-end', unclear)
   else if (page === undefined) broken(describeOutcome(list.beyond))
   else if (why) findings.notChecked('page-beyond-end', why)
