@@ -132,7 +132,7 @@ describe('the probe finds exactly what is broken:', () => {
           'pages are counted from 0, and the last one comes again instead of any after it',
           'page-zero',
           changeQuery(query => {
-            const last = Math.ceil(250 / Number(query.get('limit') ?? 20))
+            const last = lastPage(250, query)
             query.set('page', String(Math.min(Number(query.get('page')) + 1, last)))
           }),
           changePages((page, query) => ({ ...page, page: Number(query.get('page')) })),
@@ -479,6 +479,17 @@ function changeRequests(change: (headers: Headers) => void): Deviation {
     change(request.headers)
     return fetch(request)
   }
+}
+
+/** The last page of a list of so many items, with the limit that is requested. */
+function lastPage(count: number, query: URLSearchParams): number {
+  return Math.max(1, Math.ceil(count / Number(query.get('limit') ?? 20)))
+}
+
+function refuseBeyond(count: number): Deviation {
+  return respond((_, query) =>
+    Number(query.get('page')) > lastPage(count, query) ? json({}, 404) : undefined,
+  )
 }
 
 function once(response: () => Response): Deviation {
@@ -923,10 +934,7 @@ test('a page beyond the end that is refused is broken whatever the total, as ite
 
 test('where a total is too low and the page after it is refused, a larger total may be what is missing', async () => {
   const low = changePages(page => ({ ...page, totalItems: 80 }))
-  const refuse = respond((_, query) =>
-    Number(query.get('page')) > Math.ceil(80 / Number(query.get('limit') ?? 20)) ? json({}, 404) : undefined,
-  )
-  const { broken, find } = await probeService([refuse, low])
+  const { broken, find } = await probeService([refuseBeyond(80), low])
   expect(broken).toEqual(expect.arrayContaining(['total', 'page-beyond-end']))
   expect(find('page-beyond-end').consequence).toContain('or for a larger totalItems if the list goes on')
 })
@@ -935,10 +943,7 @@ test('larger limits are not blamed for a total of page 1 that the other pages co
   const high = changePages((page, query) =>
     query.get('limit') === null && page.page === 1 ? { ...page, totalItems: 280 } : page,
   )
-  const refuse = respond((_, query) =>
-    Number(query.get('page')) > Math.ceil(250 / Number(query.get('limit') ?? 20)) ? json({}, 404) : undefined,
-  )
-  const { broken, find } = await probeService([refuse, high])
+  const { broken, find } = await probeService([refuseBeyond(250), high])
   expect(broken).toEqual(['total'])
   expect(find('total').observed).toBe(
     '250 on page 2 with limit 20, but 280 on page 1 with limit 20; page 14, the last by totalItems: HTTP 404',
@@ -1198,7 +1203,7 @@ test('a list of one page is not judged by a page that it does not have', () =>
     service.transactions.length = count
     const { broken } = await probeService([
       changeQuery(query => {
-        const last = Math.max(1, Math.ceil(count / Number(query.get('limit') ?? 20)))
+        const last = lastPage(count, query)
         if (Number(query.get('page')) > last) query.set('page', String(last))
       }),
     ])

@@ -9,12 +9,12 @@ export function checkTotal(findings: Findings, list: List): void {
   const total = grouped(first.page.totalItems)
   const number = grouped(last.requested.page)
   const why = findings.isBroken('neighbours') ? unclear : whyIncomparable(list)
-  const wrong = findWrong(list)
+  const wrong = why ? undefined : findWrong(list)
   // It is too high, or a large limit is not obeyed.
   const short = larger.find(read => isContradictory(read, list))?.page
   if (!last.page && last.verdict !== 'none') {
     const refused = `page ${number}, the last by totalItems: ${describeOutcome(last)}`
-    const observed = wrong && !why ? `${wrong}; ${refused}` : refused
+    const observed = wrong ? `${wrong}; ${refused}` : refused
     findings.broken('total', observed, 'Iterating with the default limit fails if this lasts.')
   } else if (why) findings.notChecked('total', why)
   else if (wrong) {
@@ -66,7 +66,7 @@ export function checkBeyondEnd(findings: Findings, list: List): void {
     findings.broken(
       'page-beyond-end',
       observed,
-      `The client expects an empty page of that number there. If this lasts, ask the owner of the service for one, or for a larger totalItems if the list goes on: lists that read beyond their end can fail or show other items.`,
+      'The client expects an empty page of that number there. If this lasts, ask the owner of the service for one, or for a larger totalItems if the list goes on: lists that read beyond their end can fail or show other items.',
     )
   if (verdict === 'none') findings.notChecked('page-beyond-end', describeOutcome(list.beyond))
   else if (why === unclear) findings.notChecked('page-beyond-end', unclear)

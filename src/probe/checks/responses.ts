@@ -56,6 +56,7 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     ({ status, headers }) =>
       isThrottled(status) && headers.get('retry-after') && parseRetryAfter(headers) === undefined,
   )
+  // What lists got comes before what only writes got.
   const ofLists = throttled.filter(({ method }) => method === 'GET')
   const likely = ofLists.length > 0 ? ofLists : throttled
   const limits = likely.filter(({ status }) => status !== 503)
@@ -65,7 +66,7 @@ function checkRateLimit(findings: Findings, { responses, requests }: Session): v
     findings.ok('rate-limit', `no 429 or 503 in ${countOf(requests, 'request')}`)
     return
   }
-  if (limits.some(({ method }) => method === 'GET')) findings.suggested.concurrency = 1
+  if (ofLists.some(({ status }) => status !== 503)) findings.suggested.concurrency = 1
   const { method, status, headers } = shown
   const retryAfter = headers.get('retry-after')
   const observed = `HTTP ${status} ${retryAfter ? `with Retry-After: ${retryAfter}` : 'without Retry-After'}`
