@@ -57,6 +57,7 @@ export class Client {
       retryBudget: new RetryBudget(),
       apiKeys: new ApiKeyProvider(this.#options.apiKey),
       idempotencyKeys: new IdempotencyKeys(),
+      refusedLimits: new Set(),
       ...config,
     }
     this.transactions = createTransactions(this.#transport)

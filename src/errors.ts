@@ -5,8 +5,10 @@ import { formatPath, toLine } from './internal/describe.js'
 export interface CallInfo
   extends Pick<
     ApiError,
-    'method' | 'path' | 'attempts' | 'idempotencyKey' | 'outcomeUnknown' | 'page' | 'requestId'
+    'method' | 'path' | 'attempts' | 'idempotencyKey' | 'outcomeUnknown' | 'page' | 'limit' | 'requestId'
   > {
+  /** Of a loop over a list: its number. */
+  readonly loop: number | undefined
   /** Where the caller made the call. */
   readonly site: CallSite
 }
@@ -23,8 +25,8 @@ export interface ErrorFacts {
   readonly cause?: unknown
   /** The client retries by itself: there is nothing to do. */
   readonly isRetried?: boolean
-  /** Where the list can be resumed, if not at the page that failed. */
-  readonly resumeAt?: { readonly page: number; readonly limit: number } | undefined
+  /** Goes on with the list. */
+  readonly cursor?: string | undefined
 }
 
 /** One validation problem in a response. */
@@ -42,7 +44,7 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  * Base class of the five failures of a call. `kind` says which one it is, and {@link isApiError} narrows by it.
  *
  * Three failures are not `ApiError`s: a wrong argument throws a `TypeError`, an aborted call rejects with the signal's
- * reason, and errors thrown by `apiKey` or `dedupeBy` propagate unchanged (those of `apiKey` become the `cause` if an earlier
+ * reason, and errors thrown by `apiKey` or `itemKey` propagate unchanged (those of `apiKey` become the `cause` if an earlier
  * attempt of a write may have been applied). An API key of 8 characters or more appears nowhere in an `ApiError`, even if
  * the service echoed it.
  */
@@ -59,12 +61,15 @@ export abstract class ApiError extends Error {
   readonly idempotencyKey: string | undefined
   /** `true` for a write that may have been applied although it failed: retry it with the same `idempotencyKey`. */
   readonly outcomeUnknown: boolean
-  /**
-   * For a list: the page from which `list({ page: error.page, limit })` resumes without missing an item, as far as the
-   * totals can tell. It is the page that failed, or an earlier one if the total changed. `undefined` for calls that
-   * are not lists.
-   */
+  /** For a list: the page that failed, in pages of `limit` items. `undefined` for all other calls. */
   readonly page: number | undefined
+  /** For a list: the `limit` that the page was requested with; `undefined` if it was sent without one. */
+  readonly limit: number | undefined
+  /**
+   * For a loop over a list: `list(params, { after: error.cursor })` goes on after the last item that it yielded. `undefined` if it
+   * has yielded none; the given `after` if it began with one.
+   */
+  readonly cursor: string | undefined
   /**
    * The `x-request-id` or `request-id` header of the last complete response, if it has one. Quote it to the service's
    * support.
@@ -80,7 +85,7 @@ export abstract class ApiError extends Error {
         `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
-    const { info, cause, resumeAt } = facts
+    const { info, cause } = facts
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
     this.#facts = facts
     this.method = info.method
@@ -88,7 +93,9 @@ export abstract class ApiError extends Error {
     this.attempts = info.attempts
     this.idempotencyKey = info.idempotencyKey
     this.outcomeUnknown = info.outcomeUnknown
-    this.page = resumeAt?.page ?? info.page
+    this.page = info.page
+    this.limit = info.limit
+    this.cursor = facts.cursor
     this.requestId = info.requestId
     Object.defineProperty(this, 'name', { value: name, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: true })
@@ -97,13 +104,11 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * The same failure, for a list that must be resumed before the page that failed. An error of another call, such as the
-   * caller's abort reason, stays as it is.
+   * The same failure, for a loop that can go on. An error of another loop, such as the caller's abort reason, stays as it is.
    * @internal
    */
-  resumedAt(site: CallSite, page: number, limit: number): ApiError {
-    if (site !== this.#facts.info.site) return this
-    return this.with({ resumeAt: { page, limit } })
+  inLoop(loop: number, cursor: string): ApiError {
+    return loop === this.#facts.info.loop ? this.with({ cursor }) : this
   }
 
   /**
@@ -142,6 +147,8 @@ const loggedNames = [
   'idempotencyKey',
   'outcomeUnknown',
   'page',
+  'limit',
+  'cursor',
   'requestId',
   'status',
   'retryAfterMs',
@@ -152,7 +159,7 @@ const loggedNames = [
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {
-  const { info, problem, note, hint, isRetried, resumeAt } = facts
+  const { info, problem, note, hint, isRetried, cursor } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts = attempts === 1 ? '' : ` (${attempts} attempts)`
@@ -160,11 +167,7 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  const resume =
-    resumeAt &&
-    (resumeAt.page === 1
-      ? 'Start over at page 1.'
-      : `To resume: list({ page: ${resumeAt.page}, limit: ${resumeAt.limit} }), with all else unchanged.`)
+  const resume = cursor && 'To go on: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && outcomeUnknownText, note, hint, resume].filter(Boolean).join(' ')
 }
 

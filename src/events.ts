@@ -13,6 +13,8 @@ export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
   readonly route: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
   readonly page: number | undefined
+  /** The loop that the page is fetched for: the same number on all events of one `for await`. `undefined` outside of one. */
+  readonly loop: number | undefined
 }
 
 /** A request is about to be sent. */
@@ -46,39 +48,72 @@ export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 
 /**
  * A call has failed: the last event of every call that was begun and rejects. There is none for a wrong argument, and none when
- * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `dedupeBy` throws.
+ * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `itemKey` throws.
  */
 export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
-  /**
-   * What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. To resume a list, take
-   * `page` from the error that the loop throws, which may name an earlier one.
-   */
+  /** What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. */
   readonly error: unknown
 }
 
-/** A list drifted: it changed, or contradicted itself, while it was iterated. */
+/** A list changed, or contradicted itself, while it was iterated. */
 export interface DriftEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'drift'
   /**
-   * What changed; it decides what `before` and `after` mean:
-   * - `total`: `totalItems` before and after
-   * - `duplicate`: the two pages on which one item appeared
-   * - `missing`: the total, and the total minus the items that may be missing
+   * What `before` and `after` are:
+   * - `total`: `totalItems`, before and after
+   * - `missing`: the total, and the total without the items that may have been missed
    */
-  readonly change: 'total' | 'duplicate' | 'missing'
+  readonly change: 'total' | 'missing'
   /** The first of two numbers; `change` says which. */
   readonly before: number
   /** The second of two numbers; `change` says which. */
   readonly after: number
 }
 
+/**
+ * Why it is not proven that a loop yielded every item:
+ * - `no-item-key`: items were not identified (see `itemKey`)
+ * - `item-key-not-unique`: two items had the same key
+ * - `limit-not-honoured`: the service does not honour smaller limits, so pages could not overlap
+ * - `limit-too-small`: the limit is below 20, so pages would hardly overlap
+ * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
+ * - `verified-false`: `verified: false` was given
+ * - `missed-items`: items were missed, and `onMissedItems: 'continue'` or the cursor of that error was given
+ * - `max-items`: the loop ended at `maxItems`
+ */
+export type IncompleteReason =
+  | 'no-item-key'
+  | 'item-key-not-unique'
+  | 'limit-not-honoured'
+  | 'limit-too-small'
+  | 'short-page'
+  | 'verified-false'
+  | 'missed-items'
+  | 'max-items'
+
+/** A loop over a list has come to its end. There is none after `break`, an error or an abort. */
+export interface EndEvent extends EventBase {
+  /** Narrows {@link ClientEvent}. */
+  readonly type: 'end'
+  /** How many items the loop yielded. */
+  readonly items: number
+  /** How many pages it requested; retries do not count. */
+  readonly requests: number
+  /** The `totalItems` of the last response. */
+  readonly totalItems: number
+  /** Whether it is proven that the loop yielded every item that was in the list all the time. */
+  readonly isComplete: boolean
+  /** Why that is not proven; `undefined` if it is. */
+  readonly reason: IncompleteReason | undefined
+}
+
 /** What `onEvent` is called with; `type` narrows it. See {@link ClientOptions.onEvent}. */
-export type ClientEvent = RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent
+export type ClientEvent = RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent | EndEvent
 
 /** An event without what it shares with all events of its call. */
 export type EventDetails<E = ClientEvent> = E extends unknown ? Omit<E, keyof EventBase> : never

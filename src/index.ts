@@ -18,8 +18,9 @@ export {
 export type {
   ClientEvent,
   DriftEvent,
-  EventBase,
+  EndEvent,
   FailureEvent,
+  IncompleteReason,
   RequestEvent,
   ResponseEvent,
   RetryEvent,
@@ -31,10 +32,10 @@ export type {
   Result,
   WriteOptions,
 } from './http/request.js'
-export type { Query, QueryValue } from './internal/url.js'
-export type { ClientOptions, CommonOptions, Fetch, FetchInit, FetchResponse } from './options.js'
+export type { Query } from './internal/url.js'
+export type { ClientOptions, Fetch, FetchInit, FetchResponse } from './options.js'
 export type { List, ListOptions, ListParams } from './pagination/list.js'
-export type { Page, PageJson } from './pagination/page.js'
+export type { Batch, Page } from './pagination/page.js'
 export type { Transaction, Transactions } from './resources/transactions.js'
 export type { VirtualAccountRef, VirtualAccounts } from './resources/virtual-accounts.js'
 export type { Schema, SchemaOutput } from './schema.js'

@@ -45,7 +45,7 @@ export class CallReport {
 
   /** What every error says about the call. */
   get info(): CallInfo {
-    const { method, path, idempotencyKey, page, site } = this.#call
+    const { method, path, idempotencyKey, page, limit, loop, site } = this.#call
     return {
       method,
       path: this.#redactor.text(path),
@@ -53,6 +53,8 @@ export class CallReport {
       idempotencyKey,
       outcomeUnknown: this.#isOutcomeUnknown,
       page,
+      limit,
+      loop,
       requestId: this.#redactedRequestId,
       site,
     }
@@ -61,7 +63,7 @@ export class CallReport {
   emit(details: EventDetails): void {
     const { onEvent } = this.#transport
     if (onEvent === undefined) return
-    const { method, path, route = path, page } = this.#call
+    const { method, path, route = path, page, loop } = this.#call
     const redactor = this.#redactor
     const base = {
       callId: this.#callId,
@@ -70,6 +72,7 @@ export class CallReport {
       path: redactor.text(path),
       route: redactor.text(route),
       page,
+      loop,
     }
     emit(onEvent, { ...base, ...details })
   }

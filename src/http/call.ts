@@ -29,6 +29,8 @@ export interface Transport extends ClientConfig {
   readonly retryBudget: RetryBudget
   /** Of this client alone: another may be of another service. */
   readonly idempotencyKeys: IdempotencyKeys
+  /** Lists whose service has refused a limit smaller than its own. */
+  readonly refusedLimits: Set<string>
 }
 
 /** One call, checked and ready to be sent. */
@@ -51,6 +53,12 @@ export interface Call {
   readonly signals: readonly (AbortSignal | undefined)[]
   /** Set on lists, and only there. */
   readonly page?: number
+  /** The limit that is requested. */
+  readonly limit?: number | undefined
+  /** Of a loop over a list: its number. */
+  readonly loop?: number | undefined
+  /** Whether an error says what the caller wanted to know: then it is no failure. */
+  readonly expects?: ((error: unknown) => boolean) | undefined
   /** Called as soon as the service asks for fewer requests. */
   readonly onThrottled?: (() => void) | undefined
   readonly site: CallSite
@@ -132,7 +140,8 @@ class CallRun {
     } catch (error) {
       this.#refundUnsentRetry()
       const durationMs = performance.now() - this.#startedAt
-      this.#report.emit({ type: 'failure', attempt: this.#report.attempts, durationMs, error })
+      if (!this.#call.expects?.(error))
+        this.#report.emit({ type: 'failure', attempt: this.#report.attempts, durationMs, error })
       throw error
     } finally {
       for (const signal of signals) signal?.removeEventListener('abort', onAbort)

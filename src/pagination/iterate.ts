@@ -1,12 +1,12 @@
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { defineHidden } from '../internal/object.js'
-import type { Batch, Walk } from './walk.js'
+import type { ReadBatch, Walk } from './walk.js'
 
-/** Iterates what `valuesOf` takes from each batch of a walk: its items, or its page. The walk starts with the first `next`. */
+/** Iterates what `valuesOf` takes from each batch of a walk: its items, or the whole. The walk starts with the first `next`. */
 export function iterate<T, V>(
   startWalk: (site: CallSite) => Walk<T>,
   signal: AbortSignal | undefined,
-  valuesOf: (batch: Batch<T>) => readonly V[],
+  valuesOf: (batch: ReadBatch<T>) => readonly V[],
 ): AsyncGenerator<V, void> {
   let walk: Walk<T> | undefined
   let isClosed = false
@@ -23,14 +23,14 @@ export function iterate<T, V>(
         }
       }
     } catch (error) {
-      // Of a closed iterator, the page's error is irrelevant.
+      // Of a closed iterator, the error of a request is irrelevant.
       if (!isClosed) throw error
     } finally {
       walk.cancel()
     }
   }
   const iterator = generate()
-  // A generator would first wait for the page in flight.
+  // A generator would first wait for the request in flight.
   const { return: end } = iterator
   const close = (value?: undefined) => {
     isClosed = true

@@ -14,8 +14,11 @@ import {
 } from '../internal/validate.js'
 import { callChecks, clientOptionHint, mergeSettings } from '../options.js'
 import { resolveSchema } from '../schema.js'
+import { type Bookmark, identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
 import {
+  type Batch,
+  createBatch,
   createPage,
   type ListEndpoint,
   type LoadedPage,
@@ -24,11 +27,10 @@ import {
   type PageRequest,
   type PageSource,
 } from './page.js'
-import { Paginator } from './paginator.js'
-import { VerifiedPaginator } from './verified-paginator.js'
-import type { Batch, WalkOptions } from './walk.js'
+import { type ReadBatch, Walk, type WalkOptions } from './walk.js'
+import { rulesOutOverlap } from './walk-errors.js'
 
-/** Selects a part of a list: the first page, the page size and filters. `maxItems` and `verified` are options. */
+/** Selects a part of a list: the first page, the page size and filters. `maxItems` and `after` are options. */
 export interface ListParams {
   /**
    * Page to begin with; the first page is 1.
@@ -52,29 +54,38 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
    */
   concurrency?: number | undefined
   /**
-   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Items that are missed are not
-   * noticed at such an end. No effect when the list is awaited: the size of a page is `limit`.
+   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time: nothing is yielded twice or
+   * missed, whatever happened to the list meanwhile. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
+   * @defaultValue undefined
+   */
+  after?: string | undefined
+  /**
+   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
+   * awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
   /**
-   * Returns what identifies an item, so that it is not yielded twice when it moves to a later page. An item for which it
-   * returns `undefined`, `null` or `NaN` is always yielded; with `verified`, every item needs a string or a number.
+   * Returns what identifies an item, a string or a number: by it the client recognises what it has read. Items without one
+   * (`undefined`, `null`, `NaN`) are always yielded, but a list that has any is not proven to be complete.
    * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
-  dedupeBy?: ((item: T) => unknown) | undefined
+  itemKey?: ((item: T) => unknown) | undefined
   /**
-   * What happens when the list shrank during the iteration, or its last page ends short of its total, so that items may have
-   * been missed. With `verified`, which recovers missed items, only the latter counts. An empty page where the total says
-   * that there are items is an error anyway.
+   * What happens when items may have been missed: where the list shrank and could not be read with overlap, or ended short of its
+   * total. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
-   * Ensures that no item is missed, given a stable order and unique ids: pages overlap, each must contain an item that was
-   * already read, and the client goes back where that fails. The end is held against the total. Costs about 14 % more
-   * requests at limit 100, 38 % at 20. Every item must be identified: see `dedupeBy`. No effect when the list is awaited.
-   * @defaultValue false
+   * Whether a loop must be proven to have missed nothing, while the list may change. No effect when the list is awaited.
+   *
+   * - not given: proven wherever the service lets it, as pages overlap; the `end` event says whether it was
+   * - `true`: throws where it cannot be proven. For exports and reconciliation
+   * - `false`: the fewest requests, one for each page. Pages overlap only once the list has changed
+   *
+   * Overlap costs about 14 % more requests at limit 100, 38 % at 20.
+   * @defaultValue undefined
    */
   verified?: boolean | undefined
 }
@@ -83,8 +94,9 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
  * A list that is fetched when it is used: `await` it for one page, or iterate it with `for await` for every item.
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
- * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order.
- * - `for await (const page of list.pages())` fetches the same pages, and yields each {@link Page} as it is.
+ * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items that are
+ *   added or removed meanwhile do not disturb it; one that itself moves far may come twice.
+ * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to go on from.
  *
  * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
  *
@@ -97,18 +109,14 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
  *
  * for await (const transaction of list) console.log(transaction.id)
  *
- * for await (const { page, data } of list.pages()) console.log(page, data.length)
+ * for await (const { items, cursor } of list.batches()) await save(items, cursor)
  * ```
  */
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   /** Iterates every item in order, each once. `break` cancels requests in flight. */
   [Symbol.asyncIterator](): AsyncGenerator<T, void>
-  /**
-   * Iterates the pages as they come, in order: with the same requests, checks and drift events as iterating the items, but
-   * items are neither de-duplicated nor cut to `maxItems`.
-   * @throws TypeError for a verified list, as its pages overlap.
-   */
-  pages(): AsyncGenerator<Page<T>, void>
+  /** Iterates every item in batches, each of the new items of one response, with a cursor that goes on after them. */
+  batches(): AsyncGenerator<Batch<T>, void>
 }
 
 const positive = /* @__PURE__ */ wholeNumber(1)
@@ -119,7 +127,8 @@ const optionChecks = {
   maxItems: (name: string, value: unknown) => {
     if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
   },
-  dedupeBy: callback,
+  ...checkedLater('after'),
+  itemKey: callback,
   onMissedItems: (name: string, value: unknown) => {
     if (value !== 'throw' && value !== 'continue') throw wrongArgument(name, "'throw' or 'continue'", value)
   },
@@ -153,25 +162,53 @@ export function createList<T>(
   const before = endpoint.validator ? 'second argument, list(params' : 'third argument, list(path, params'
   const params = readOptions('params', givenParams, knownParams(before))
   const options = readOptions('options', givenOptions, knownOptions)
-  const { page = 1, limit, query } = params
-  const { signal, dedupeBy, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw' } = options
-  const { verified = false } = options
+  const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
   const validator = resolveSchema(options.schema, endpoint.validator)
   if (validator === undefined) {
     throw new TypeError(
       'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
     )
   }
-  if (verified && dedupeBy === undefined && endpoint.itemKey === undefined) {
+  if (verified === true && itemKey === undefined && endpoint.itemKey === undefined) {
+    throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')
+  }
+  const query = toExtraQuery(params.query)
+  const identity = identifyList(endpoint.path, query)
+  const after = options.after === undefined ? undefined : withLimit(readCursor(options.after, identity), params.limit)
+  if (after && params.page !== undefined)
+    throw new TypeError('page: not together with `after`, which says where to go on')
+  if (after?.gap && after.gap !== 'verified-false' && verified === true) {
     throw new TypeError(
-      'verified: expected `dedupeBy` too, as nothing else identifies the items of this list',
+      `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
   }
   const settings = mergeSettings(transport.settings, options)
-  const spec = { endpoint, validator, limit, query: toExtraQuery(query), settings, signal, dedupeBy }
-  const loader = new PageLoader<T>(transport, spec)
-  const walk = { firstPage: page, concurrency: settings.concurrency, maxItems, onMissedItems }
-  return new LazyList({ loader, walk, verified, signal, createdAt })
+  const loader = new PageLoader<T>(transport, {
+    endpoint,
+    validator,
+    limit: after?.limit ?? params.limit,
+    query,
+    settings,
+    signal,
+    itemKey,
+    hashesKeys: after !== undefined,
+  })
+  const walk = {
+    firstPage: params.page ?? 1,
+    concurrency: settings.concurrency,
+    maxItems,
+    onMissedItems,
+    verified,
+    after,
+    list: identity,
+    refused: transport.refusedLimits,
+  }
+  return new LazyList({ loader, walk, signal, createdAt })
+}
+
+/** Where windows overlap, a walk may go on with a smaller limit; elsewhere the position is counted in pages. */
+function withLimit(after: Bookmark, given = after.limit): Bookmark {
+  return rulesOutOverlap(after.gap) ? after : { ...after, limit: Math.min(given, after.limit) }
 }
 
 function toExtraQuery(given: Query | undefined): string {
@@ -186,11 +223,12 @@ function toExtraQuery(given: Query | undefined): string {
 
 interface ListSetup<T> {
   readonly loader: PageLoader<T>
-  readonly walk: Omit<WalkOptions<T>, 'load' | 'site'>
-  readonly verified: boolean
+  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop'>
   readonly signal: AbortSignal | undefined
   readonly createdAt: CallSite
 }
+
+let loops = 0
 
 class LazyList<T> implements List<T> {
   readonly #setup: ListSetup<T>
@@ -214,29 +252,33 @@ class LazyList<T> implements List<T> {
     return this.#iterate(({ items }) => items)
   }
 
-  pages(): AsyncGenerator<Page<T>, void> {
-    if (!this.#setup.verified) return this.#iterate(({ page }) => [createPage(page, this.#source)])
-    throw new TypeError('pages: not available with `verified: true`, as its pages overlap: iterate the items')
+  batches(): AsyncGenerator<Batch<T>, void> {
+    return this.#iterate(batch => [createBatch(batch)])
   }
 
-  #iterate<V>(valuesOf: (batch: Batch<T>) => readonly V[], first?: LoadedPage<T>): AsyncGenerator<V, void> {
-    const { loader, walk, verified, signal } = this.#setup
+  #iterate<V>(
+    valuesOf: (batch: ReadBatch<T>) => readonly V[],
+    first?: LoadedPage<T>,
+  ): AsyncGenerator<V, void> {
+    const { loader, walk, signal } = this.#setup
     const startWalk = (site: CallSite) => {
+      const loop = ++loops
       let loaded = first
       const load = (request: PageRequest) => {
         // What a walk requests first is its first page: this one, which has arrived.
-        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site)
+        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site, loop)
         loaded = undefined
         return result
       }
-      const options = { ...walk, firstPage: first?.page ?? walk.firstPage, load, site }
-      return verified ? new VerifiedPaginator(options) : new Paginator(options)
+      return new Walk({ ...walk, firstPage: first?.page ?? walk.firstPage, load, loop })
     }
     return iterate(startWalk, signal, valuesOf)
   }
 
   async #load(): Promise<Page<T>> {
     const { loader, walk, createdAt } = this.#setup
+    if (walk.after)
+      throw new TypeError('after: a list that goes on after a cursor has no page to await: iterate it')
     return createPage(await loader.load({ page: walk.firstPage }, createdAt), this.#source)
   }
 

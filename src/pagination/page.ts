@@ -8,6 +8,9 @@ import { defineHidden } from '../internal/object.js'
 import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
+import { hashKey } from './cursor.js'
+import type { Key } from './known-items.js'
+import type { ReadBatch } from './walk.js'
 
 /**
  * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
@@ -38,6 +41,21 @@ export interface Page<T> extends AsyncIterable<T>, Pick<Result<T>, 'status' | 'h
   toJSON(): PageJson<T>
 }
 
+/** New items of a list, and where to go on after them. */
+export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
+  /** The items of one response that were not read before, in the service's order: at least one. */
+  readonly items: T[]
+  /**
+   * Goes on after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.3 kB of printable ASCII:
+   * a position and hashes of the last items' keys, no item and no API key.
+   */
+  readonly cursor: string
+  /** Number of items in the whole list, as this response says. */
+  readonly totalItems: number
+  /** Whether the list goes on after these items, according to `totalItems`. */
+  readonly hasMore: boolean
+}
+
 /** A page as plain data: see {@link Page.toJSON}. */
 export type PageJson<T> = {
   -readonly [K in 'data' | 'page' | 'totalItems' | 'limit' | 'pageCount' | 'hasNextPage']: Page<T>[K]
@@ -56,7 +74,7 @@ export interface LoadedPage<T> extends Envelope<T> {
   /** The items as they came. */
   readonly raw: readonly unknown[]
   /** What identifies each item; `undefined` where nothing does. */
-  readonly keys: () => readonly unknown[] | undefined
+  readonly keys: () => readonly (Key | undefined)[] | undefined
   readonly response: SuccessResponse
 }
 
@@ -70,9 +88,13 @@ export interface PageRequest {
   readonly expectedLimit?: number
   /** The page may be empty although its total says otherwise. */
   readonly mayBeEmpty?: boolean
+  /** The page may hold more items than its limit, as where a service ignores it. */
+  readonly mayExceedLimit?: boolean
   /** Cancels the request, in addition to the caller's signal. */
   readonly signal?: AbortSignal
   readonly onThrottled?: () => void
+  /** Whether an error says what the walk wanted to know: then it is no failure. */
+  readonly expects?: (error: unknown) => boolean
 }
 
 /** What all pages of one list have in common. */
@@ -84,7 +106,9 @@ export interface ListSpec<T> {
   readonly query: string
   readonly settings: CallSettings
   readonly signal: AbortSignal | undefined
-  readonly dedupeBy: ((item: T) => unknown) | undefined
+  readonly itemKey: ((item: T) => unknown) | undefined
+  /** Keys are hashes, as they are held against those of a cursor. */
+  readonly hashesKeys: boolean
 }
 
 const notAnEnvelopeHint =
@@ -108,17 +132,20 @@ export class PageLoader<T> {
     this.#list = list
   }
 
-  load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>> {
+  load(request: PageRequest, site: CallSite, loop?: number): Promise<LoadedPage<T>> {
     const { endpoint, validator, query, settings, signal } = this.#list
-    const { limit: wantedLimit = this.#list.limit, onThrottled } = request
+    const { limit = this.#list.limit, onThrottled, expects } = request
     const call = {
       method: 'GET',
       path: endpoint.path,
-      query: `?page=${request.page}${wantedLimit === undefined ? '' : `&limit=${wantedLimit}`}${query}`,
+      query: `?page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
       settings,
       signals: [signal, request.signal],
       page: request.page,
+      limit,
+      loop,
       onThrottled,
+      expects,
       site,
     }
     return send(this.#transport, call, (bytes, response) => {
@@ -144,21 +171,25 @@ export class PageLoader<T> {
 
   /** A caller's function is called at most once for each item, and only if the keys are needed. */
   #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
-    const { endpoint, dedupeBy } = this.#list
-    const { itemKey } = endpoint
-    let keys: readonly unknown[] | undefined
-    return () => {
+    const { endpoint, itemKey, hashesKeys } = this.#list
+    const read = (): readonly (Key | undefined)[] | undefined => {
+      if (itemKey) return data.map(item => toKey(assertKey(itemKey(item))))
       // Of the item as it came: a caller's schema may drop or rename what identifies it.
-      if (dedupeBy) keys ??= data.map(item => toKey(assertKey(dedupeBy(item))))
-      else if (itemKey) keys ??= raw.map(item => toKey(itemKey(item)))
+      return endpoint.itemKey && raw.map(item => toKey(endpoint.itemKey?.(item)))
+    }
+    const toKnown = (key: Key | undefined) => (hashesKeys && key !== undefined ? hashKey(key) : key)
+    let keys: readonly (Key | undefined)[] | undefined
+    return () => {
+      keys ??= read()?.map(toKnown)
       return keys
     }
   }
 }
 
 /** `null` is a missing id in JSON, and `NaN` one in a computation; no two objects are ever the same. */
-function toKey(key: unknown): unknown {
-  return typeof key === 'object' || Number.isNaN(key) ? undefined : key
+function toKey(key: unknown): Key | undefined {
+  if (typeof key === 'bigint') return String(key)
+  return typeof key === 'string' || Number.isFinite(key) ? (key as Key) : undefined
 }
 
 const keyTypes = ['string', 'number', 'bigint', 'undefined']
@@ -166,7 +197,7 @@ const keyTypes = ['string', 'number', 'bigint', 'undefined']
 function assertKey(key: unknown): unknown {
   if (key === null || keyTypes.includes(typeof key)) return key
   if (isThenable(key)) Promise.resolve(key).catch(() => {})
-  throw wrongArgument('dedupeBy', 'it to return a string or a number', key)
+  throw wrongArgument('itemKey', 'it to return a string or a number', key)
 }
 
 /** What a page fetches those after it with. */
@@ -206,15 +237,24 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
   return result as unknown as Page<T>
 }
 
+/** Plain data, but for what tells about the response. */
+export function createBatch<T>({ items, loaded, hasMore, cursor }: ReadBatch<T>): Batch<T> {
+  const { status, headers, report } = loaded.response
+  const batch = { items: [...items], cursor: cursor(), totalItems: loaded.totalItems, hasMore }
+  const hidden = { status, headers, requestId: report.requestId }
+  for (const [name, value] of Object.entries(hidden)) defineHidden(batch, name, value)
+  return batch as unknown as Batch<T>
+}
+
 const contradictionHint = "The service contradicts itself: report it to the service's owner."
 
-export function describeLimitChange(before: number | undefined, after: number): string {
+function describeLimitChange(before: number | undefined, after: number): string {
   return `the limit in effect changed from ${before} to ${after} between two pages`
 }
 
-export const limitChangeHint = 'Pass a limit that the service allows, or report it to its owner.'
+const limitChangeHint = 'Pass a limit that the service allows, or report it to its owner.'
 
-export function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
+function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
   return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
 }
 
@@ -225,7 +265,10 @@ function assertConsistent(received: Envelope, request: PageRequest, response: Su
     if (!isConsistent) throw new PaginationError({ info: response.report.info, problem, hint })
   }
   assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
-  assert(data.length <= limit, `page ${page} holds ${data.length} items, more than its limit of ${limit}`)
+  assert(
+    data.length <= limit || request.mayExceedLimit === true,
+    `page ${page} holds ${data.length} items, more than its limit of ${limit}`,
+  )
   assert(
     data.length > 0 || request.mayBeEmpty === true || (page - 1) * limit >= totalItems,
     describeEmptyPage(received),

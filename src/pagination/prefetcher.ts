@@ -1,139 +1,189 @@
 import type { LoadedPage } from './page.js'
+import { isSameWindow, type Window } from './windows.js'
 
-/** Fetches one page. `onThrottled` must be called as soon as the service asks for fewer requests. */
-type FetchPage<T> = (page: number, signal: AbortSignal, onThrottled: () => void) => Promise<LoadedPage<T>>
-
-/** A page that has arrived. The times are positions in the sequence of requests and arrivals. */
-export interface FetchedPage<T> extends LoadedPage<T> {
+/** A response that has arrived. The times are positions in the sequence of requests and arrivals. */
+export interface Fetched<T> extends LoadedPage<T> {
   readonly requestedAt: number
   readonly arrivedAt: number
-  /** The largest total of all pages that had arrived when this one was first requested. */
+  /** The largest total of all responses that had arrived when this one was requested. */
   readonly largestTotalBefore: number
 }
 
-interface PendingPage<T> {
-  readonly promise: Promise<FetchedPage<T>>
-  readonly controller: AbortController
+export interface PrefetcherOptions<T> {
+  /** `onThrottled` must be called as soon as the service asks for fewer requests. */
+  readonly load: (window: Window, signal: AbortSignal, onThrottled: () => void) => Promise<LoadedPage<T>>
+  /** The window that will be read after this one if the list stays as it is; undefined if that is not worth a guess. */
+  readonly plan: (after: Window) => Window | undefined
+  readonly concurrency: number
+  /** Of what was read before. */
+  readonly largestTotal: number
 }
 
-// Leaving a loop early should waste little. Pages in flight or buffered: 1 for the first page, 2 for the second, 4 for the
+interface Entry<T> {
+  readonly window: Window
+  readonly controller: AbortController
+  readonly promise: Promise<Fetched<T>>
+  readonly resolve: (fetched: Promise<Fetched<T>>) => void
+  state: 'waiting' | 'sent' | 'failed'
+  /** Once it has arrived. */
+  fetched?: Fetched<T>
+}
+
+// Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
 // third, then all.
 const slowStart = [1, 2, 4]
 
-/** Keeps pages in flight ahead of the one that is read. It knows their numbers and totals, not their items. */
-export class PagePrefetcher<T> {
-  readonly #fetchPage: FetchPage<T>
-  readonly #firstPage: number
-  readonly #concurrency: number
-  /** By number: the page that is read, and those after it that are in flight or have arrived. */
-  readonly #pages = new Map<number, PendingPage<T>>()
-  #inFlight = 0
-  #maxInFlight: number
-  /** How many pages may be in flight or buffered: fewer during the slow start. */
-  #maxHeld = 1
-  #nextPage: number
-  /** The last page worth fetching before the reader asks for it. */
-  lastPage: number
-  /** The page that the reader waits for, requested as soon as there is room. */
-  #wanted: (() => void) | undefined
+/** Keeps requests in flight ahead of the window that is read. It knows windows and totals, not items. */
+export class Prefetcher<T> {
+  readonly #options: PrefetcherOptions<T>
+  readonly #slots: Slots
+  /** First the window that the reader has now, then those that it will ask for, in that order. */
+  #queue: Entry<T>[] = []
+  #reads = 0
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
-  #throttledAt = 0
-  /** Of all pages that have arrived. */
-  largestTotal = 0
-  smallestTotal: number = Number.POSITIVE_INFINITY
   #isCancelled = false
+  /** How many requests were sent. */
+  requests = 0
+  /** Of all responses that have arrived. */
+  largestTotal: number
 
-  constructor(fetchPage: FetchPage<T>, firstPage: number, concurrency: number) {
-    this.#fetchPage = fetchPage
-    this.#firstPage = firstPage
-    this.#nextPage = firstPage
-    this.lastPage = firstPage
-    this.#concurrency = concurrency
-    this.#maxInFlight = concurrency
+  constructor(options: PrefetcherOptions<T>) {
+    this.#options = options
+    this.#slots = new Slots(options.concurrency)
+    this.largestTotal = options.largestTotal
   }
 
-  /** The reader has finished the page before this one, and needs this one. */
-  get(page: number): Promise<FetchedPage<T>> {
-    this.#pages.delete(page - 1)
-    // With a concurrency of 1 nothing is requested before it is needed.
-    const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
-    this.#maxHeld = Math.min(maximum, slowStart[page - this.#firstPage] ?? maximum)
-    const promise = this.#pages.get(page)?.promise ?? this.refetch(page)
+  /** The response to a window; the reader is done with the one before. What was planned after another window is dropped. */
+  get(window: Window): Promise<Fetched<T>> {
+    this.#queue.shift()
+    const [head] = this.#queue
+    const isPlanned = head !== undefined && isSameWindow(head.window, window)
+    if (!isPlanned) this.#drop()
+    const entry = isPlanned ? head : createEntry<T>(window)
+    if (!isPlanned) this.#queue.push(entry)
+    this.#reads++
     this.#fill()
-    return promise
+    return entry.promise
   }
 
-  /** Fetches a page even if it has arrived. */
-  refetch(page: number): Promise<FetchedPage<T>> {
-    if (this.#inFlight < this.#maxInFlight) return this.#request(page)
-    return new Promise(resolve => {
-      this.#wanted = () => resolve(this.#request(page))
-    })
-  }
-
-  /** Drops all pages after this one, which the reader has just read. */
-  dropAfter(page: number): void {
-    for (const { controller } of this.#pages.values()) controller.abort()
-    this.#pages.clear()
-    this.#nextPage = page + 1
-    this.lastPage = page
+  /** Drops everything that was requested, as it may be out of date, and goes on with one request at a time. Returns what came. */
+  startOver(): readonly Fetched<T>[] {
+    const dropped = this.#queue.flatMap(({ fetched }) => fetched ?? [])
+    this.#drop()
+    this.#slots.slowDown()
+    return dropped
   }
 
   cancel(): void {
     this.#isCancelled = true
-    for (const { controller } of this.#pages.values()) controller.abort()
+    this.#drop()
+  }
+
+  #drop(): void {
+    for (const entry of this.#queue) {
+      entry.controller.abort()
+      if (entry.state === 'waiting') entry.resolve(Promise.reject(entry.controller.signal.reason))
+    }
+    this.#queue = []
   }
 
   #fill(): void {
-    if (this.#wanted && this.#inFlight < this.#maxInFlight) {
-      this.#wanted()
-      this.#wanted = undefined
+    while (this.#slots.isFree) {
+      const entry = this.#queue.find(({ state }) => state === 'waiting') ?? this.#extend()
+      if (entry === undefined) return
+      entry.state = 'sent'
+      entry.resolve(this.#send(entry))
     }
-    while (
-      !this.#isCancelled &&
-      this.#nextPage <= this.lastPage &&
-      this.#inFlight < this.#maxInFlight &&
-      this.#pages.size < this.#maxHeld
-    )
-      void this.#request(this.#nextPage)
   }
 
-  #request(page: number): Promise<FetchedPage<T>> {
-    this.#nextPage = Math.max(this.#nextPage, page + 1)
-    this.#inFlight++
-    const controller = new AbortController()
-    if (this.#isCancelled) controller.abort()
-    const promise = this.#fetch(page, controller.signal)
-    // A failure is thrown when the reader comes to the page, or never.
-    promise.catch(() => {})
-    this.#pages.set(page, { promise, controller })
-    return promise
+  #extend(): Entry<T> | undefined {
+    const { concurrency, plan } = this.#options
+    // With a concurrency of 1 nothing is requested before it is needed.
+    const maximum = concurrency === 1 ? 1 : 2 * concurrency
+    const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
+    const last = this.#queue.at(-1)
+    const hasFailed = this.#queue.some(({ state }) => state === 'failed')
+    if (last === undefined || hasFailed || this.#queue.length >= maxHeld) return undefined
+    const window = plan(last.window)
+    if (window === undefined) return undefined
+    const entry = createEntry<T>(window)
+    this.#queue.push(entry)
+    return entry
   }
 
-  async #fetch(page: number, signal: AbortSignal): Promise<FetchedPage<T>> {
+  async #send(entry: Entry<T>): Promise<Fetched<T>> {
+    const { window, controller } = entry
     const requestedAt = ++this.#sequence
     const largestTotalBefore = this.largestTotal
+    const slot = this.#slots.take()
+    this.requests++
+    if (this.#isCancelled) controller.abort()
     try {
-      const loaded = await this.#fetchPage(page, signal, () => this.#onThrottled())
-      if (requestedAt > this.#throttledAt)
-        this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
+      const loaded = await this.#options.load(window, controller.signal, () => this.#slots.slowDown())
+      slot.onArrived()
       this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
-      this.smallestTotal = Math.min(this.smallestTotal, loaded.totalItems)
-      return { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
+      entry.fetched = { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
+      return entry.fetched
     } catch (error) {
-      // None after it is needed, unless it is dropped.
-      if (!signal.aborted) this.#nextPage = Number.POSITIVE_INFINITY
+      entry.state = 'failed'
       throw error
     } finally {
-      this.#inFlight--
-      // When a request settles, not when its page is read: one slow page must not idle the others.
+      slot.release()
+      // When a request settles, not when its response is read: one slow response must not idle the others.
       this.#fill()
     }
   }
+}
 
-  #onThrottled(): void {
-    this.#throttledAt = ++this.#sequence
-    this.#maxInFlight = 1
+function createEntry<T>(window: Window): Entry<T> {
+  let resolve: Entry<T>['resolve'] = () => {}
+  const promise = new Promise<Fetched<T>>(settle => {
+    resolve = settle
+  })
+  // A failure is thrown when the reader comes to the window, or never.
+  promise.catch(() => {})
+  return { window, controller: new AbortController(), promise, resolve, state: 'waiting' }
+}
+
+/**
+ * How many requests may be in flight. When the service asks for fewer, only one, and one more for each later request that
+ * arrives. Those that were aborted count until they have ended.
+ */
+class Slots {
+  readonly #concurrency: number
+  #maximum: number
+  #taken = 0
+  /** Counts requests. */
+  #sent = 0
+  /** The request that was sent last when it slowed down. */
+  #throttledAt = 0
+
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency
+    this.#maximum = concurrency
+  }
+
+  get isFree(): boolean {
+    return this.#taken < this.#maximum
+  }
+
+  /** One at a time, and one more for each request from here on that arrives. */
+  slowDown(): void {
+    this.#throttledAt = this.#sent
+    this.#maximum = 1
+  }
+
+  take(): { onArrived: () => void; release: () => void } {
+    this.#taken++
+    const number = ++this.#sent
+    return {
+      onArrived: () => {
+        if (number > this.#throttledAt) this.#maximum = Math.min(this.#concurrency, this.#maximum + 1)
+      },
+      release: () => {
+        this.#taken--
+      },
+    }
   }
 }

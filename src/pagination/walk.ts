@@ -1,17 +1,19 @@
-import type { CallSite } from '../internal/call-site.js'
+import { ApiError, HttpError, PaginationError } from '../errors.js'
+import type { IncompleteReason } from '../events.js'
+import { type Bookmark, hashKey, type Position, writeCursor } from './cursor.js'
+import { type Key, KnownItems } from './known-items.js'
 import type { LoadedPage, PageRequest } from './page.js'
-
-export interface Batch<T> {
-  readonly page: LoadedPage<T>
-  readonly items: readonly T[]
-}
-
-/** One walk: a full traversal of a list, page by page. */
-export interface Walk<T> {
-  /** The next batch, or undefined at the end. Must not be called again before it has settled. */
-  next(): Promise<Batch<T> | undefined>
-  cancel(): void
-}
+import { type Fetched, Prefetcher } from './prefetcher.js'
+import {
+  endsShort,
+  keysRepeat,
+  missedItems,
+  noOverlap,
+  noProgress,
+  nothingKnown,
+  rulesOutOverlap,
+} from './walk-errors.js'
+import { farthestWindow, pageHolding, type Window, windowsAround } from './windows.js'
 
 export interface WalkOptions<T> {
   readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
@@ -19,6 +21,511 @@ export interface WalkOptions<T> {
   readonly concurrency: number
   readonly maxItems: number
   readonly onMissedItems: 'throw' | 'continue'
-  /** Where the iteration began. */
-  readonly site: CallSite
+  readonly verified: boolean | undefined
+  /** Where an earlier walk stood. Keys are hashes then. */
+  readonly after: Bookmark | undefined
+  /** Identifies the list in cursors. */
+  readonly list: string
+  /** Identifies the walk in events and errors. */
+  readonly loop: number
+  /** Lists of this client whose service has refused a smaller limit. */
+  readonly refused: Set<string>
+}
+
+/** The new items of a response, and the response. */
+export interface ReadBatch<T> {
+  readonly items: readonly T[]
+  readonly loaded: LoadedPage<T>
+  /** Whether the list goes on after these items, by the total of the response. */
+  readonly hasMore: boolean
+  /** Goes on after these items. */
+  readonly cursor: () => string
+}
+
+type State = { -readonly [K in keyof Position]: Position[K] } & {
+  /** Yielded by this walk; `count` has those before it, too. */
+  items: number
+  firstTotal: number
+  /** Whether windows overlap: now, only from the first change on, or not at all. */
+  overlap: 'on' | 'after-change' | 'impossible'
+  /** Windows of smaller limits that showed other items although the total was the same; none once one was as it should be. */
+  foreign: number | undefined
+  /** Responses in a row that brought nothing new. */
+  fruitless: number
+  /** An item that came twice: the page that showed it first was read again. */
+  repeated: Key | undefined
+  /** Where the walk stood when windows began to overlap, as the list had changed. */
+  turn: Pick<Position, 'end' | 'total'> | undefined
+}
+
+const maxFruitless = 8
+/** With smaller limits, windows that overlap reach too little beyond each other to be worth their requests. */
+const minOverlapLimit = 20
+
+/**
+ * Reads a list from one end to the other. It is always at a position: `end`, after the last item read.
+ *
+ * Where windows overlap, each begins at or before the last item read, and is accepted only if it shows an item that was read:
+ * what follows that item there is what comes next in the list. Where they cannot overlap, pages are read one after the other,
+ * and a page that shows a change is fetched again. docs/decisions/complete-loops.md proves what this is worth.
+ */
+export class Walk<T> {
+  readonly #options: WalkOptions<T>
+  readonly #prefetcher: Prefetcher<T>
+  readonly #at: State
+  /** `undefined` where keys do not tell items apart. */
+  #known: KnownItems | undefined
+  /** Items of responses that were dropped, until they are read. */
+  readonly #dropped = new Set<Key>()
+  /** What to request next; `undefined` at the end. */
+  #next: Window | undefined
+  /** Where to look for an item that was read, as the last window showed none. */
+  #search: Iterator<Window, undefined> | undefined
+  /** The last response that was accepted. */
+  #last: Fetched<T> | undefined
+
+  constructor(options: WalkOptions<T>) {
+    const { load, firstPage, concurrency, maxItems, verified, after } = options
+    this.#options = options
+    this.#known = new KnownItems(after?.keys)
+    const { limit = 1, end = 0, count = 0, total = 0, gap } = after ?? {}
+    this.#at = {
+      limit,
+      end,
+      count,
+      total,
+      gap: gap ?? (verified === false ? 'verified-false' : undefined),
+      items: 0,
+      firstTotal: total,
+      overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
+      foreign: 0,
+      fruitless: 0,
+      repeated: undefined,
+      turn: undefined,
+    }
+    this.#prefetcher = new Prefetcher({
+      load: (window, signal, onThrottled) => load({ ...this.#toRequest(window), signal, onThrottled }),
+      plan: window => this.#windowAfter(window),
+      concurrency,
+      largestTotal: total,
+    })
+    if (maxItems > 0) this.#next = after ? this.#windowAtEnd() : { page: firstPage, kind: 'page' }
+  }
+
+  /** The next items, at least one; `undefined` at the end. Must not be called again before it has settled. */
+  async next(): Promise<ReadBatch<T> | undefined> {
+    try {
+      while (this.#next) {
+        const items = this.#read(this.#next, await this.#fetch(this.#next))
+        const { end, total } = this.#at
+        if (items && items.length > 0 && this.#last)
+          return { items, loaded: this.#last, hasMore: end < total, cursor: () => this.#writeCursor() }
+      }
+      return undefined
+    } catch (error) {
+      const canGoOn = error instanceof ApiError && (this.#last || this.#options.after)
+      throw canGoOn ? error.inLoop(this.#options.loop, this.#writeCursor()) : error
+    }
+  }
+
+  cancel(): void {
+    this.#next = undefined
+    this.#prefetcher.cancel()
+  }
+
+  #toRequest({ page, limit, kind }: Window): PageRequest {
+    const hasOwnLimit = limit === undefined || limit === this.#at.limit
+    return {
+      page,
+      ...(limit === undefined ? {} : { limit }),
+      ...(this.#hasBegun && hasOwnLimit ? { expectedLimit: this.#at.limit } : {}),
+      mayBeEmpty: kind === 'overlapping' || kind === 'beyond-end',
+      mayExceedLimit: !hasOwnLimit,
+      expects: error => this.#isAnswer({ page, limit, kind }, error),
+    }
+  }
+
+  /** The response, or an error that says something about the list: there is no such page, or no such limit. */
+  async #fetch(window: Window): Promise<Fetched<T> | ApiError> {
+    try {
+      return await this.#prefetcher.get(window)
+    } catch (error) {
+      if (this.#isAnswer(window, error)) return error
+      throw error
+    }
+  }
+
+  #isAnswer({ page, limit = this.#at.limit, kind }: Window, error: unknown): error is ApiError {
+    const isOverlapping = kind === 'overlapping'
+    // Some services have no page where an empty one is expected, or send another one.
+    const isBeyondEnd = this.#hasBegun && (page - 1) * limit >= this.#at.total
+    const mayBeMissing = page > 1 && (isOverlapping || isBeyondEnd)
+    return (
+      (mayBeMissing && isMissing(error)) || (isOverlapping && limit !== this.#at.limit && isRefusal(error))
+    )
+  }
+
+  /** Reads the response to a window, and decides on the next one. Returns the new items of a response that it accepts. */
+  #read(window: Window, response: Fetched<T> | ApiError): readonly T[] | undefined {
+    if (window.kind === 'overlapping') return this.#readOverlapping(window, response)
+    if (window.kind === 'beyond-end') return this.#readBeyondEnd(response)
+    if (response instanceof ApiError) return this.#endPages()
+    if (window.kind === 'reread') return this.#reread(response)
+    return this.#hasBegun ? this.#readPage(response) : this.#readFirst(response)
+  }
+
+  #readFirst(response: Fetched<T>): readonly T[] {
+    const { data, page, limit, totalItems } = response
+    const { verified, list, refused } = this.#options
+    const start = data.length > 0 ? (page - 1) * limit : totalItems
+    Object.assign(this.#at, { limit, end: start, count: start, total: totalItems, firstTotal: totalItems })
+    const keyProblem = findKeyProblem(response.keys())
+    const goesOn = start + data.length < totalItems
+    if (keyProblem) this.#giveUpOverlap(keyProblem, response)
+    else if (goesOn && data.length < limit) this.#giveUpOverlap('short-page', response)
+    else if (goesOn && refused.has(list)) this.#giveUpOverlap('limit-not-honoured', response)
+    else if (goesOn && limit < minOverlapLimit && verified === undefined) {
+      // It may still repair what a change would have cost.
+      this.#at.overlap = 'after-change'
+      this.#at.gap = 'limit-too-small'
+    }
+    return this.#acceptPage(response)
+  }
+
+  // Pages, one after the other.
+
+  #readPage(response: Fetched<T>): readonly T[] | undefined {
+    const at = this.#at
+    const { totalItems, largestTotalBefore } = response
+    if (!this.#showsChange(response)) return this.#acceptPage(response)
+    if (at.overlap === 'after-change') {
+      Object.assign(at, { overlap: 'on', turn: { end: at.end, total: at.total } })
+      this.#next = this.#windowAtEnd()
+      if (this.#at.overlap === 'on') return this.#startOver()
+    }
+    // Requested before the page in front of it had arrived, it may show an older state of the list.
+    if (this.#last && response.requestedAt < this.#last.arrivedAt) return this.#startOver()
+    if (totalItems < largestTotalBefore) {
+      const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
+      this.#noteMissed(response, problem, largestTotalBefore - totalItems)
+    } else if (totalItems === at.firstTotal && at.repeated === undefined && !isSameData(this.#last, response)) {
+      at.repeated = response.keys()?.find(key => this.#known?.has(key))
+      const distance = at.repeated === undefined ? undefined : this.#known?.distanceOf(at.repeated)
+      if (distance !== undefined) {
+        this.#next = { page: pageHolding(at.end - distance + 1, at.limit), kind: 'reread' }
+        return undefined
+      }
+    }
+    return this.#acceptPage(response)
+  }
+
+  /** Drops what was requested before the change was seen. What it showed has to come again. */
+  #startOver(): undefined {
+    for (const { keys } of this.#prefetcher.startOver())
+      for (const key of keys() ?? []) if (key !== undefined && !this.#known?.has(key)) this.#dropped.add(key)
+  }
+
+  /** Whether the list has changed: its total is another, or an item was read further back, or not read although it is there. */
+  #showsChange(response: Fetched<T>): boolean {
+    const { end, total } = this.#at
+    if (response.totalItems !== total) return true
+    const start = (response.page - 1) * response.limit
+    const isMoved = (key: Key | undefined, place: number) =>
+      key !== undefined && this.#known?.has(key) !== start + place < end
+    return this.#known !== undefined && response.keys()?.some(isMoved) === true
+  }
+
+  /** An item came twice. If it still is where it was read first, it has not moved: they are two items. */
+  #reread(response: Fetched<T>): undefined {
+    if (response.keys()?.includes(this.#at.repeated)) this.#giveUpOverlap('item-key-not-unique', response)
+    this.#next = this.#windowAtEnd()
+  }
+
+  #acceptPage(response: Fetched<T>): readonly T[] {
+    const at = this.#at
+    const { data, page, limit, totalItems } = response
+    const start = (page - 1) * limit
+    const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
+    const { items, cut } = this.#take(response, Math.min(data.length, Math.max(0, at.end - start)))
+    this.#accept(response, items)
+    // Where the list goes on, the next page does, too, however short this one was.
+    const isLast = page * limit >= totalItems
+    at.end = cut < data.length || isLast ? start + cut : start + limit
+    if (repeatsPage || (items.length === 0 && data.length > 0)) this.#countFruitless(response)
+    else if (items.length > 0) at.fruitless = 0
+    if (at.overlap === 'on') this.#goOnBehindWindow(response)
+    // If more items came than any total says, they are wrong: then only an empty page proves the end.
+    else if (data.length === 0 || (isLast && start + data.length <= this.#prefetcher.largestTotal))
+      this.#endPages()
+    else this.#goOn()
+    return items
+  }
+
+  #endPages(): undefined {
+    const { end, total, firstTotal, count, fruitless } = this.#at
+    const lacking = fruitless > 0 ? Math.min(total, firstTotal) - count : total - end
+    if (lacking > 0 && this.#remaining > 0 && this.#last)
+      this.#noteMissed(this.#last, `the list ended after ${total - lacking} of ${total} items`, lacking)
+    this.#finish()
+  }
+
+  // Windows that overlap.
+
+  #readOverlapping(window: Window, response: Fetched<T> | ApiError): readonly T[] | undefined {
+    const at = this.#at
+    if (isRefusal(response)) {
+      this.#options.refused.add(this.#options.list)
+      return this.#giveUpOverlap('limit-not-honoured', response)
+    }
+    if (response instanceof ApiError) return this.#searchOn(response)
+    const { data, page, limit } = response
+    if (limit !== window.limit || data.length > limit)
+      return this.#giveUpOverlap('limit-not-honoured', response)
+    const keys = response.keys()
+    const problem = findKeyProblem(keys)
+    const known = this.#known
+    if (problem || !known || !keys) return this.#giveUpOverlap(problem ?? 'no-item-key', response)
+
+    const anchor = keys.findIndex(key => known.indexOf(key) !== undefined)
+    // Nothing precedes page 1, but it may hold forgotten items, or some before those that this walk began with.
+    const { firstPage, after } = this.#options
+    const isBeginning = page === 1 && firstPage === 1 && !after && known.remembered === known.length
+    if (anchor === -1 && !isBeginning) {
+      const isForeign = data.length > 0 && limit < at.limit && response.totalItems === at.total
+      if (isForeign && at.foreign !== undefined) at.foreign++
+      return this.#searchOn(response)
+    }
+
+    const start = (page - 1) * limit
+    const isInPlace = this.#isLastInPlace(response)
+    // The last item is where it was, but windows of smaller limits showed others: they were cut by another limit.
+    if (isInPlace && (at.foreign ?? 0) > 1)
+      return this.#giveUpOverlap('limit-not-honoured', response)
+    const index = known.indexOf(keys[anchor]) ?? 0
+    this.#checkTurn(response, start + anchor, at.end - known.length + index)
+    const { length } = known
+    known.goBackTo(index)
+    const from = Math.max(0, anchor)
+    const { items, cut, hasRepeats } = this.#take(response, from)
+    // The last item is where it was, so nothing has moved: two items share a key.
+    if (isInPlace && hasRepeats)
+      return this.#giveUpOverlap('item-key-not-unique', response)
+    this.#accept(response, items)
+    at.end = start + cut
+    if (limit < at.limit) at.foreign = undefined
+    if (items.length > 0 && anchor >= 0) at.fruitless = 0
+    else if (known.length <= length || this.#search) this.#countFruitless(response)
+    this.#search = undefined
+    this.#goOnBehindWindow(response)
+    return items
+  }
+
+  /** An item that has moved back by more than the total fell: others were added meanwhile, and some may have been lost before. */
+  #checkTurn(response: Fetched<T>, position: number, readAt: number): void {
+    const { turn } = this.#at
+    this.#at.turn = undefined
+    const moved = turn ? readAt - position - Math.max(0, turn.total - response.totalItems) : 0
+    if (moved > 0) this.#noteMissed(response, 'items were added and removed while the list was read', moved)
+  }
+
+  #goOnBehindWindow(response: Fetched<T>): void {
+    const { data, page, limit, totalItems } = response
+    const isFull = data.length === limit
+    // The total may lag: with `verified: true` a full page is not the end.
+    const mayEndFull = this.#isOneResponse && this.#options.verified !== true
+    if (totalItems === this.#at.end && (!isFull || mayEndFull)) this.#finish()
+    else if (isFull) this.#goOn()
+    // A short page ends the list. Where its total is another, one of the two is wrong.
+    else this.#goOn({ page: page + 1, limit, kind: 'beyond-end' })
+  }
+
+  /**
+   * The page after a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
+   * say, of a service that counts pages from 0.
+   */
+  #readBeyondEnd(response: Fetched<T> | ApiError): undefined {
+    const { end, total, count, firstTotal } = this.#at
+    const last = this.#last as Fetched<T>
+    const after = response instanceof ApiError ? last : response
+    if (response === after && after.data.length > 0) return this.#giveUpOverlap('short-page', response)
+    const promised = Math.min(after.totalItems, total)
+    if (promised > end) this.#noteMissed(after, endsShort(after, end, promised), promised - end)
+    this.#finish()
+  }
+
+  /** No item of a window is known: goes to where the last one must be by the total, and looks around there. */
+  #searchOn(response: Fetched<T> | ApiError): undefined {
+    this.#search ??= this.#searchAround(response)
+    const window = this.#search.next().value
+    if (window === undefined)
+      throw response instanceof ApiError ? response : nothingKnown(response, this.#last === undefined)
+    this.#countFruitless(response)
+    this.#next = window
+  }
+
+  #searchAround(response: Fetched<T> | ApiError): Iterator<Window, undefined> {
+    const { limit, end, total } = this.#at
+    const totalItems = response instanceof ApiError ? total : response.totalItems
+    const pages = Math.max(1, Math.ceil(totalItems / limit))
+    const middle = Math.min(pages, pageHolding(end + totalItems - total, limit))
+    // So that it does not step over all items that are known.
+    const stride = Math.max(1, Math.floor((this.#known?.remembered ?? 0) / (2 * limit)))
+    return windowsAround(middle, { pages, limit, stride })
+  }
+
+  /** From here on pages are read one after the other: the walk is not proven. */
+  #giveUpOverlap(reason: IncompleteReason, response: Fetched<T> | ApiError | undefined): undefined {
+    const at = this.#at
+    if (this.#options.verified === true)
+      throw noOverlap(reason, response instanceof ApiError ? this.#last : response)
+    at.overlap = 'impossible'
+    this.#startOver()
+    if (at.gap !== 'missed-items') at.gap = reason
+    if (reason === 'item-key-not-unique') {
+      this.#known = undefined
+      this.#dropped.clear()
+    }
+    this.#search = undefined
+    this.#goOn()
+  }
+
+  // What both have in common.
+
+  get #hasBegun(): boolean {
+    return this.#last !== undefined || this.#options.after !== undefined
+  }
+
+  get #remaining(): number {
+    return this.#options.maxItems - this.#at.items
+  }
+
+  /** One response is one state of the list, which nothing can have changed meanwhile. */
+  get #isOneResponse(): boolean {
+    return this.#prefetcher.requests === 1 && this.#options.after === undefined
+  }
+
+  #isLastInPlace(response: Fetched<T>): boolean {
+    const { end, total } = this.#at
+    const key = response.keys()?.[end - 1 - (response.page - 1) * response.limit]
+    return key !== undefined && key === this.#known?.last && response.totalItems === total
+  }
+
+  /** The new items from a place on, up to `maxItems`; `cut` is the place after the last one. All are known from here on. */
+  #take(response: Fetched<T>, from: number): { items: T[]; cut: number; hasRepeats: boolean } {
+    const { data } = response
+    const keys = response.keys()
+    const items: T[] = []
+    let hasRepeats = false
+    let cut = from
+    while (cut < data.length && items.length < this.#remaining) {
+      const found = this.#known?.add(keys?.[cut]) ?? 'new'
+      if (found === 'new') items.push(data[cut] as T)
+      hasRepeats ||= found === 'repeated'
+      cut++
+    }
+    this.#known?.endWindow(cut - from)
+    return { items, cut, hasRepeats }
+  }
+
+  #accept(response: Fetched<T>, items: readonly T[]): void {
+    const at = this.#at
+    const { totalItems } = response
+    if (this.#hasBegun && totalItems !== at.total) this.#drift(response, 'total', at.total, totalItems)
+    if (this.#dropped.size > 0) for (const key of response.keys() ?? []) this.#dropped.delete(key as Key)
+    this.#last = response
+    at.total = totalItems
+    at.items += items.length
+    at.count += items.length
+  }
+
+  #goOn(window?: Window): void {
+    if (this.#remaining > 0) this.#next = window ?? this.#windowAtEnd()
+    else this.#finish()
+  }
+
+  #windowAtEnd(): Window | undefined {
+    const { overlap, end, limit } = this.#at
+    if (overlap === 'on') {
+      const window = farthestWindow(Math.max(1, end), limit)
+      if (window) return window
+      this.#giveUpOverlap('limit-too-small', this.#last)
+    }
+    return { page: Math.floor(end / limit) + 1, kind: 'page' }
+  }
+
+  /** The window that will be read after another if the list stays as it is. */
+  #windowAfter({ page, limit = this.#at.limit, kind }: Window): Window | undefined {
+    const { total, end, overlap } = this.#at
+    const reach = page * limit
+    const isLast = reach >= Math.min(total, end + this.#remaining)
+    if (isLast || kind === 'beyond-end' || kind === 'reread' || this.#search) return undefined
+    return overlap === 'on' ? farthestWindow(reach, this.#at.limit) : { page: page + 1, kind: 'page' }
+  }
+
+  #countFruitless(response: Fetched<T> | ApiError): void {
+    if (++this.#at.fruitless <= maxFruitless) return
+    throw response instanceof ApiError ? response : noProgress(response, maxFruitless)
+  }
+
+  #noteMissed(response: Fetched<T>, problem: string | Error, missed: number): void {
+    const { overlap } = this.#at
+    this.#drift(response, 'missing', response.totalItems, Math.max(0, response.totalItems - missed))
+    // Whoever goes on with the cursor of the error accepts it, too.
+    this.#at.gap = 'missed-items'
+    if (this.#options.onMissedItems === 'continue') return
+    if (typeof problem !== 'string') throw problem
+    throw missedItems(response, problem, missed, overlap !== 'impossible')
+  }
+
+  #drift({ response }: LoadedPage<T>, change: 'total' | 'missing', before: number, after: number): void {
+    response.report.emit({ type: 'drift', change, before, after })
+  }
+
+  #finish(): void {
+    const { items, count, total, firstTotal, end, gap, overlap } = this.#at
+    const { requests } = this.#prefetcher
+    const last = this.#last
+    // Items went and came again although the total never changed: keys that count the items of a page, say.
+    if (last && overlap === 'on' && this.#known?.hasOthers && total === firstTotal && count < Math.min(total, end))
+      throw keysRepeat(last, count, total)
+    const isCut = this.#remaining === 0 && end < total
+    // More than the total fell by: they were not removed, but moved to a page that was read before.
+    const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)
+    if (last && gap && missed > 0 && !isCut)
+      this.#noteMissed(last, 'items disappeared while the list was read', missed)
+    const isProven = gap !== 'missed-items' && this.#isOneResponse
+    const reason = isCut ? 'max-items' : isProven ? undefined : gap
+    const isComplete = reason === undefined
+    last?.response.report.emit({ type: 'end', items, requests, totalItems: total, isComplete, reason })
+    this.cancel()
+  }
+
+  #writeCursor(): string {
+    const { limit, end, count, total, gap } = this.#at
+    const { chain = [], others = [] } = this.#known?.newest() ?? {}
+    const toHash = (key: Key) => (this.#options.after ? String(key) : hashKey(key))
+    const keys = { chain: chain.map(toHash), others: others.map(toHash) }
+    return writeCursor({ limit, end, count, total, gap, keys }, this.#options.list)
+  }
+}
+
+/** A service may have no such page, or send another one. */
+function isMissing(error: unknown): error is ApiError {
+  return error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
+}
+
+/** A service may refuse a limit that it does not know. */
+function isRefusal(error: unknown): error is HttpError {
+  return error instanceof HttpError && (error.status === 400 || error.status === 422)
+}
+
+type LoadedKeys = ReturnType<LoadedPage<unknown>['keys']>
+
+function findKeyProblem(keys: LoadedKeys): IncompleteReason | undefined {
+  if (keys === undefined || keys.includes(undefined)) return 'no-item-key'
+  return new Set(keys).size < keys.length ? 'item-key-not-unique' : undefined
+}
+
+function isSameData<T>(last: LoadedPage<T> | undefined, { raw }: LoadedPage<T>): boolean {
+  return last !== undefined && raw.length > 0 && JSON.stringify(last.raw) === JSON.stringify(raw)
 }

@@ -1,6 +1,7 @@
 import type { Expectations } from './oracle.ts'
 import type { Random } from './random.ts'
 import type { Change, Route, Scenario } from './scenario.ts'
+import type { Mode } from './trials.ts'
 
 /** One kind of list, service or reader; each seed makes another walk of it. */
 export interface Family {
@@ -10,12 +11,10 @@ export interface Family {
   /** Changes what a plain walk of an unchanged list would be. */
   readonly vary: (plain: Scenario, random: Random) => Partial<Scenario>
   readonly default: Expectations
-  readonly verified: Expectations & {
-    /** Not walked in this mode: its items are not identified by their ids. */
-    readonly isSkipped?: boolean
-    /** It keeps the assumptions, so that walks may fail only once in a hundred. */
-    readonly rarelyThrows?: boolean
-  }
+  /** What else is expected with `verified: true`, and with `verified: false`. */
+  readonly verified?: Expectations
+  readonly plain?: Expectations
+  readonly isSkipped?: readonly Mode[]
 }
 
 type Place = (random: Random) => number
@@ -78,6 +77,13 @@ function mixed(plain: Scenario, random: Random, count = random.integer(1, 10)): 
   })
 }
 
+function queue(plain: Scenario, random: Random): Change[] {
+  return spread(plain, random, random.integer(1, 30), () => ({
+    insert: { place: 1, count: 1 },
+    remove: { place: 0, count: 1 },
+  }))
+}
+
 function anyChanges(plain: Scenario, random: Random): Change[] {
   const kind = random.integer(0, 2)
   if (kind === 0) return inserts(plain, random, someplace)
@@ -99,58 +105,64 @@ const insertAtHeadOfLongList =
     return { ...long, pause: undefined, changes: spread(long, random, 1, insert) }
   }
 
-const promised: Pick<Family, 'default' | 'verified'> = { default: {}, verified: { rarelyThrows: true } }
-const mayThrow: Pick<Family, 'default' | 'verified'> = { default: {}, verified: {} }
-const outside: Pick<Family, 'default' | 'verified'> = {
-  default: { isOutsideGuarantee: true },
-  verified: { isOutsideGuarantee: true },
+type Expected = Pick<Family, 'default' | 'verified' | 'plain'>
+
+/** Complete, and proven to be; without overlap at first, what nothing shows may be lost. */
+const proven: Expected = {
+  default: { rarelyThrows: true, isProven: true },
+  plain: { rarelyThrows: false, isProven: false },
+}
+/** The same where each change shows itself in a total, so that nothing is lost in any mode. */
+const provenAndVisible: Expected = { ...proven, plain: { ...proven.plain, hidesNothing: true } }
+/** Complete, but for services whose totals or limits contradict themselves. */
+const mayThrow: Expected = { default: {} }
+const outside: Expected = { default: { isOutsideGuarantee: true } }
+/** Read to the end by pages that do not overlap. */
+const cannotOverlap: Expected = {
+  default: { neverThrows: true, hidesNothing: true },
+  verified: { neverThrows: false, mustThrowFromPages: 2 },
 }
 
 export const families: readonly Family[] = [
   {
     name: 'unchanged',
     vary: () => ({}),
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { rarelyThrows: true, neverThrows: true },
+    ...provenAndVisible,
   },
   {
     name: 'grows at the head',
     vary: (plain, random) => ({ changes: inserts(plain, random, head) }),
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { rarelyThrows: true },
+    ...provenAndVisible,
   },
   {
     name: 'grows anywhere',
     vary: (plain, random) => ({ changes: inserts(plain, random, someplace) }),
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { rarelyThrows: true },
+    ...provenAndVisible,
   },
   {
     name: 'shrinks at the head',
     vary: (plain, random) => ({ changes: removals(plain, random, head) }),
-    default: { hidesNothing: true },
-    verified: { rarelyThrows: true },
+    ...provenAndVisible,
   },
   {
     name: 'shrinks anywhere',
     vary: (plain, random) => ({ changes: removals(plain, random, someplace) }),
-    default: { hidesNothing: true },
-    verified: { rarelyThrows: true },
+    ...provenAndVisible,
   },
   {
     name: 'one swap',
     vary: (plain, random) => ({ changes: swaps(plain, random, 1) }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'many swaps',
     vary: (plain, random) => ({ changes: swaps(plain, random, random.integer(2, 16)) }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'mixed changes',
     vary: (plain, random) => ({ changes: mixed(plain, random) }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'short list, mixed changes',
@@ -159,7 +171,7 @@ export const families: readonly Family[] = [
       const short = { ...plain, size: random.integer(1, 3 * limit) }
       return { ...short, changes: mixed(short, random, random.integer(1, 5)) }
     },
-    ...promised,
+    ...proven,
   },
   {
     name: 'bulk changes',
@@ -172,7 +184,7 @@ export const families: readonly Family[] = [
         }),
       }
     },
-    ...promised,
+    ...proven,
   },
   {
     name: 'begins at a later page, bulk removals',
@@ -188,9 +200,8 @@ export const families: readonly Family[] = [
         })),
       }
     },
-    // The evidence is worked out for walks that begin at page 1.
-    default: { isOutsideGuarantee: true },
-    verified: {},
+    default: { isProven: true },
+    plain: { isOutsideGuarantee: true },
   },
   {
     name: 'oldest first, busy tail',
@@ -204,7 +215,7 @@ export const families: readonly Family[] = [
         }
       }),
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'oldest first, changes everywhere',
@@ -217,7 +228,7 @@ export const families: readonly Family[] = [
         }
       }),
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'stale replicas',
@@ -225,7 +236,7 @@ export const families: readonly Family[] = [
       changes: random.pick([inserts, removals])(plain, random, someplace),
       service: { ...plain.service, replicaLagsMs: lags(random) },
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'stale replicas, mixed changes',
@@ -233,7 +244,7 @@ export const families: readonly Family[] = [
       changes: mixed(plain, random),
       service: { ...plain.service, replicaLagsMs: lags(random) },
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'late totals',
@@ -241,7 +252,6 @@ export const families: readonly Family[] = [
       changes: anyChanges(plain, random),
       service: { ...plain.service, totalLagMs: random.pick([20, 60, 200, 5000]) },
     }),
-    // The end of a verified walk is held against the total.
     ...mayThrow,
   },
   {
@@ -253,26 +263,25 @@ export const families: readonly Family[] = [
         totalErrors: random.times(random.integer(1, 4), () => random.integer(-6, 6)),
       },
     }),
-    // The end of a verified walk is held against the total.
     ...mayThrow,
   },
   {
     name: 'clamped limit',
     vary: (plain, random) => {
-      const service = { ...plain.service, maxLimit: random.integer(10, 25) }
-      const clamped = { ...plain, limit: random.integer(26, 200), service }
+      const service = { ...plain.service, maxLimit: random.integer(20, 30) }
+      const clamped = { ...plain, limit: random.integer(31, 200), service }
       return { limit: clamped.limit, service, changes: mixed(clamped, random, random.integer(0, 5)) }
     },
-    ...promised,
+    ...proven,
   },
   {
     name: 'default limit',
     vary: (plain, random) => {
-      const service = { ...plain.service, defaultLimit: random.integer(10, 25) }
+      const service = { ...plain.service, defaultLimit: random.integer(20, 30) }
       const own = { ...plain, limit: undefined, service }
       return { limit: undefined, service, changes: mixed(own, random, random.integer(0, 5)) }
     },
-    ...promised,
+    ...proven,
   },
   {
     name: 'limit changes',
@@ -282,8 +291,7 @@ export const families: readonly Family[] = [
       const at = random.integer(0, duration({ ...plain, limit, service }))
       return { limit, service: { ...service, limitChange: { at, maxLimit: random.integer(2, 30) } } }
     },
-    default: { hidesNothing: true },
-    verified: {},
+    ...mayThrow,
   },
   {
     name: 'tiny limits, mixed changes',
@@ -301,7 +309,7 @@ export const families: readonly Family[] = [
       maxRetries: 5,
       service: { ...plain.service, faults: throttling(random) },
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: 'a page fails for good',
@@ -325,8 +333,7 @@ export const families: readonly Family[] = [
         brokenRequest: { number: random.integer(1, 8), status: random.pick([400, 500]) },
       },
     }),
-    default: { hidesNothing: true },
-    verified: {},
+    ...mayThrow,
   },
   {
     name: 'moves to the head',
@@ -338,11 +345,13 @@ export const families: readonly Family[] = [
   {
     name: 'ids occur twice',
     vary: (plain, random) => ({
-      size: Math.ceil(plain.size / 2),
-      twinDistance: random.pick([0, 1, random.integer(0, 2 * limitOf(plain))]),
+      // Long enough for no page to be the same as the one before it.
+      size: Math.ceil(plain.size / 2) + 3 * limitOf(plain),
+      // At a limit of 1, neighbours would be the same page twice.
+      twinDistance: random.pick([limitOf(plain) > 1 ? 0 : 1, 1, random.integer(1, 2 * limitOf(plain))]),
     }),
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { isSkipped: true },
+    default: { neverThrows: true },
+    isSkipped: ['verified'],
   },
   {
     name: 'smaller limits ignored',
@@ -354,14 +363,109 @@ export const families: readonly Family[] = [
         service: { ...plain.service, defaultLimit: limit, ignoresLimit: true },
       }
     },
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { mustThrowFromPages: 2, throwsAtOnce: true },
+    ...cannotOverlap,
+  },
+  {
+    name: 'smaller limits refused',
+    vary: plain => {
+      const limit = limitOf(plain)
+      const service = { ...plain.service, defaultLimit: limit, refusesSmallerLimits: true }
+      return { size: plain.size + limit, service }
+    },
+    ...cannotOverlap,
+  },
+  {
+    name: 'a fixture that repeats any limit',
+    vary: plain => {
+      const limit = limitOf(plain)
+      return { size: plain.size + limit, service: { ...plain.service, defaultLimit: limit, isFixture: true } }
+    },
+    ...cannotOverlap,
+  },
+  {
+    name: 'smaller limits ignored, mixed changes',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      const service = { ...plain.service, defaultLimit: limit, ignoresLimit: true }
+      const ignoring = { ...plain, size: plain.size + limit, service }
+      return { ...ignoring, changes: mixed(ignoring, random) }
+    },
+    default: {},
+  },
+  {
+    name: 'smaller limits refused, a queue',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      const service = { ...plain.service, defaultLimit: limit, refusesSmallerLimits: true }
+      const refusing = { ...plain, size: plain.size + limit, service }
+      return { ...refusing, changes: queue(refusing, random) }
+    },
+    default: {},
+    verified: { mustThrowFromPages: 2 },
+  },
+  {
+    name: 'row numbers as ids',
+    vary: plain => ({
+      size: plain.size + limitOf(plain) + 1,
+      service: { ...plain.service, hasRowNumbers: true },
+    }),
+    default: { mustThrowFromPages: 2, isOutsideGuarantee: true },
+    // Pages that do not overlap are read again, and found to be as they were.
+    plain: { mustThrowFromPages: Number.POSITIVE_INFINITY },
+  },
+  {
+    name: 'pages filtered after they were cut',
+    vary: (plain, random) => ({
+      service: { ...plain.service, hidesEvery: random.integer(3, 12) },
+    }),
+    default: { isOutsideGuarantee: true },
+  },
+  {
+    name: 'a queue',
+    vary: (plain, random) => ({ changes: queue(plain, random) }),
+    ...proven,
+  },
+  {
+    name: 'cut and resumed, mixed changes',
+    vary: (plain, random) => ({ changes: mixed(plain, random), cuts: cuts(random) }),
+    ...proven,
+  },
+  {
+    name: 'cut and resumed, stale replicas, mixed changes',
+    vary: (plain, random) => ({
+      changes: mixed(plain, random),
+      cuts: cuts(random),
+      service: { ...plain.service, replicaLagsMs: lags(random) },
+    }),
+    ...proven,
+  },
+  {
+    name: 'cut and resumed, smaller limits ignored',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      const service = { ...plain.service, defaultLimit: limit, ignoresLimit: true }
+      return { size: plain.size + limit, service, cuts: cuts(random) }
+    },
+    ...cannotOverlap,
+  },
+  {
+    name: 'resumed after errors, mixed changes',
+    vary: (plain, random) => ({
+      changes: mixed(plain, random),
+      maxRetries: 0,
+      resumesAfterErrors: true,
+      service: {
+        ...plain.service,
+        // The first request has to succeed: nothing can be resumed before it.
+        faults: Object.fromEntries(random.times(5, () => [random.integer(2, 25), random.pick([500, 503])])),
+      },
+    }),
+    ...proven,
   },
   {
     name: 'pages counted from 0',
     vary: plain => ({ size: plain.size + 1, service: { ...plain.service, countsFromZero: true } }),
     default: { mustThrowFromPages: 1 },
-    verified: { mustThrowFromPages: 1 },
   },
   {
     name: 'page number ignored',
@@ -370,22 +474,19 @@ export const families: readonly Family[] = [
       service: { ...plain.service, ignoresPage: true },
     }),
     default: { mustThrowFromPages: 3, isOutsideGuarantee: true },
-    verified: { mustThrowFromPages: 3, isOutsideGuarantee: true },
   },
   {
     name: 'long list, hundreds inserted at the head',
     isSlow: true,
     vary: insertAtHeadOfLongList(300, 700),
-    default: { neverThrows: true, hidesNothing: true },
-    verified: { rarelyThrows: true },
+    ...proven,
   },
   {
     name: 'long list, thousands inserted at the head',
     isSlow: true,
     vary: insertAtHeadOfLongList(1000, 2500),
-    // So many push what was read out of a memory that is bounded: a default walk then yields it again.
-    default: { isOutsideGuarantee: true },
-    verified: {},
+    default: { isProven: true },
+    plain: { isOutsideGuarantee: true },
   },
   {
     name: 'long list, hundreds added and removed, stale replicas',
@@ -400,9 +501,8 @@ export const families: readonly Family[] = [
         service: { ...long.service, replicaLagsMs: lags(random) },
       }
     },
-    // It changes by more than a bounded memory holds.
-    default: { isOutsideGuarantee: true },
-    verified: {},
+    default: { isProven: true },
+    plain: { isOutsideGuarantee: true },
   },
   {
     name: 'the reader leaves early',
@@ -410,17 +510,25 @@ export const families: readonly Family[] = [
       changes: mixed(plain, random, random.integer(0, 4)),
       leaveAfter: random.integer(1, Math.max(1, plain.size)),
     }),
-    ...promised,
+    ...proven,
   },
   {
     name: "onMissedItems: 'continue'",
     vary: (plain, random) => ({ changes: mixed(plain, random), onMissedItems: 'continue' }),
-    ...promised,
+    ...proven,
   },
 ]
 
 function lags(random: Random): number[] {
   return [0, ...random.times(random.integer(1, 3), () => random.pick([10, 40, 150, 1000]))]
+}
+
+/** Stops after a few batches, so often, for moments or for longer than the walk takes. */
+function cuts(random: Random): Scenario['cuts'] {
+  return random.times(random.integer(1, 6), () => ({
+    batches: random.integer(1, 4),
+    ms: random.pick([0, 5, 50, 400]),
+  }))
 }
 
 /** Some walks run against a service that answers steadily, some against one whose responses overtake each other. */
@@ -434,13 +542,19 @@ function routes(random: Random): Route[] {
   }))
 }
 
+/** Limits from which a promise holds: any without overlap, 20 where it is the default. */
+function limitsOf(verified: boolean | undefined): number[] {
+  if (verified === undefined) return [20, 25, 50]
+  return verified ? [12, 16, 20, 50] : [2, 3, 5, 10, 16, 20]
+}
+
 export function createScenario(
   family: Family,
   seed: string,
   random: Random,
-  settings: { verified: boolean; concurrency: number },
+  settings: { verified: boolean | undefined; concurrency: number },
 ): Scenario {
-  const limit = random.pick(settings.verified ? [10, 12, 16, 20] : [2, 3, 5, 10, 16, 20])
+  const limit = random.pick(limitsOf(settings.verified))
   const plain: Scenario = {
     family: family.name,
     seed,
@@ -458,6 +572,10 @@ export function createScenario(
       maxLimit: 100,
       limitChange: undefined,
       ignoresLimit: false,
+      refusesSmallerLimits: false,
+      isFixture: false,
+      hasRowNumbers: false,
+      hidesEvery: undefined,
       ignoresPage: false,
       countsFromZero: false,
       replicaLagsMs: [0],
@@ -470,6 +588,8 @@ export function createScenario(
       ? { everyItems: random.integer(1, limit), ms: random.integer(1, 30) }
       : undefined,
     leaveAfter: undefined,
+    cuts: [],
+    resumesAfterErrors: false,
   }
   return { ...plain, ...family.vary(plain, random) }
 }

@@ -25,7 +25,7 @@ export interface Route {
 export interface Scenario {
   readonly family: string
   readonly seed: string
-  readonly verified: boolean
+  readonly verified: boolean | undefined
   readonly onMissedItems: 'throw' | 'continue'
   /** Items t1, t2, … in the list when the walk begins. */
   readonly size: number
@@ -46,6 +46,14 @@ export interface Scenario {
     /** Whatever limit is sent, it uses its default one. */
     readonly ignoresLimit: boolean
     readonly ignoresPage: boolean
+    /** It answers 422 to limits that are smaller than its default one. */
+    readonly refusesSmallerLimits: boolean
+    /** It says the limit that was sent, and returns pages of its default one. */
+    readonly isFixture: boolean
+    /** The ids of each page are t1, t2, … */
+    readonly hasRowNumbers: boolean
+    /** Every so many-th item of a page is left out after the page was cut; the total counts it. */
+    readonly hidesEvery: number | undefined
     /** Its first page is 0, which the client never requests. */
     readonly countsFromZero: boolean
     /** How far each replica is behind, in ms; at least one. */
@@ -63,4 +71,8 @@ export interface Scenario {
   readonly pause: { readonly everyItems: number; readonly ms: number } | undefined
   /** The reader leaves the loop after so many items. */
   readonly leaveAfter: number | undefined
+  /** The reader stops after so many batches, and goes on in another process, with the cursor, so many ms later; each in turn. */
+  readonly cuts: readonly { readonly batches: number; readonly ms: number }[]
+  /** The reader goes on in the same way after an error, once the service has been repaired. */
+  readonly resumesAfterErrors: boolean
 }

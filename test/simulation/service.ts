@@ -24,6 +24,7 @@ export type LogEntry =
   | { type: 'change'; at: number; version: number; what: string }
   | { type: 'request' | 'serve' | 'arrive' | 'cancel'; at: number; exchange: Exchange }
   | { type: 'yield'; at: number; id: string }
+  | { type: 'resume'; at: number; cursor: string }
   | { type: 'end'; at: number; how: string }
 
 /** A list that changes, behind an HTTP service that takes its time. */
@@ -38,6 +39,7 @@ export class SimulatedService {
   readonly #changedAt = [Number.NEGATIVE_INFINITY]
   readonly #inFlight = new Map<Exchange, (response: Response | Error) => void>()
   #brokenPage: string | undefined
+  #isRepaired = false
   #inserted = 0
 
   constructor(scenario: Scenario, time: VirtualTime) {
@@ -51,7 +53,14 @@ export class SimulatedService {
     return this.#inFlight.size
   }
 
-  record(entry: { type: 'yield'; id: string } | { type: 'end'; how: string }): void {
+  /** From here on, no request fails for good. */
+  repair(): void {
+    this.#isRepaired = true
+  }
+
+  record(
+    entry: { type: 'yield'; id: string } | { type: 'resume'; cursor: string } | { type: 'end'; how: string },
+  ): void {
     this.log.push({ ...entry, at: this.#time.now })
   }
 
@@ -97,29 +106,40 @@ export class SimulatedService {
   }
 
   #serve(exchange: Exchange, replica: number): void {
+    const { service } = this.#scenario
     const { replicaLagsMs, totalLagMs, totalErrors, ignoresPage, countsFromZero, faults, brokenRequest } =
-      this.#scenario.service
+      service
     const { number, requestedLimit } = exchange
     const target = `${exchange.page} ${requestedLimit}`
     if (number === brokenRequest?.number) this.#brokenPage = target
     exchange.status = faults[number] ?? 200
-    if (brokenRequest && this.#brokenPage === target) exchange.status = brokenRequest.status
+    if (brokenRequest && !this.#isRepaired && this.#brokenPage === target)
+      exchange.status = brokenRequest.status
     const lagMs = replicaLagsMs[replica % replicaLagsMs.length] ?? 0
     const version = this.#versionAt(this.#time.now - lagMs)
     const limit = this.limitFor(requestedLimit)
+    const size = service.isFixture ? service.defaultLimit : limit
+    if (service.refusesSmallerLimits && limit < service.defaultLimit) exchange.status = 422
     const page = ignoresPage ? 1 : exchange.page + Number(countsFromZero)
     const total = (this.states[this.#versionAt(this.#time.now - lagMs - totalLagMs)] as string[]).length
     const error = totalErrors[(number - 1) % totalErrors.length] ?? 0
     exchange.version = version
     exchange.replica = replica % replicaLagsMs.length
     exchange.body = {
-      data: (this.states[version] as string[]).slice((page - 1) * limit, page * limit).map(toItem),
+      data: this.#pageOf(this.states[version] as string[], page, size).map(toItem),
       page: exchange.page,
       totalItems: Math.max(0, total + error),
       limit,
     }
     exchange.servedAt = this.log.length
     this.#record('serve', exchange)
+  }
+
+  #pageOf(ids: readonly string[], page: number, size: number): readonly string[] {
+    const { hasRowNumbers, hidesEvery } = this.#scenario.service
+    const cut = ids.slice((page - 1) * size, page * size)
+    if (hasRowNumbers) return cut.map((_, index) => `t${index + 1}`)
+    return hidesEvery ? cut.filter((_, index) => ((page - 1) * size + index) % hidesEvery > 0) : cut
   }
 
   #arrive(exchange: Exchange): void {

@@ -2,14 +2,14 @@ import type { Exchange, LogEntry } from './service.ts'
 import type { WalkRecord } from './walk.ts'
 
 /** A walk, one line for each thing that happened, up to its end. */
-export function traceOf({ scenario, log, states, yielded, error, exchanges }: WalkRecord): string {
+export function traceOf({ scenario, log, states, yielded, ended, exchanges }: WalkRecord): string {
   const { firstPage, limit, concurrency, verified, maxRetries } = scenario
   const options = JSON.stringify({ concurrency, verified, maxRetries })
   const lines = [
     `list({ page: ${firstPage}, limit: ${limit} }, ${options})`,
     `       ms 0: the list is [${short(states[0])}]`,
   ]
-  const end = log.findIndex(({ type }) => type === 'end')
+  const end = log.findLastIndex(({ type }) => type === 'end')
   for (let index = 0; index <= end; index++) {
     const entry = log[index] as LogEntry
     // Items that come together are one line.
@@ -22,7 +22,7 @@ export function traceOf({ scenario, log, states, yielded, error, exchanges }: Wa
     }
   }
   lines.push(`yielded: [${yielded.join(' ')}], ${exchanges.length} requests`)
-  if (error !== undefined) lines.push(`error.page: ${(error as { page?: number }).page}`)
+  lines.push(`complete: ${ended?.isComplete}, ${ended?.reason}`)
   return lines.join('\n')
 }
 
@@ -43,6 +43,8 @@ function describe(entry: Exclude<LogEntry, { type: 'yield' }>, states: WalkRecor
       return `#${entry.exchange.number} arrives: ${answer(entry.exchange)}`
     case 'cancel':
       return `#${entry.exchange.number} is cancelled`
+    case 'resume':
+      return `goes on after ${entry.cursor.slice(0, 40)}…`
     case 'end':
       return `ends: ${entry.how}`
   }

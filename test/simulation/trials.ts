@@ -1,10 +1,14 @@
 import { createScenario, type Family, families } from './families.ts'
-import { judge, type Verdict } from './oracle.ts'
+import { type Expectations, judge, type Verdict } from './oracle.ts'
 import { Random } from './random.ts'
 import type { Scenario } from './scenario.ts'
 import { type WalkRecord, walk } from './walk.ts'
 
-export type Mode = 'default' | 'verified'
+/** `verified` not given, `true`, `false`. */
+export type Mode = 'default' | 'verified' | 'plain'
+
+export const modes = ['default', 'verified', 'plain'] as const
+const verifiedOf = { default: undefined, verified: true, plain: false }
 
 export const concurrencies = [1, 2, 4, 16] as const
 
@@ -20,7 +24,7 @@ export function createTrial(family: Family, mode: Mode, concurrency: number, num
   const seed = `${number}-${mode}-${concurrency}`
   // Concurrency is not part of what the seed decides: the same list is walked at each.
   const random = new Random(`${family.name} ${number} ${mode}`)
-  const scenario = createScenario(family, seed, random, { verified: mode === 'verified', concurrency })
+  const scenario = createScenario(family, seed, random, { verified: verifiedOf[mode], concurrency })
   return { family, mode, seed, scenario }
 }
 
@@ -28,8 +32,13 @@ export function findTrial(familyName: string, seed: string): Trial {
   const family = families.find(({ name }) => name === familyName)
   if (!family) throw new Error(`no family '${familyName}': ${families.map(({ name }) => name).join(', ')}`)
   const [number, mode, concurrency] = seed.split('-')
-  if (mode !== 'default' && mode !== 'verified') throw new Error(`no seed '${seed}': 17-verified-4, say`)
-  return createTrial(family, mode, Number(concurrency), Number(number))
+  const known = modes.find(name => name === mode)
+  if (known === undefined) throw new Error(`no seed '${seed}': 17-verified-4, say`)
+  return createTrial(family, known, Number(concurrency), Number(number))
+}
+
+export function expectationsOf(family: Family, mode: Mode): Expectations {
+  return mode === 'default' ? family.default : { ...family.default, ...family[mode] }
 }
 
 export async function run(
@@ -37,7 +46,7 @@ export async function run(
   scenario: Scenario,
 ): Promise<{ record: WalkRecord; verdict: Verdict }> {
   const record = await walk(scenario)
-  return { record, verdict: judge(record, family[mode]) }
+  return { record, verdict: judge(record, expectationsOf(family, mode)) }
 }
 
 export const isViolation = (verdict: Verdict) => verdict.startsWith('VIOLATION')

@@ -1,4 +1,4 @@
-import { Client } from 'virtual-accounts'
+import { Client, type EndEvent, isApiError } from 'virtual-accounts'
 import { Random } from './random.ts'
 import type { Scenario } from './scenario.ts'
 import { type Exchange, type LogEntry, SimulatedService } from './service.ts'
@@ -9,6 +9,8 @@ export interface WalkRecord {
   readonly scenario: Scenario
   readonly outcome: 'completed' | 'thrown' | 'left' | 'hung' | 'endless'
   readonly error: unknown
+  /** What its loop, or the last of several, said at its end. */
+  readonly ended: EndEvent | undefined
   readonly yielded: readonly string[]
   readonly exchanges: readonly Exchange[]
   readonly states: readonly (readonly string[])[]
@@ -16,8 +18,6 @@ export interface WalkRecord {
   readonly mostInFlight: number
   /** Requests that were sent, or still in flight, after the walk was over. */
   readonly leftOver: number
-  /** The limit in effect for who resumes now, with the largest one that a response showed: errors count in its pages. */
-  readonly resumeLimit: number
 }
 
 /** Walks a list as the scenario says. The same scenario gives the same record. */
@@ -32,31 +32,73 @@ export async function walk(scenario: Scenario): Promise<WalkRecord> {
   }
 }
 
+const maxResumes = 10
+
 async function read(scenario: Scenario, service: SimulatedService, time: VirtualTime): Promise<WalkRecord> {
-  const { firstPage, limit, concurrency, maxRetries, onMissedItems, verified, pause, leaveAfter } = scenario
-  const { fetch } = service
-  const client = new Client({ baseUrl: 'https://simulation.test', apiKey: 'test_key', maxRetries, fetch })
-  const options = { concurrency, onMissedItems, ...(verified ? { verified } : {}) }
-  const list = client.transactions.list({ page: firstPage, limit }, options)
+  const { pause, leaveAfter, cuts, resumesAfterErrors } = scenario
   const yielded: string[] = []
   let outcome: WalkRecord['outcome'] | undefined
   let error: unknown
+  let ended: EndEvent | undefined
+
+  const listAfter = (cursor: string | undefined) => {
+    const { firstPage, limit, concurrency, maxRetries, onMissedItems, verified } = scenario
+    const client = new Client({
+      baseUrl: 'https://simulation.test',
+      apiKey: 'test_key',
+      maxRetries,
+      fetch: service.fetch,
+      onEvent: event => {
+        if (event.type === 'end') ended = event
+      },
+    })
+    const params = cursor === undefined ? { page: firstPage, limit } : { limit }
+    return client.transactions.list(params, { concurrency, onMissedItems, verified, after: cursor })
+  }
+  const take = async (items: Iterable<{ id: string }>) => {
+    for (const { id } of items) {
+      yielded.push(id)
+      service.record({ type: 'yield', id })
+      if (yielded.length === leaveAfter) return 'left'
+      if (pause && yielded.length % pause.everyItems === 0) await time.pause(pause.ms)
+    }
+  }
+  const iterate = async () => {
+    for await (const item of listAfter(undefined)) if (await take([item])) return 'left'
+    return 'completed'
+  }
+  /** One process after the other, each with the cursor of the one before. */
+  const iterateByBatches = async () => {
+    let cursor: string | undefined
+    for (let run = 0; ; run++) {
+      const cut = cuts[run]
+      if (run > 0 && cursor !== undefined) service.record({ type: 'resume', cursor })
+      try {
+        let batches = 0
+        let isCut = false
+        for await (const batch of listAfter(cursor).batches()) {
+          if (await take(batch.items)) return 'left'
+          cursor = JSON.parse(JSON.stringify(batch)).cursor
+          isCut = ++batches === cut?.batches
+          if (isCut) break
+        }
+        if (!isCut) return 'completed'
+      } catch (thrown) {
+        if (!resumesAfterErrors || !isApiError(thrown) || run > maxResumes) throw thrown
+        cursor = thrown.cursor
+        service.repair()
+      }
+      if (cut) await time.pause(cut.ms)
+    }
+  }
 
   const finish = (how: WalkRecord['outcome'], thrown?: unknown) => {
     outcome ??= how
     error ??= thrown
     service.record({ type: 'end', how: thrown === undefined ? how : String(thrown) })
   }
-  const iterate = async () => {
-    for await (const { id } of list) {
-      yielded.push(id)
-      service.record({ type: 'yield', id })
-      if (yielded.length === leaveAfter) return 'left'
-      if (pause && yielded.length % pause.everyItems === 0) await time.pause(pause.ms)
-    }
-    return 'completed'
-  }
-  iterate().then(finish, thrown => finish('thrown', thrown))
+  const reading = cuts.length > 0 || resumesAfterErrors ? iterateByBatches() : iterate()
+  reading.then(finish, thrown => finish('thrown', thrown))
 
   const mostItems = (scenario.size + sum(scenario.changes.map(({ insert }) => insert?.count ?? 0))) * 2
   const mostRequests = 100 + 20 * mostItems
@@ -66,22 +108,11 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
 
   // What the walk still has in flight, or sends from here on, nobody wants.
   const requests = service.exchanges.length
-  const inFlight = service.inFlight
-  const echoed = service.exchanges.flatMap(({ arrivedAt, body }) => (arrivedAt && body ? [body.limit] : []))
-  const resumeLimit = service.limitFor(echoed.length > 0 ? Math.max(...echoed) : limit)
+  const { inFlight, exchanges, states, log, mostInFlight } = service
   if (outcome !== 'endless') await time.run(() => false)
-  return {
-    scenario,
-    outcome: outcome as WalkRecord['outcome'],
-    error,
-    yielded,
-    exchanges: service.exchanges,
-    states: service.states,
-    log: service.log,
-    mostInFlight: service.mostInFlight,
-    leftOver: inFlight + service.exchanges.length - requests,
-    resumeLimit,
-  }
+  const leftOver = inFlight + exchanges.length - requests
+  const settled = outcome as WalkRecord['outcome']
+  return { scenario, outcome: settled, error, ended, yielded, exchanges, states, log, mostInFlight, leftOver }
 }
 
 function sum(numbers: readonly number[]): number {
