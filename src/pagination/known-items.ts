@@ -41,24 +41,13 @@ export class KnownItems {
     return this.#chain.at(-1)
   }
 
-  /** How many items of the chain are remembered. */
-  get remembered(): number {
-    return this.#chain.length
-  }
-
-  /** The chain was gone back to, and did not show all items again. */
-  get hasOthers(): boolean {
-    return this.#others.size > 0
+  /** How many items are remembered. */
+  get size(): number {
+    return this.#indexes.size + this.#others.size
   }
 
   has(key: Key | undefined): boolean {
     return key !== undefined && (this.#indexes.has(key) || this.#others.has(key))
-  }
-
-  /** How far before the end of the chain an item was read; undefined where that is not known. */
-  distanceOf(key: Key): number | undefined {
-    const index = this.#indexes.get(key)
-    return index === undefined ? undefined : this.length - index
   }
 
   /** Its place in the chain. */

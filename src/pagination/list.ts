@@ -174,7 +174,8 @@ export function createList<T>(
   }
   const query = toExtraQuery(params.query)
   const identity = identifyList(endpoint.path, query)
-  const after = options.after === undefined ? undefined : withLimit(readCursor(options.after, identity), params.limit)
+  const after =
+    options.after === undefined ? undefined : withLimit(readCursor(options.after, identity), params.limit)
   if (after && params.page !== undefined)
     throw new TypeError('page: not together with `after`, which says where to go on')
   if (after?.gap && after.gap !== 'verified-false' && verified === true) {

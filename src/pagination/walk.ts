@@ -45,17 +45,17 @@ export interface ReadBatch<T> {
 type State = { -readonly [K in keyof Position]: Position[K] } & {
   /** Yielded by this walk; `count` has those before it, too. */
   items: number
+  /** Of them, those of the first response. */
+  firstItems: number
   firstTotal: number
   /** Whether windows overlap: now, only from the first change on, or not at all. */
   overlap: 'on' | 'after-change' | 'impossible'
-  /** Windows of smaller limits that showed other items although the total was the same; none once one was as it should be. */
-  foreign: number | undefined
-  /** Responses in a row that brought nothing new. */
-  fruitless: number
-  /** An item that came twice: the page that showed it first was read again. */
-  repeated: Key | undefined
   /** Where the walk stood when windows began to overlap, as the list had changed. */
   turn: Pick<Position, 'end' | 'total'> | undefined
+  /** Responses in a row that brought nothing new. */
+  fruitless: number
+  /** Windows of smaller limits in a row that did not show the last item, although it was where it had been. */
+  contradictions: number
 }
 
 const maxFruitless = 8
@@ -67,7 +67,7 @@ const minOverlapLimit = 20
  *
  * Where windows overlap, each begins at or before the last item read, and is accepted only if it shows an item that was read:
  * what follows that item there is what comes next in the list. Where they cannot overlap, pages are read one after the other,
- * and a page that shows a change is fetched again. docs/decisions/complete-loops.md proves what this is worth.
+ * and a page that shows a change is fetched again. docs/decisions/one-walk.md proves what this is worth.
  */
 export class Walk<T> {
   readonly #options: WalkOptions<T>
@@ -96,12 +96,12 @@ export class Walk<T> {
       total,
       gap: gap ?? (verified === false ? 'verified-false' : undefined),
       items: 0,
+      firstItems: 0,
       firstTotal: total,
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
-      foreign: 0,
-      fruitless: 0,
-      repeated: undefined,
       turn: undefined,
+      fruitless: 0,
+      contradictions: 0,
     }
     this.#prefetcher = new Prefetcher({
       load: (window, signal, onThrottled) => load({ ...this.#toRequest(window), signal, onThrottled }),
@@ -123,7 +123,7 @@ export class Walk<T> {
       }
       return undefined
     } catch (error) {
-      const canGoOn = error instanceof ApiError && (this.#last || this.#options.after)
+      const canGoOn = error instanceof ApiError && this.#hasBegun
       throw canGoOn ? error.inLoop(this.#options.loop, this.#writeCursor()) : error
     }
   }
@@ -170,7 +170,6 @@ export class Walk<T> {
     if (window.kind === 'overlapping') return this.#readOverlapping(window, response)
     if (window.kind === 'beyond-end') return this.#readBeyondEnd(response)
     if (response instanceof ApiError) return this.#endPages()
-    if (window.kind === 'reread') return this.#reread(response)
     return this.#hasBegun ? this.#readPage(response) : this.#readFirst(response)
   }
 
@@ -189,7 +188,9 @@ export class Walk<T> {
       this.#at.overlap = 'after-change'
       this.#at.gap = 'limit-too-small'
     }
-    return this.#acceptPage(response)
+    const items = this.#acceptPage(response)
+    this.#at.firstItems = items.length
+    return items
   }
 
   // Pages, one after the other.
@@ -208,13 +209,6 @@ export class Walk<T> {
     if (totalItems < largestTotalBefore) {
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
       this.#noteMissed(response, problem, largestTotalBefore - totalItems)
-    } else if (totalItems === at.firstTotal && at.repeated === undefined && !isSameData(this.#last, response)) {
-      at.repeated = response.keys()?.find(key => this.#known?.has(key))
-      const distance = at.repeated === undefined ? undefined : this.#known?.distanceOf(at.repeated)
-      if (distance !== undefined) {
-        this.#next = { page: pageHolding(at.end - distance + 1, at.limit), kind: 'reread' }
-        return undefined
-      }
     }
     return this.#acceptPage(response)
   }
@@ -233,12 +227,6 @@ export class Walk<T> {
     const isMoved = (key: Key | undefined, place: number) =>
       key !== undefined && this.#known?.has(key) !== start + place < end
     return this.#known !== undefined && response.keys()?.some(isMoved) === true
-  }
-
-  /** An item came twice. If it still is where it was read first, it has not moved: they are two items. */
-  #reread(response: Fetched<T>): undefined {
-    if (response.keys()?.includes(this.#at.repeated)) this.#giveUpOverlap('item-key-not-unique', response)
-    this.#next = this.#windowAtEnd()
   }
 
   #acceptPage(response: Fetched<T>): readonly T[] {
@@ -287,33 +275,25 @@ export class Walk<T> {
     if (problem || !known || !keys) return this.#giveUpOverlap(problem ?? 'no-item-key', response)
 
     const anchor = keys.findIndex(key => known.indexOf(key) !== undefined)
-    // Nothing precedes page 1, but it may hold forgotten items, or some before those that this walk began with.
-    const { firstPage, after } = this.#options
-    const isBeginning = page === 1 && firstPage === 1 && !after && known.remembered === known.length
-    if (anchor === -1 && !isBeginning) {
-      const isForeign = data.length > 0 && limit < at.limit && response.totalItems === at.total
-      if (isForeign && at.foreign !== undefined) at.foreign++
-      return this.#searchOn(response)
-    }
+    // Nothing precedes page 1. But it may show items that were read and forgotten, or that precede what this walk began with.
+    const isBeginning = page === 1 && (data.length === 0 || known.size === at.count)
+    if (anchor === -1 && !isBeginning) return this.#searchOn(response)
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    // The last item is where it was, but windows of smaller limits showed others: they were cut by another limit.
-    if (isInPlace && (at.foreign ?? 0) > 1)
-      return this.#giveUpOverlap('limit-not-honoured', response)
+    // The window before did not show it. Twice is no chance: the service cuts pages by another limit than it says.
+    at.contradictions = isInPlace && this.#search && limit === at.limit ? at.contradictions + 1 : 0
+    if (at.contradictions > 1) return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
     this.#checkTurn(response, start + anchor, at.end - known.length + index)
     const { length } = known
     known.goBackTo(index)
-    const from = Math.max(0, anchor)
-    const { items, cut, hasRepeats } = this.#take(response, from)
+    const { items, cut, hasRepeats } = this.#take(response, Math.max(0, anchor))
     // The last item is where it was, so nothing has moved: two items share a key.
-    if (isInPlace && hasRepeats)
-      return this.#giveUpOverlap('item-key-not-unique', response)
+    if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
     this.#accept(response, items)
     at.end = start + cut
-    if (limit < at.limit) at.foreign = undefined
-    if (items.length > 0 && anchor >= 0) at.fruitless = 0
+    if (isInPlace || (items.length > 0 && anchor >= 0)) at.fruitless = 0
     else if (known.length <= length || this.#search) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
@@ -344,7 +324,7 @@ export class Walk<T> {
    * say, of a service that counts pages from 0.
    */
   #readBeyondEnd(response: Fetched<T> | ApiError): undefined {
-    const { end, total, count, firstTotal } = this.#at
+    const { end, total } = this.#at
     const last = this.#last as Fetched<T>
     const after = response instanceof ApiError ? last : response
     if (response === after && after.data.length > 0) return this.#giveUpOverlap('short-page', response)
@@ -369,7 +349,7 @@ export class Walk<T> {
     const pages = Math.max(1, Math.ceil(totalItems / limit))
     const middle = Math.min(pages, pageHolding(end + totalItems - total, limit))
     // So that it does not step over all items that are known.
-    const stride = Math.max(1, Math.floor((this.#known?.remembered ?? 0) / (2 * limit)))
+    const stride = Math.max(1, Math.floor((this.#known?.size ?? 0) / (2 * limit)))
     return windowsAround(middle, { pages, limit, stride })
   }
 
@@ -458,7 +438,7 @@ export class Walk<T> {
     const { total, end, overlap } = this.#at
     const reach = page * limit
     const isLast = reach >= Math.min(total, end + this.#remaining)
-    if (isLast || kind === 'beyond-end' || kind === 'reread' || this.#search) return undefined
+    if (isLast || kind === 'beyond-end' || this.#search) return undefined
     return overlap === 'on' ? farthestWindow(reach, this.#at.limit) : { page: page + 1, kind: 'page' }
   }
 
@@ -482,11 +462,12 @@ export class Walk<T> {
   }
 
   #finish(): void {
-    const { items, count, total, firstTotal, end, gap, overlap } = this.#at
+    const { items, firstItems, count, total, firstTotal, end, gap, fruitless } = this.#at
     const { requests } = this.#prefetcher
     const last = this.#last
-    // Items went and came again although the total never changed: keys that count the items of a page, say.
-    if (last && overlap === 'on' && this.#known?.hasOthers && total === firstTotal && count < Math.min(total, end))
+    // Nothing was new behind the first page, and no item was where it had been: keys that count the items of a page, say.
+    const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
+    if (last && this.#at.overlap === 'on' && hasNoNews && count < Math.min(total, end))
       throw keysRepeat(last, count, total)
     const isCut = this.#remaining === 0 && end < total
     // More than the total fell by: they were not removed, but moved to a page that was read before.
