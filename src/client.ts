@@ -1,24 +1,23 @@
 import type { Transport } from './http/call.js'
 import {
   type CustomRequestOptions,
+  customRequestOptions,
   type HttpMethod,
-  knownRequestOptions,
   type Result,
   request,
   toMethod,
 } from './http/request.js'
 import { RetryBudget } from './http/retry.js'
-import { ApiKeyProvider } from './internal/api-key.js'
-import { wrongArgument } from './internal/describe.js'
-import { IdempotencyKeys } from './internal/idempotency-key.js'
+import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
+import { Redactor } from './internal/redact.js'
 import { assertPath } from './internal/url.js'
-import { readOptions } from './internal/validate.js'
+import { assertNoMore, readOptions } from './internal/validate.js'
 import { type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
-import type { Schema, SchemaOutput } from './schema.js'
+import type { Schema } from './schema.js'
 
 /**
  * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
@@ -28,7 +27,7 @@ import type { Schema, SchemaOutput } from './schema.js'
  *
  * @example
  * ```ts
- * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY ?? '' })
+ * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
  * ```
  */
 export class Client {
@@ -46,20 +45,19 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   constructor(options: ClientOptions) {
-    if (typeof options !== 'object' || options === null) {
+    if (options === undefined)
       throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
-    }
     const given = readOptions('options', options, clientOptions) as ClientOptions
     const config = resolveClientOptions(given)
     // Changes that the caller makes to its options later have no effect.
-    this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: config.settings.headers }
+    this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: { ...config.settings.headers } }
     this.#transport = {
-      retryBudget: new RetryBudget(),
-      apiKeys: new ApiKeyProvider(this.#options.apiKey),
-      idempotencyKeys: new IdempotencyKeys(),
-      refusedLimits: new Set(),
       ...config,
+      retryBudget: new RetryBudget(),
+      redactor: new Redactor(),
+      refusedLimits: new Set(),
     }
+    if (typeof given.apiKey === 'string') this.#transport.redactor.add(given.apiKey)
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -77,13 +75,19 @@ export class Client {
    * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
    * ```
    */
-  list<S extends Schema>(
+  list<Item>(
     path: string,
     params: ListParams | undefined,
-    options: ListOptions<S, SchemaOutput<S, unknown>> & { schema: S },
-  ): List<SchemaOutput<S, unknown>> {
+    options: ListOptions<Item> & { schema: Schema<Item> },
+  ): List<Item>
+  list<Item>(
+    path: string,
+    params: ListParams,
+    options: ListOptions<Item>,
+    ...surplus: unknown[]
+  ): List<Item> {
     assertPath('path', path)
-    return createList<SchemaOutput<S, unknown>>(this.#transport, { path }, params, options)
+    return createList(this.#transport, { path, params: {} }, params, options, surplus)
   }
 
   /**
@@ -98,31 +102,47 @@ export class Client {
    * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
    * ```
    */
-  async request<M extends HttpMethod, S extends Schema | undefined = undefined>(
+  async request<M extends HttpMethod, T = unknown>(
     method: M,
     path: string,
-    options?: CustomRequestOptions<S>,
-  ): Promise<Result<SchemaOutput<S, unknown>, M extends 'GET' ? undefined : string>> {
-    const upperMethod = toMethod(method)
+    options?: CustomRequestOptions<T>,
+  ): Promise<Result<T, M extends 'GET' ? undefined : string>>
+  async request<T>(
+    method: HttpMethod,
+    path: string,
+    options?: CustomRequestOptions<T>,
+    ...surplus: unknown[]
+  ) {
+    assertNoMore(surplus, 'method, path, options')
     assertPath('path', path)
-    const { route, ...checked } = readOptions('options', options, knownRequestOptions)
-    const spec = { method: upperMethod, path, ...(route === undefined ? {} : { route }) }
-    return request(this.#transport, spec, checked)
+    const checked = readOptions('options', options, customRequestOptions) as CustomRequestOptions<T>
+    return request<T, never>(this.#transport, { method: toMethod(method), path }, checked)
   }
 
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
-   * keeps it. The retry budget is shared.
+   * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget is shared.
    *
    * @throws TypeError for an unknown or wrong option.
    */
-  withOptions(options: Partial<ClientOptions>): Client {
+  withOptions(options: Partial<ClientOptions>): Client
+  withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
+    assertNoMore(surplus, 'withOptions({ … })')
     if (options === undefined) throw wrongArgument('options', 'a plain object', options)
     const replaced = readOptions('options', options, clientOptions)
-    const client = new (this.constructor as typeof Client)({ ...this.#options, ...replaced })
-    const { retryBudget, apiKeys } = this.#transport
-    // With the same `apiKey` function, its pending calls are shared.
-    Object.assign(client.#transport, { retryBudget, ...(replaced.apiKey === undefined && { apiKeys }) })
+    // An environment variable that is not set must not mean the key of another tenant.
+    for (const name of ['apiKey', 'baseUrl'] as const)
+      if (Object.hasOwn(options, name) && options[name] === undefined)
+        throw wrongArgument(name, 'a value', undefined, environmentHint)
+    const merged = { ...this.#options, ...replaced }
+    const client = new (this.constructor as typeof Client)(merged)
+    // A subclass may not pass its options on, and the client would have the old ones.
+    const { apiKey, baseUrl } = client.#options
+    if (apiKey !== merged.apiKey || baseUrl !== (resolveClientOptions(merged).baseUrl || '/'))
+      throw new TypeError(
+        `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
+      )
+    Object.assign(client.#transport, { retryBudget: this.#transport.retryBudget })
     return client
   }
 }

@@ -112,14 +112,6 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * Parts of the message: what happened, and what to do.
-   * @internal
-   */
-  get parts(): Pick<ErrorFacts, 'problem' | 'hint'> {
-    return this.#facts
-  }
-
-  /**
    * The same failure, with other facts.
    * @internal
    */
@@ -182,8 +174,8 @@ export class HttpError extends ApiError {
   /** The response headers. */
   readonly headers: Headers
   /**
-   * The response body: a JSON value if it is JSON, else its text. `undefined` if it is empty, over 1 MiB, cut off, not complete
-   * in half of the time that the attempt had left, or nested too deeply.
+   * The response body: a JSON value if it is JSON, else its text. `undefined` if it is empty, too large, not UTF-8, nested too
+   * deeply, or did not arrive in time.
    */
   readonly body: unknown
   /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
@@ -209,10 +201,10 @@ export class ConnectionError extends ApiError {
   }
 }
 
-/** There was no complete response in time, or an asynchronous `schema` did not finish. */
+/** There was no complete response in time. */
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
-  /** The limit that was exceeded, in milliseconds: that of `timeout` or `totalTimeout`. */
+  /** The `timeout` that was exceeded, in milliseconds. */
   readonly timeoutMs: number
 
   /** @internal */

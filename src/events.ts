@@ -6,11 +6,6 @@ export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
   readonly callId: string
   /** The full URL, query included. It does not contain the API key. */
   readonly url: string
-  /**
-   * The path with names instead of ids, such as `/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate`. For
-   * `client.list`, and for `client.request` without a `route`, it is the path as you passed it.
-   */
-  readonly route: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
   readonly page: number | undefined
   /** The loop that the page is fetched for: the same number on all events of one `for await`. `undefined` outside of one. */

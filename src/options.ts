@@ -1,14 +1,14 @@
 import type { ClientEvent } from './events.js'
-import { normalizeHeaders } from './internal/headers.js'
+import { readHeaders } from './internal/headers.js'
+import { assertApiKey } from './internal/keys.js'
 import { parseBaseUrl } from './internal/url.js'
 import {
   abortSignal,
-  type Check,
+  type Checks,
   callback,
   checkedLater,
   duration,
   type KnownOptions,
-  maxTimerMs,
   trueOrFalse,
   wholeNumber,
 } from './internal/validate.js'
@@ -44,25 +44,21 @@ export interface FetchResponse {
     /** The value of a header, or null. */
     get(name: string): string | null
   }
-  /** A web stream of bytes, or null for no body. Without `getReader`, `arrayBuffer()` is called instead. */
+  /** A web stream of bytes, or null for no body. Without `getReader`, `text()` is called instead. */
   readonly body?: unknown
-  /** The whole body. */
-  arrayBuffer(): Promise<ArrayBuffer>
+  /** The whole body as text. */
+  text(): Promise<string>
 }
 
-/** Options of the client that a call can override; `concurrency` only for a list. */
+/** Options of the client that a call can override. */
 export interface CommonOptions {
   /**
-   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds.
+   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds. With retries and the delays
+   * between them, a call can take (`maxRetries` + 1) · `timeout` + `maxRetries` · 60 s: 5 minutes by default. For a write with a
+   * deadline, pass a shorter `timeout` and `maxRetries: 0`.
    * @defaultValue 60_000
    */
   timeout?: number | undefined
-  /**
-   * Time limit for the whole call, in milliseconds: all attempts, the delays between them, and an asynchronous `schema`. When
-   * iterating a list, it applies to each page.
-   * @defaultValue 180_000, or three times `timeout` if that is longer
-   */
-  totalTimeout?: number | undefined
   /**
    * Number of retries after the first attempt. 0 turns retries off.
    * @defaultValue 2
@@ -70,20 +66,28 @@ export interface CommonOptions {
   maxRetries?: number | undefined
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
-   * value is `undefined` is skipped. `Api-Key` (unless `apiKey` is null) and `Idempotency-Key` throw a `TypeError`: use
-   * `apiKey` and `idempotencyKey`. So do `Content-Length`, which fetch sets, and a `Content-Type` other than
-   * `application/json`, which all writes have.
+   * value is `undefined` is skipped. `Api-Key`, `Idempotency-Key` and `Content-Type` throw a `TypeError`: the client sets them.
    */
   headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
+}
+
+/** Options of every call. */
+export interface CallOptions extends CommonOptions {
+  /**
+   * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason alone. A write that was sent may
+   * have been applied, and only your own `idempotencyKey` can repeat it. `AbortSignal.timeout` starts when it is created: create
+   * one for each call.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/** Options of the {@link Client}. Only `baseUrl` and `apiKey` are required. */
+export interface ClientOptions extends CommonOptions {
   /**
    * Maximum number of pages that are fetched in parallel while a list is iterated. 1 fetches one page at a time.
    * @defaultValue 4
    */
   concurrency?: number | undefined
-}
-
-/** Options of the {@link Client}. Only `baseUrl` and `apiKey` are required. */
-export interface ClientOptions extends CommonOptions {
   /**
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
@@ -92,10 +96,10 @@ export interface ClientOptions extends CommonOptions {
    */
   baseUrl: string | URL
   /**
-   * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt;
-   * attempts that wait for it at the same time share a call.
+   * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt, within
+   * its `timeout`. `undefined`, as of an environment variable that is not set, compiles, and throws a `TypeError`.
    */
-  apiKey: string | null | (() => string | Promise<string>)
+  apiKey: string | null | undefined | (() => string | Promise<string>)
   /**
    * Allows plain http beyond loopback. Anyone on the network can then read the API key.
    * @defaultValue false
@@ -122,115 +126,94 @@ export interface ClientOptions extends CommonOptions {
 /** The common options with defaults applied. */
 export interface CallSettings {
   readonly timeout: number
-  /** As given: see `totalTimeoutOf`. */
-  readonly totalTimeout: number | undefined
   readonly maxRetries: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
-  readonly concurrency: number
-  /** `apiKey` is null, so that `headers` may set Api-Key. */
-  readonly sendsNoApiKey: boolean
 }
 
 export interface ClientConfig {
   readonly baseUrl: string
+  readonly getApiKey: () => string | null | Promise<string>
   readonly maxResponseBytes: number
+  readonly concurrency: number
   readonly fetch: Fetch | undefined
   readonly onEvent: ((event: ClientEvent) => void) | undefined
   /** The settings of a call without options. */
   readonly settings: CallSettings
 }
 
-const commonChecks = {
+const commonChecks: Checks<CommonOptions> = {
   timeout: duration,
-  totalTimeout: duration,
   maxRetries: /* @__PURE__ */ wholeNumber(0),
-  ...checkedLater('headers'),
+  headers: checkedLater,
 }
 
 /** The options of every call. */
-export const callChecks: Readonly<Record<string, Check>> = {
+export const callChecks: Checks<CallOptions & { schema?: unknown }> = {
   ...commonChecks,
   signal: abortSignal,
-  ...checkedLater('schema'),
+  schema: checkedLater,
 }
 
-const clientOnlyChecks = {
-  ...checkedLater('baseUrl', 'apiKey'),
+/** Where options are that no call has. */
+export const onTheClient = 'Others are set on the client: new Client({ … }).'
+
+const clientChecks: Checks<ClientOptions> = {
+  ...commonChecks,
+  baseUrl: checkedLater,
+  apiKey: checkedLater,
   allowInsecureHttp: trueOrFalse,
   maxResponseBytes: /* @__PURE__ */ wholeNumber(1),
+  concurrency: /* @__PURE__ */ wholeNumber(1),
   fetch: callback,
   onEvent: callback,
 }
 
 /** The options of a client. */
-export const clientOptions: KnownOptions = {
-  title: 'Client options',
-  checks: { ...clientOnlyChecks, ...commonChecks, concurrency: /* @__PURE__ */ wholeNumber(1) },
-}
-
-/** Where to set an option that a call does not accept. */
-export function clientOptionHint(name: string): string | undefined {
-  return Object.hasOwn(clientOnlyChecks, name)
-    ? `set it on the client: new Client({ ${name} }) or client.withOptions({ ${name} })`
-    : undefined
+export const clientOptions: KnownOptions<ClientOptions> = {
+  checks: clientChecks,
+  help: `Client options are: ${Object.keys(clientChecks).sort().join(', ')}.`,
 }
 
 const tenMebibytes = 10 * 1024 * 1024
-const minTotalTimeout = 180_000
+const accept = { accept: 'application/json' }
 
-/** The options of a client with defaults applied. `baseUrl` and `headers` are checked here. */
+/** The options of a client with defaults applied. `baseUrl`, `apiKey` and `headers` are checked here. */
 export function resolveClientOptions(options: ClientOptions): ClientConfig {
-  const { allowInsecureHttp = false, maxResponseBytes = tenMebibytes, fetch, onEvent } = options
-  const defaults: CallSettings = {
-    timeout: 60_000,
-    totalTimeout: undefined,
-    maxRetries: 2,
-    headers: { accept: 'application/json' },
-    concurrency: 4,
-    sendsNoApiKey: options.apiKey === null,
-  }
-  const settings = mergeSettings(defaults, options)
-  return {
-    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
-    maxResponseBytes,
+  const {
+    allowInsecureHttp = false,
+    maxResponseBytes = tenMebibytes,
+    concurrency = 4,
     fetch,
     onEvent,
-    settings,
+  } = options
+  return {
+    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
+    getApiKey: toApiKeyFunction(options.apiKey),
+    maxResponseBytes,
+    concurrency,
+    fetch,
+    onEvent,
+    settings: mergeSettings({ timeout: 60_000, maxRetries: 2, headers: accept }, options),
+  }
+}
+
+function toApiKeyFunction(apiKey: ClientOptions['apiKey']): ClientConfig['getApiKey'] {
+  if (typeof apiKey !== 'function') {
+    if (apiKey !== null) assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
+    return () => apiKey
+  }
+  return async () => {
+    const key: unknown = await apiKey()
+    assertApiKey(key, 'the function to return a non-empty string')
+    return key
   }
 }
 
 /** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
-  const {
-    timeout = settings.timeout,
-    totalTimeout = settings.totalTimeout,
-    maxRetries = settings.maxRetries,
-    concurrency = settings.concurrency,
-  } = given
-  const headers = given.headers === undefined ? settings.headers : mergeHeaders(settings, given.headers)
-  return { ...settings, timeout, totalTimeout, maxRetries, concurrency, headers }
-}
-
-/** Unless it was given, it follows `timeout`. */
-export function totalTimeoutOf({ timeout, totalTimeout }: CallSettings): number {
-  return totalTimeout ?? Math.min(maxTimerMs, Math.max(minTotalTimeout, 3 * timeout))
-}
-
-function mergeHeaders(settings: CallSettings, given: unknown): CallSettings['headers'] {
-  const headers = normalizeHeaders(given)
-  if ('api-key' in headers && !settings.sendsNoApiKey) {
-    throw new TypeError('headers: "Api-Key" is set by the client option apiKey')
-  }
-  if ('idempotency-key' in headers) {
-    throw new TypeError('headers: "Idempotency-Key" is set by the option idempotencyKey of a call')
-  }
-  if ('content-length' in headers) throw new TypeError('headers: "Content-Length" is set by fetch')
-  const type = headers['content-type']?.toLowerCase() ?? 'application/json'
-  if (type !== 'application/json') {
-    throw new TypeError(
-      'headers: expected no Content-Type other than "application/json", which all writes are sent with',
-    )
-  }
-  return { ...settings.headers, ...headers }
+  const { timeout = settings.timeout, maxRetries = settings.maxRetries } = given
+  const headers =
+    given.headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(given.headers) }
+  return { timeout, maxRetries, headers }
 }

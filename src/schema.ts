@@ -1,12 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from './errors.js'
 import { wrongArgument } from './internal/describe.js'
+import { describeIssue, type ZodIssue } from './internal/zod-issue.js'
 
 /** A schema of any library that implements Standard Schema, such as zod, valibot or arktype: see standardschema.dev. */
-export type Schema = StandardSchemaV1
-
-/** The output type of a schema, or `Default` where no schema is given. */
-export type SchemaOutput<S, Default> = S extends Schema ? StandardSchemaV1.InferOutput<S> : Default
+export type Schema<T = unknown> = StandardSchemaV1<unknown, T>
 
 /** An issue as it was found, with what the schema threw. */
 export type FoundIssue = Issue & { readonly cause?: unknown }
@@ -65,9 +63,10 @@ function toOutput(
   for (const issue of result.issues) {
     // Not by `map`, as some libraries have arrays of their own.
     const inner = Array.from(issue.path ?? [], segment =>
-      toKey(typeof segment === 'object' ? segment.key : segment),
+      toPropertyKey(typeof segment === 'object' ? segment.key : segment),
     )
-    issues.push({ path: [...path, ...inner], message: String(issue.message) })
+    const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
+    issues.push({ path: [...path, ...inner], message })
   }
   if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
   return undefined
@@ -83,7 +82,7 @@ function pathTo(index: number | undefined): PropertyKey[] {
   return index === undefined ? [] : ['data', index]
 }
 
-function toKey(key: unknown): PropertyKey {
+function toPropertyKey(key: unknown): PropertyKey {
   return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 

@@ -1,137 +1,153 @@
 import ky, { type KyInstance, NetworkError } from 'ky'
-import type { ApiKeyProvider } from '../internal/api-key.js'
+import { codeOf } from '../internal/error-code.js'
+import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
-import { isThenable } from '../schema.js'
-import { InvalidFetchError } from './network-error.js'
-import { BodyReader, isTruncated, type ResponseHead } from './response-body.js'
+import { type BodyText, readBody } from './body.js'
+import { isSuccess } from './retry.js'
 
-/** ky sends every attempt; time limits, retries and errors are ours: docs/decisions/what-ky-does.md. */
-const sendOnce: KyInstance = /* @__PURE__ */ ky.create({ retry: 0, timeout: false, throwHttpErrors: false })
+/** How an attempt ended. */
+export type Outcome = ReceivedResponse | NoResponse
 
-const maxErrorBodyBytes = 1024 * 1024
-const notAResponse = 'expected a Response, such as Response.json(data)'
+export interface ReceivedResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: BodyText
+}
+
+export interface NoResponse {
+  readonly status?: undefined
+  /**
+   * - `not-sent`: something of the caller's failed before, such as its `apiKey` function
+   * - `not-connected`, `certificate`: there was no connection
+   * - `cut-off`, `no-response`: the request may have reached the service
+   */
+  readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response'
+  readonly isTimeout: boolean
+  readonly cause?: unknown
+}
 
 export interface AttemptOptions {
   readonly url: string
-  readonly init: Omit<FetchInit, 'signal' | 'redirect'>
-  readonly apiKeys: ApiKeyProvider
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body: string | undefined
+  readonly getApiKey: () => string | null | Promise<string>
   readonly fetch: Fetch
   readonly maxResponseBytes: number
-  /** Called immediately before the request is sent, unless it throws. `hasWaited`: the key was not there at once. */
-  readonly onSend: (apiKey: string | null, hasWaited: boolean) => void
+  /** From the API key to the last byte of the body. */
+  readonly timeout: number
+  readonly waiting: Waiting
+  /** Called immediately before the request is sent. */
+  readonly onSend: (apiKey: string | null) => void
 }
 
-export interface ReceivedResponse extends ResponseHead {
-  /** `undefined` if the body is larger than allowed, or is that of an error. */
-  readonly bytes: Uint8Array | undefined
-}
+/** Retries, time limits and errors are the client's. */
+const sendOnce: KyInstance = /* @__PURE__ */ ky.create({
+  retry: 0,
+  timeout: false,
+  throwHttpErrors: false,
+  // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
+  redirect: 'manual',
+})
 
-/** One request and its response, from the API key to the last byte. */
-export class Attempt {
-  /** How far it is. In `key`, nothing was sent. */
-  phase: 'key' | 'sending' | 'reading' = 'key'
-  readonly #options: AttemptOptions
-  readonly #controller = new AbortController()
-  readonly #reader = new BodyReader()
+/** Sends one request and receives its whole response. Rejects only when the call is aborted. */
+export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
+  const { url, method, body, getApiKey, fetch, maxResponseBytes, timeout, waiting, onSend } = options
+  const controller = new AbortController()
+  const { signal } = controller
+  let isSent = false
+  let head: Omit<ReceivedResponse, 'text'> | undefined
 
-  constructor(options: AttemptOptions) {
-    this.#options = options
-  }
-
-  cancel(): void {
-    this.#controller.abort()
-    this.#reader.cancel()
-  }
-
-  /** Gets the API key and sends the request. Reads the body of a success. */
-  async send(): Promise<ReceivedResponse> {
-    const { init, apiKeys, maxResponseBytes, onSend } = this.#options
-    const { signal } = this.#controller
-    const pendingKey = apiKeys.get()
-    const hasWaited = isThenable(pendingKey)
-    const apiKey = hasWaited ? await pendingKey : pendingKey
+  const send = async (): Promise<ReceivedResponse> => {
+    const apiKey = await getApiKey()
     // The key may have come too late.
     signal.throwIfAborted()
-    onSend(apiKey, hasWaited)
-    this.phase = 'sending'
-    const headers = apiKey === null ? init.headers : { ...init.headers, 'api-key': apiKey }
-    // Last: fetch would follow a redirect with the key to any origin, and turn a POST into a GET.
-    const response = await this.#fetch({ ...init, headers, signal, redirect: 'manual' })
+    const headers = apiKey === null ? options.headers : { ...options.headers, 'api-key': apiKey }
+    const response = await sendOnce(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...noStoreOption(),
+      fetch: async request => {
+        signal.throwIfAborted()
+        onSend(apiKey)
+        waiting.throwIfAborted()
+        isSent = true
+        const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
+        // Not by instanceof: the caller's fetch may have a Response of its own.
+        if (typeof received?.status !== 'number' || received.type === 'error')
+          throw new TypeError('fetch did not resolve with a Response')
+        return received
+      },
+    })
+    // Nobody waits for it any more.
     if (signal.aborted) void response.body?.cancel().catch(() => {})
     signal.throwIfAborted()
-    this.phase = 'reading'
     const { status } = response
-    const received = { response, status, headers: toHeaders(response.headers) }
-    if (!isSuccess(status)) return { ...received, bytes: undefined }
-    // A custom fetch that logs the body may have read it. It would do so at each retry.
-    if (response.bodyUsed || response.body?.locked) {
-      throw new InvalidFetchError(
-        'expected an unread body: return a new Response each time, and read only its clone()',
-      )
-    }
-    const bytes = await this.#reader.read(response, maxResponseBytes)
-    if (bytes && isTruncated(received, bytes)) {
-      throw new TypeError('the body is shorter than its Content-Length')
-    }
-    return { ...received, bytes }
+    head = { status, headers: toHeaders(response.headers) }
+    return { ...head, text: await readBody(response, maxResponseBytes, signal) }
   }
 
-  /** Reads the body of an error, which is reported with or without it. Never rejects. */
-  async readErrorBody(received: ReceivedResponse): Promise<Uint8Array | undefined> {
-    try {
-      const bytes = await this.#reader.read(received.response, maxErrorBodyBytes)
-      return bytes && isTruncated(received, bytes) ? undefined : bytes
-    } catch {
-      return undefined
-    }
-  }
-
-  /** ky sees neither headers nor body, so nothing in it holds the API key. */
-  async #fetch(init: FetchInit): Promise<Response> {
-    const { url, fetch } = this.#options
-    const fetchResponse = async () => {
-      // ky calls this later: the attempt may have been cancelled since.
-      init.signal.throwIfAborted()
-      const response = (await fetch(url, init)) as Response | undefined
-      // Not by instanceof: the caller's fetch may have a Response of its own.
-      if (typeof response?.status !== 'number') {
-        throw new InvalidFetchError(notAResponse)
-      }
-      if (response.type === 'error') throw new TypeError('fetch resolved with a network error')
-      return response
-    }
-    try {
-      return await sendOnce(url, { method: init.method, fetch: fetchResponse })
-    } catch (error) {
-      // Some errors, which it knows by their messages, are wrapped by ky. Not by name, which those of others may have, too.
-      throw error instanceof NetworkError ? error.cause : error
-    }
-  }
-}
-
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
-}
-
-/** Those of a custom fetch are copied, as they may throw when they are read: here that is an error of the call. */
-function toHeaders(headers: Headers): Headers {
+  let outcome: Outcome | undefined
   try {
-    if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
-    return new Headers([...(headers as Iterable<[string, string]>)])
-  } catch {
-    throw new InvalidFetchError(notAResponse)
+    const result = await waiting.within(timeout, send())
+    if (result !== timedOut) outcome = result
+    return outcome ?? fail({ reason: 'no-response', isTimeout: true })
+  } catch (error) {
+    waiting.throwIfAborted()
+    // ky wraps some errors, with the request and so the API key.
+    const cause = error instanceof NetworkError ? error.cause : error
+    return fail({ reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
+  } finally {
+    if (outcome === undefined) controller.abort()
   }
+
+  function fail(failure: NoResponse): Outcome {
+    if (!isSent) return { ...failure, reason: 'not-sent' }
+    // The status of an error says more than what happened to its body.
+    return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
+  }
+}
+
+// Codes of Node (also in the Node layers of Deno and Bun), undici and Bun. With any other, the request counts as sent.
+const notConnected =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
+const certificateRejected =
+  /^(?:(?:CERT|CRL|UNABLE_TO|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|ERROR_IN_CERT)_\w+|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/
+
+function reasonOf(error: unknown): NoResponse['reason'] {
+  const code = codeOf(error) ?? ''
+  if (notConnected.test(code)) return 'not-connected'
+  return certificateRejected.test(code) ? 'certificate' : 'no-response'
+}
+
+/** What ky has built, as a plain init: not every fetch takes a `Request`, and the body of one is sent in chunks. */
+function toInit(request: Request, body: string | undefined, signal: AbortSignal): FetchInit {
+  return {
+    method: request.method,
+    headers: Object.fromEntries(request.headers),
+    ...(body === undefined ? {} : { body }),
+    ...noStoreOption(),
+    signal,
+    redirect: 'manual',
+  }
+}
+
+/** Those of a custom fetch are copied, as they may throw when they are read. */
+function toHeaders(headers: Headers): Headers {
+  if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
+  return new Headers([...(headers as Iterable<[string, string]>)])
 }
 
 let cacheOption: Pick<FetchInit, 'cache'> | undefined
 
 /** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime rejects the option. */
-export function noStoreOption(): Pick<FetchInit, 'cache'> {
+function noStoreOption(): Pick<FetchInit, 'cache'> {
   if (cacheOption) return cacheOption
-  const noStore = { cache: 'no-store' } as const
+  cacheOption = { cache: 'no-store' }
   try {
-    new Request('https://cache.invalid', noStore)
-    cacheOption = noStore
+    new Request('https://cache.invalid', cacheOption)
   } catch {
     cacheOption = {}
   }

@@ -1,36 +1,29 @@
-export type FailedAttempt = RefusedAttempt | UnansweredAttempt
+import type { Outcome } from './attempt.js'
 
-/** A response came, and its status says what may be done. */
-export interface RefusedAttempt {
-  readonly status: number
-  readonly retryAfterMs: number | undefined
-}
-
-export interface UnansweredAttempt {
-  readonly status?: undefined
-  /** The request may have reached the service. */
-  readonly isSent: boolean
-  readonly isRetryable: boolean
-}
-
+/** What a call has come to before the attempt that is judged. */
 export interface CallHistory {
   readonly mayHaveBeenApplied: boolean
   /** The caller passed the idempotency key, so another call may use the same one. */
   readonly hasCallerKey: boolean
 }
 
-export function isRetryable(failed: FailedAttempt, call: CallHistory): boolean {
-  if (failed.status === undefined) return failed.isRetryable
-  const { status } = failed
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function isRetryable(outcome: Outcome, call: CallHistory): boolean {
+  if (outcome.status === undefined) return outcome.reason !== 'certificate'
+  const { status } = outcome
   // "Conflict" then usually means that a request with the same key is still being processed.
   if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
-  return status === 408 || status === 425 || isThrottled(status) || isServerError(status)
+  const isServerError = status >= 500 && status !== 501 && status !== 505
+  return [408, 425, 429].includes(status) || isServerError
 }
 
 /** Whether a write may have been applied although its attempt failed. */
-export function mayHaveBeenApplied(failed: FailedAttempt, call: CallHistory): boolean {
-  if (failed.status === undefined) return failed.isSent
-  const { status } = failed
+export function mayHaveBeenApplied(outcome: Outcome, call: CallHistory): boolean {
+  if (outcome.status === undefined) return outcome.reason === 'cut-off' || outcome.reason === 'no-response'
+  const { status } = outcome
   if (status === 409) return call.hasCallerKey
   // A service may redirect after it applied a write, but 307 and 308 ask to send it again.
   const isRefused = status >= 400 && status < 500 && status !== 408
@@ -39,27 +32,22 @@ export function mayHaveBeenApplied(failed: FailedAttempt, call: CallHistory): bo
 
 /** Whether the service asks for fewer requests. */
 export function isThrottled(status: number): boolean {
-  return isRateLimited(status) || status === 503
-}
-
-/** Whether a status says that there were too many requests, and nothing else: its retry is cheap. */
-export function isRateLimited(status: number | undefined): boolean {
-  return status === 429
-}
-
-function isServerError(status: number): boolean {
-  return status >= 500 && status !== 501 && status !== 505
+  return status === 429 || status === 503
 }
 
 /** A longer `Retry-After` is not waited for: the error is thrown, with the delay. */
-export const maxRetryAfterMs = 60_000
-const firstBackoffMs = 500
-const maxBackoffMs = 8_000
+const maxRetryAfterMs = 60_000
 
-/** The delay after an attempt, counted from 1: doubled each time, capped, then jittered. */
-export function backoffMs(attempt: number): number {
-  const capped = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (attempt - 1))
-  return capped * (0.5 + Math.random() / 2)
+/** The delay after an attempt, counted from 1; `undefined` if a retry would not help. */
+export function retryDelayMs(outcome: Outcome, attempt: number, call: CallHistory): number | undefined {
+  if (!isRetryable(outcome, call)) return undefined
+  const retryAfterMs = (outcome.status !== undefined && parseRetryAfter(outcome.headers)) || 0
+  return retryAfterMs > maxRetryAfterMs ? undefined : Math.max(backoffMs(attempt), retryAfterMs)
+}
+
+/** Half a second, doubled each time up to 8 s, then jittered. */
+function backoffMs(attempt: number): number {
+  return Math.min(8_000, 500 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
 }
 
 /** The delay of a `Retry-After` header in milliseconds; undefined if it is absent or neither seconds nor an HTTP date. */
@@ -80,26 +68,21 @@ function parseHttpDate(value: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-// In thirtieths of a retry, so that every share of one is a whole number.
-const oneRetry = 30
-const fullBudget = 35 * oneRetry
-
-/** What a call that succeeds at once adds to the budget. */
-export const successBonus: number = oneRetry / 10
+const fullBudget = 35
 
 /** The retries that are left, so that an outage is not amplified. Shared by a client and those derived from it. */
 export class RetryBudget {
   #left = fullBudget
 
-  /** Takes what a retry after this status costs; `undefined` if less is left. */
-  take(status: number | undefined): number | undefined {
-    const cost = isRateLimited(status) ? oneRetry / 3 : oneRetry
-    if (cost > this.#left) return undefined
-    this.#left -= cost
-    return cost
+  /** Takes a retry; `false` if there is none left. */
+  take(): boolean {
+    if (this.#left < 1) return false
+    this.#left--
+    return true
   }
 
-  refund(cost: number): void {
-    this.#left = Math.min(fullBudget, this.#left + cost)
+  /** A call that succeeds gives back what its retries took, and a tenth. */
+  giveBack(retries: number): void {
+    this.#left = Math.min(fullBudget, this.#left + retries + 0.1)
   }
 }

@@ -1,42 +1,46 @@
-/** A number has more digits than a double holds, and this engine does not show its source text. */
-export class LostDigitsError extends Error {}
-
-// A double holds every number of up to 15 digits whose exponent has at most two. The character before the number excludes
-// most strings; a string that looks like a number only costs time.
-const mayBeInexact = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE][+-]?\d{3})/
+const longExponent = /\d[eE][+-]?\d{3}/
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
 /**
  * JSON.parse, except that a number that is not exact as a double becomes a string, as written.
  *
- * @throws SyntaxError for text that is not JSON, LostDigitsError, and the engine's RangeError for deep nesting.
+ * @throws SyntaxError for text that is not JSON, and the engine's RangeError for deep nesting.
  */
 export function parseLosslessJson(text: string): unknown {
-  if (!mayBeInexact.test(text)) return JSON.parse(text)
-  const value: unknown = JSON.parse(text, keepDigits)
-  if (!supportsJsonSource()) rejectInexactNumbers(text)
-  return value
+  const value: unknown = JSON.parse(text)
+  if (!mayBeInexact(text)) return value
+  return JSON.parse(
+    text.replace(stringOrNumber, token => (token[0] === '"' || isExact(token) ? token : `"${token}"`)),
+  )
 }
 
-function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = typeof value === 'number' ? context?.source : undefined
-  return source === undefined || isExact(source, value as number) ? value : source
-}
-/** Whether the reviver of this engine is given the source text of a number. */
-function supportsJsonSource(): boolean {
-  return JSON.parse('1', (_key, _value, context?: { source?: string }) => context?.source === '1')
-}
-
-function rejectInexactNumbers(text: string): void {
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
-    if (token[0] !== '"' && !isExact(token, Number(token))) throw new LostDigitsError()
+/**
+ * Whether a text may hold a number that a double does not: one of 16 digits or more, or with an exponent of three. A run of 16
+ * covers a place that is a multiple of 16, so that most of a text need not be looked at.
+ */
+function mayBeInexact(text: string): boolean {
+  for (let place = 15; place < text.length; place += 16) {
+    if (!isDigitOrPoint(text, place)) continue
+    let start = place
+    let end = place + 1
+    while (isDigitOrPoint(text, start - 1)) start--
+    while (isDigitOrPoint(text, end)) end++
+    if (end - start >= 16) return true
   }
+  return longExponent.test(text)
+}
+
+function isDigitOrPoint(text: string, place: number): boolean {
+  const code = text.charCodeAt(place)
+  return code === 46 || (code >= 48 && code <= 57)
 }
 
 /**
  * Whether a double holds the number that was written: as its shortest form, or a fraction with 17 significant digits, as some
  * services print it (10.119999999999999 for 10.12). A whole number of 17 digits would print others.
  */
-export function isExact(source: string, value: number): boolean {
+export function isExact(source: string): boolean {
+  const value = Number(source)
   const written = normalizeDecimal(source)
   if (written === normalizeDecimal(value.toExponential())) return true
   return !Number.isInteger(value) && written === normalizeDecimal(value.toExponential(16))

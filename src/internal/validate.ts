@@ -3,6 +3,9 @@ import { wrongArgument } from './describe.js'
 /** Throws for a value that an option must not have. */
 export type Check = (name: string, value: unknown) => void
 
+/** A check for each option of an interface: a missing or a surplus name does not compile. */
+export type Checks<T> = { readonly [Name in keyof T]-?: Check }
+
 function check(isValid: (value: unknown) => boolean, expected: string): Check {
   return (name, value) => {
     if (!isValid(value)) throw wrongArgument(name, expected, value)
@@ -26,67 +29,60 @@ export function wholeNumber(minimum: number): Check {
   return check(isValid, `a whole number of at least ${minimum}`)
 }
 
-/** Options that are checked where they are used. */
-export function checkedLater(...names: readonly string[]): Readonly<Record<string, Check>> {
-  return Object.fromEntries(names.map(name => [name, () => {}]))
+export function oneOf(...values: readonly string[]): Check {
+  const names = values.map(value => `'${value}'`).join(' or ')
+  return check(value => values.includes(value as string), names)
 }
 
-/** An AbortSignal whose listeners can be removed. */
-export function abortSignal(name: string, value: unknown): void {
-  const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>
-  if (typeof aborted === 'boolean' && addEventListener && removeEventListener) return
+/** The option is checked where it is used. */
+export const checkedLater: Check = () => {}
+
+/** A signal of the platform's kind: the npm package `abort-controller`, for one, has neither reasons nor `throwIfAborted`. */
+export const abortSignal: Check = (name, value) => {
+  const { addEventListener, removeEventListener, throwIfAborted } = Object(value) as Partial<AbortSignal>
+  if (addEventListener && removeEventListener && throwIfAborted) return
   const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
-  throw wrongArgument(name, 'an AbortSignal', value, hint)
+  throw wrongArgument(name, 'an AbortSignal with throwIfAborted, as the platform has it', value, hint)
 }
 
-/** Throws unless the value is a plain object; `undefined` counts as an empty one. */
-export function assertObject<T extends object>(
-  name: string,
-  value: T | undefined,
-): T | Record<string, never> {
-  if (value === undefined) return {}
-  const tag = Object.prototype.toString.call(value).slice(8, -1)
-  // What the platform creates has its names elsewhere: a URLSearchParams would pass for an empty object.
-  const isOfPlatform = tag !== 'Object' && tag in globalThis
-  if (typeof value !== 'object' || value === null || isOfPlatform || Symbol.iterator in value) {
-    throw wrongArgument(name, 'a plain object', value)
-  }
-  return value
+/** Throws unless the value is a plain object, of any realm; `undefined` counts as an empty one. */
+export function assertObject<T extends object>(name: string, value: T | undefined): T {
+  if (value === undefined) return Object.create(null) as T
+  const prototype: unknown = typeof value === 'object' && value !== null && Object.getPrototypeOf(value)
+  // What is inherited from a class would be read or ignored by chance.
+  if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null && !Array.isArray(value)))
+    return value
+  throw wrongArgument(name, 'a plain object', value)
 }
 
 /** The options that one argument knows, each with its check. */
-export interface KnownOptions {
-  /** What they are, as in `Client options`. */
-  readonly title: string
-  readonly checks: Readonly<Record<string, Check>>
-  /** How to pass an option that belongs elsewhere; `undefined` where it is unknown there, too. */
-  readonly elsewhere?: (name: string) => string | undefined
+export interface KnownOptions<T> {
+  readonly checks: Checks<T>
+  /** What follows an unknown name: `List params are: …`, and what people look for there. */
+  readonly help: string
 }
 
 /**
- * A checked copy of an object of options, each of which is read once. Throws for a name that is not known: a misspelt option
- * would be ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
+ * A checked copy of an object of options, without a prototype. Throws for a name that is not known: a misspelt option would be
+ * ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
  */
 export function readOptions<T extends object>(
   argument: string,
-  value: T | undefined,
-  { title, checks, elsewhere }: KnownOptions,
+  given: T | undefined,
+  { checks, help }: KnownOptions<T>,
 ): Partial<T> {
-  const given = assertObject(argument, value) as Record<string, unknown>
-  for (const name in given) {
-    if (Object.hasOwn(checks, name) || given[name] === undefined) continue
-    const hint = elsewhere?.(name)
-    const problem = hint
-      ? `${argument}.${name}: ${hint}`
-      : `${name}: unknown option. ${title} are: ${Object.keys(checks).sort().join(', ')}`
-    throw new TypeError(problem)
+  const options: Partial<T> = Object.create(null)
+  for (const [name, value] of Object.entries(assertObject(argument, given))) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(checks, name)) throw new TypeError(`${name}: unknown option. ${help}`)
+    checks[name as keyof T](name, value)
+    options[name as keyof T] = value
   }
-  const options: Record<string, unknown> = Object.create(null)
-  for (const [name, check] of Object.entries(checks)) {
-    const option = given[name]
-    if (option === undefined) continue
-    check(name, option)
-    options[name] = option
-  }
-  return options as Partial<T>
+  return options
+}
+
+/** Throws for arguments that a method does not have: what they say would be ignored. `correct` is the right call. */
+export function assertNoMore(surplus: readonly unknown[], correct: string): void {
+  if (surplus.some(argument => argument !== undefined))
+    throw new TypeError(`too many arguments: expected ${correct}`)
 }

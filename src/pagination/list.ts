@@ -1,26 +1,25 @@
 import type { Transport } from '../http/call.js'
 import type { RequestOptions } from '../http/request.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
-import { wrongArgument } from '../internal/describe.js'
 import { type Query, toQueryString } from '../internal/url.js'
 import {
-  assertObject,
+  assertNoMore,
+  type Checks,
   callback,
   checkedLater,
-  type KnownOptions,
+  oneOf,
   readOptions,
   trueOrFalse,
   wholeNumber,
 } from '../internal/validate.js'
-import { callChecks, clientOptionHint, mergeSettings } from '../options.js'
-import { resolveSchema } from '../schema.js'
+import { callChecks, mergeSettings, onTheClient } from '../options.js'
+import { resolveSchema, type Schema } from '../schema.js'
 import { type Bookmark, identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
 import {
   type Batch,
   createBatch,
   createPage,
-  type ListEndpoint,
   type LoadedPage,
   type Page,
   PageLoader,
@@ -29,6 +28,17 @@ import {
 } from './page.js'
 import { type ReadBatch, Walk, type WalkOptions } from './walk.js'
 import { rulesOutOverlap } from './walk-errors.js'
+
+/** A list, as its resource declares it. */
+export interface ListEndpoint<Params extends ListParams = ListParams> {
+  readonly path: string
+  /** Parameters of its own, which are sent in the query. */
+  readonly params: Checks<Omit<Params, keyof ListParams>>
+  /** Validates items unless the caller passes a schema. Without one, the caller must. */
+  readonly schema?: Schema
+  /** What identifies an item as the service sent it: a caller's schema may drop or rename that. */
+  readonly itemKey?: (item: unknown) => unknown
+}
 
 /** Selects a part of a list: the first page, the page size and filters. `maxItems` and `after` are options. */
 export interface ListParams {
@@ -47,7 +57,7 @@ export interface ListParams {
 }
 
 /** Options of a list. */
-export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<S> {
+export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
    * @defaultValue the client's value, 4 unless set
@@ -70,7 +80,7 @@ export interface ListOptions<S = undefined, T = unknown> extends RequestOptions<
    * (`undefined`, `null`, `NaN`) are always yielded, but a list that has any is not proven to be complete.
    * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
-  itemKey?: ((item: T) => unknown) | undefined
+  itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
   /**
    * What happens when items may have been missed: where the list shrank and could not be read with overlap, or ended short of its
    * total. An empty page in the middle of a list is always an error.
@@ -120,106 +130,86 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
 }
 
 const positive = /* @__PURE__ */ wholeNumber(1)
-const paramChecks = { page: positive, limit: positive, ...checkedLater('query') }
-const optionChecks = {
+const paramChecks: Checks<ListParams> = { page: positive, limit: positive, query: checkedLater }
+const optionChecks: Checks<ListOptions> = {
   ...callChecks,
   concurrency: positive,
-  maxItems: (name: string, value: unknown) => {
+  after: checkedLater,
+  maxItems: (name, value) => {
     if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
   },
-  ...checkedLater('after'),
   itemKey: callback,
-  onMissedItems: (name: string, value: unknown) => {
-    if (value !== 'throw' && value !== 'continue') throw wrongArgument(name, "'throw' or 'continue'", value)
-  },
+  onMissedItems: /* @__PURE__ */ oneOf('throw', 'continue'),
   verified: trueOrFalse,
 }
-
-/** @param before What stands before the options in a call of this list. */
-const knownParams = (before: string): KnownOptions => ({
-  title: 'List params',
-  checks: paramChecks,
-  elsewhere: name =>
-    Object.hasOwn(optionChecks, name) ? `pass it in the ${before}, { ${name} })` : clientOptionHint(name),
-})
-
-const knownOptions: KnownOptions = {
-  title: 'List options',
-  checks: optionChecks,
-  elsewhere: name =>
-    Object.hasOwn(paramChecks, name) ? `pass it among the params, list({ ${name} })` : clientOptionHint(name),
-}
+const optionsHelp = `List options are: ${Object.keys(optionChecks).sort().join(', ')}. Filters go into \`query\`, among the params. ${onTheClient}`
 
 /** Creates a lazy list after checking its arguments. Nothing is sent. */
-export function createList<T>(
+export function createList<Item, Params extends ListParams>(
   transport: Transport,
-  endpoint: ListEndpoint,
-  givenParams: ListParams | undefined,
-  // biome-ignore lint/suspicious/noExplicitAny: T is the output of the schema
-  givenOptions: ListOptions<any, T> | undefined,
-): List<T> {
+  endpoint: ListEndpoint<Params>,
+  givenParams: Params | undefined,
+  givenOptions: ListOptions<Item> | undefined,
+  surplus: readonly unknown[],
+): List<Item> {
   const createdAt = captureCallSite(createList, 1)
-  const before = endpoint.validator ? 'second argument, list(params' : 'third argument, list(path, params'
-  const params = readOptions('params', givenParams, knownParams(before))
-  const options = readOptions('options', givenOptions, knownOptions)
+  assertNoMore(surplus, 'params, then options')
+  const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
+  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')} (for filters). Options such as \`signal\` are the argument after them.`
+  const params = readOptions('params', givenParams, { checks, help: paramsHelp })
+  const { page, limit, query, ...own } = params as ListParams
+  const options = readOptions('options', givenOptions, {
+    checks: optionChecks as Checks<ListOptions<Item>>,
+    help: optionsHelp,
+  })
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
-  const validator = resolveSchema(options.schema, endpoint.validator)
-  if (validator === undefined) {
+  const validator = resolveSchema(options.schema, endpoint.schema && { schema: endpoint.schema })
+  if (validator === undefined)
     throw new TypeError(
-      'schema: expected one in the third argument, list(path, params, { schema }), as nothing is known about the items of this list',
+      'schema: expected one in the third argument, as nothing is known about the items of this list',
     )
-  }
-  if (verified === true && itemKey === undefined && endpoint.itemKey === undefined) {
+  if (verified === true && itemKey === undefined && endpoint.itemKey === undefined)
     throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')
-  }
-  const query = toExtraQuery(params.query)
-  const identity = identifyList(endpoint.path, query)
-  const after =
-    options.after === undefined ? undefined : withLimit(readCursor(options.after, identity), params.limit)
-  if (after && params.page !== undefined)
+  for (const name of ['page', 'limit'] as const)
+    if (query?.[name] !== undefined) throw new TypeError(`query.${name}: pass it as a parameter of its own`)
+  const filters = toQueryString({ ...query, ...own })
+  const list = identifyList(endpoint.path, filters)
+  const after = options.after === undefined ? undefined : readCursor(options.after, list)
+  if (after && page !== undefined)
     throw new TypeError('page: not together with `after`, which says where to go on')
-  if (after?.gap && after.gap !== 'verified-false' && verified === true) {
+  if (after && rulesOutOverlap(after.gap) && verified === true) {
     throw new TypeError(
       `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
   }
-  const settings = mergeSettings(transport.settings, options)
-  const loader = new PageLoader<T>(transport, {
-    endpoint,
+  const bookmark = after && withLimit(after, limit)
+  const loader = new PageLoader<Item>(transport, {
+    path: endpoint.path,
     validator,
-    limit: after?.limit ?? params.limit,
-    query,
-    settings,
+    limit: bookmark?.limit ?? limit,
+    filters,
+    settings: mergeSettings(transport.settings, options),
     signal,
     itemKey,
+    rawItemKey: endpoint.itemKey,
     hashesKeys: after !== undefined,
   })
   const walk = {
-    firstPage: params.page ?? 1,
-    concurrency: settings.concurrency,
+    firstPage: page ?? 1,
+    concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,
     verified,
-    after,
-    list: identity,
+    after: bookmark,
+    list,
     refused: transport.refusedLimits,
   }
   return new LazyList({ loader, walk, signal, createdAt })
 }
 
-/** Where windows overlap, a walk may go on with a smaller limit; elsewhere the position is counted in pages. */
+/** Where pages overlap, a loop may go on with a smaller limit; elsewhere the position is counted in pages. */
 function withLimit(after: Bookmark, given = after.limit): Bookmark {
   return rulesOutOverlap(after.gap) ? after : { ...after, limit: Math.min(given, after.limit) }
-}
-
-function toExtraQuery(given: Query | undefined): string {
-  const query = assertObject('query', given)
-  for (const name of ['page', 'limit'] as const) {
-    if (Object.hasOwn(query, name)) {
-      throw new TypeError(`query.${name}: pass it as a parameter of its own, list({ ${name} })`)
-    }
-  }
-  return toQueryString(query).replace('?', '&')
 }
 
 interface ListSetup<T> {
@@ -302,21 +292,14 @@ class LazyList<T> implements List<T> {
   // At run time only, as the types already rule these out: `undefined`, an empty array or `{}` would pass for an empty list.
 
   [Symbol.iterator](): never {
-    throw notAnArray('list')
+    throw notAnArray()
   }
 
   toJSON(): never {
-    throw notAnArray('list')
+    throw notAnArray()
   }
 }
 
-function notAnArray(name: string): TypeError {
-  return new TypeError(`${name}: items arrive asynchronously: use \`for await\`, or \`(await list).data\``)
-}
-
-for (const name of ['data', 'totalItems', 'length', 'map', 'filter', 'forEach']) {
-  const get = () => {
-    throw notAnArray(`list.${name}`)
-  }
-  Object.defineProperty(LazyList.prototype, name, { get })
+function notAnArray(): TypeError {
+  return new TypeError('list: its items arrive asynchronously: use `for await`, or `(await list).data`')
 }

@@ -1,11 +1,11 @@
+import * as z from 'zod/mini'
 import { maxIssues, PaginationError } from '../errors.js'
+import { InvalidBody, mismatch, parseListBody } from '../http/body.js'
 import { type SuccessResponse, send, type Transport } from '../http/call.js'
 import type { Result } from '../http/request.js'
-import { InvalidBody, mismatch, parseListBody } from '../http/response-body.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
-import { array, integer, object } from '../internal/zod.js'
 import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 import { hashKey } from './cursor.js'
@@ -61,15 +61,6 @@ export type PageJson<T> = {
   -readonly [K in 'data' | 'page' | 'totalItems' | 'limit' | 'pageCount' | 'hasNextPage']: Page<T>[K]
 }
 
-/** A list endpoint, as a resource describes it. */
-export interface ListEndpoint {
-  readonly path: string
-  /** Validates items unless the caller passes a schema. Without one, the caller must. */
-  readonly validator?: Validator
-  /** What identifies an item as the service sent it: a caller's schema may drop or rename that. */
-  readonly itemKey?: (item: unknown) => unknown
-}
-
 export interface LoadedPage<T> extends Envelope<T> {
   /** The items as they came. */
   readonly raw: readonly unknown[]
@@ -99,26 +90,28 @@ export interface PageRequest {
 
 /** What all pages of one list have in common. */
 export interface ListSpec<T> {
-  readonly endpoint: ListEndpoint
+  readonly path: string
   readonly validator: Validator
   readonly limit: number | undefined
-  /** Further query parameters, beginning with `&`, or empty. */
-  readonly query: string
+  /** Further query parameters. */
+  readonly filters: string
   readonly settings: CallSettings
   readonly signal: AbortSignal | undefined
+  /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
   readonly itemKey: ((item: T) => unknown) | undefined
+  readonly rawItemKey: ((item: unknown) => unknown) | undefined
   /** Keys are hashes, as they are held against those of a cursor. */
   readonly hashesKeys: boolean
 }
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
-export const envelopeValidator: Validator = {
-  schema: /* @__PURE__ */ object({
-    data: /* @__PURE__ */ array(),
-    page: /* @__PURE__ */ integer(1),
-    totalItems: /* @__PURE__ */ integer(0),
-    limit: /* @__PURE__ */ integer(1),
+const envelope: Validator = {
+  schema: /* @__PURE__ */ z.looseObject({
+    data: /* @__PURE__ */ z.array(/* @__PURE__ */ z.unknown()),
+    page: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
+    totalItems: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
+    limit: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
   }),
 }
 
@@ -133,12 +126,12 @@ export class PageLoader<T> {
   }
 
   load(request: PageRequest, site: CallSite, loop?: number): Promise<LoadedPage<T>> {
-    const { endpoint, validator, query, settings, signal } = this.#list
+    const { path, validator, filters, settings, signal } = this.#list
     const { limit = this.#list.limit, onThrottled, expects } = request
     const call = {
       method: 'GET',
-      path: endpoint.path,
-      query: `?page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${query}`,
+      path,
+      query: `page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${filters && `&${filters}`}`,
       settings,
       signals: [signal, request.signal],
       page: request.page,
@@ -148,13 +141,13 @@ export class PageLoader<T> {
       expects,
       site,
     }
-    return send(this.#transport, call, (bytes, response) => {
-      const body = parseListBody(bytes)
+    return send(this.#transport, call, (text, response) => {
+      const body = parseListBody(text)
       const issues: FoundIssue[] = []
-      const envelope = validate(body, envelopeValidator, issues) as Envelope
+      const received = validate(body, envelope, issues) as Envelope
       if (issues.length > 0) throw new InvalidBody({ issues, hint: notAnEnvelopeHint, body })
-      assertConsistent(envelope, request, response)
-      const { data: raw, page, totalItems, limit } = envelope
+      assertConsistent(received, request, response)
+      const { data: raw, page, totalItems, limit } = received
       const items: unknown[] = []
       for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
         items.push(validate(raw[index], validator, issues, index))
@@ -171,16 +164,13 @@ export class PageLoader<T> {
 
   /** A caller's function is called at most once for each item, and only if the keys are needed. */
   #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
-    const { endpoint, itemKey, hashesKeys } = this.#list
-    const read = (): readonly (Key | undefined)[] | undefined => {
-      if (itemKey) return data.map(item => toKey(assertKey(itemKey(item))))
-      // Of the item as it came: a caller's schema may drop or rename what identifies it.
-      return endpoint.itemKey && raw.map(item => toKey(endpoint.itemKey?.(item)))
-    }
-    const toKnown = (key: Key | undefined) => (hashesKeys && key !== undefined ? hashKey(key) : key)
-    let keys: readonly (Key | undefined)[] | undefined
+    const { itemKey, rawItemKey, hashesKeys } = this.#list
+    let keys: (Key | undefined)[] | undefined
     return () => {
-      keys ??= read()?.map(toKnown)
+      if (keys) return keys
+      if (itemKey) keys = data.map(item => toKey(assertKey(itemKey(item))))
+      else if (rawItemKey) keys = raw.map(item => toKey(rawItemKey(item)))
+      if (hashesKeys) keys = keys?.map(key => key && hashKey(key))
       return keys
     }
   }
@@ -224,6 +214,9 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
     return createPage(await source.load({ page: page + 1, expectedLimit: limit }, site), source)
   }
   const toJSON = () => ({ ...plain })
+  const notAnArray = () => {
+    throw new TypeError('page: use `page.data` for its items, or `for await` for all that follow, too')
+  }
   const hidden = {
     status,
     headers,
@@ -231,6 +224,7 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
     nextPage,
     toJSON,
     [Symbol.asyncIterator]: () => source.iterateFrom(loaded),
+    [Symbol.iterator]: notAnArray,
   }
   const result = { ...plain }
   for (const key of Reflect.ownKeys(hidden)) defineHidden(result, key, hidden[key as keyof typeof hidden])

@@ -1,8 +1,12 @@
+import * as z from 'zod/mini'
 import type { Transport } from '../http/call.js'
-import { number, object, string } from '../internal/zod.js'
-import { createList, type List, type ListOptions, type ListParams } from '../pagination/list.js'
-import type { ListEndpoint } from '../pagination/page.js'
-import type { Schema, SchemaOutput } from '../schema.js'
+import {
+  createList,
+  type List,
+  type ListEndpoint,
+  type ListOptions,
+  type ListParams,
+} from '../pagination/list.js'
 
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
@@ -22,17 +26,10 @@ export interface Transaction {
   description: string
 }
 
-const transaction = /* @__PURE__ */ object({
-  id: /* @__PURE__ */ string(),
-  amount: /* @__PURE__ */ number(),
-  currency: /* @__PURE__ */ string(),
-  description: /* @__PURE__ */ string(),
-})
-
 /** The methods of `client.transactions`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface Transactions {
   /**
-   * Lists transactions. Iterate the list for every transaction, or await it for one page.
+   * Lists transactions. Iterate the list for every transaction, or await it for one page; nothing is sent before that.
    *
    * @throws TypeError immediately, for invalid params or options.
    * @example
@@ -41,18 +38,24 @@ export interface Transactions {
    * const page = await client.transactions.list({ page: 2, limit: 50 })
    * ```
    */
-  list<S extends Schema | undefined = undefined>(
-    params?: ListParams,
-    options?: ListOptions<S, SchemaOutput<S, Transaction>>,
-  ): List<SchemaOutput<S, Transaction>>
+  list<Item = Transaction>(params?: ListParams, options?: ListOptions<Item>): List<Item>
 }
 
-const endpoint: ListEndpoint = {
+const transactions: ListEndpoint<ListParams> = {
   path: '/transactions',
-  validator: { schema: transaction },
+  params: {},
+  schema: /* @__PURE__ */ z.looseObject({
+    id: /* @__PURE__ */ z.string(),
+    amount: /* @__PURE__ */ z.number(),
+    currency: /* @__PURE__ */ z.string(),
+    description: /* @__PURE__ */ z.string(),
+  }),
   itemKey: item => (item as Partial<Transaction> | null)?.id,
 }
 
 export function createTransactions(transport: Transport): Transactions {
-  return { list: (params, options) => createList(transport, endpoint, params, options) }
+  return {
+    list: (params, options, ...surplus: unknown[]) =>
+      createList(transport, transactions, params, options, surplus),
+  }
 }

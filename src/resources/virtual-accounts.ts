@@ -1,9 +1,8 @@
 import type { Transport } from '../http/call.js'
-import { knownWriteOptions, type Result, request, type WriteOptions } from '../http/request.js'
+import { type Result, request, toPath, type WriteOptions, writeOptions } from '../http/request.js'
 import { wrongArgument } from '../internal/describe.js'
-import { encodePathSegment } from '../internal/url.js'
-import { type KnownOptions, readOptions } from '../internal/validate.js'
-import { isThenable, type Schema, type SchemaOutput } from '../schema.js'
+import { assertNoMore, readOptions } from '../internal/validate.js'
+import { isThenable } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. Options, such as `idempotencyKey`, are the second argument. */
 export interface VirtualAccountRef {
@@ -16,8 +15,18 @@ export interface VirtualAccountRef {
 /** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
   // First, as TypeScript then suggests it, and not the opposite, for `activate`.
-  /** Reactivates a virtual account, in the same way as {@link VirtualAccounts.deactivate}. */
-  reactivate: VirtualAccounts['deactivate']
+  /**
+   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
+   *
+   * The response body is not specified: `data` is `unknown` unless `schema` types it.
+   *
+   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
+   * @example
+   * ```ts
+   * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
+   * ```
+   */
+  reactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
 
   /**
    * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
@@ -30,58 +39,38 @@ export interface VirtualAccounts {
    * await client.virtualAccounts.deactivate({ customerId, virtualAccountId })
    * ```
    */
-  deactivate<S extends Schema | undefined = undefined>(
-    account: VirtualAccountRef,
-    options?: WriteOptions<S>,
-  ): Promise<Result<SchemaOutput<S, unknown>, string>>
+  deactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
 }
 
-const known = /* @__PURE__ */ knownWriteOptions(['customerId', 'virtualAccountId'])
+const accountPath = '/customers/{customerId}/virtual_accounts/{virtualAccountId}'
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
-  const createMethod = (operation: 'deactivate' | 'reactivate') => {
-    return async <S extends Schema | undefined>(account: VirtualAccountRef, options?: WriteOptions<S>) => {
-      const { path, route, checked } = readArguments(operation, known, account, options)
-      const spec = { method: 'POST', path: `${path}/${operation}`, route: `${route}/${operation}` } as const
-      return request<S>(transport, spec, checked)
-    }
+  return {
+    async reactivate(account, options, ...surplus: unknown[]) {
+      const checked = readWrite('reactivate', account, options, surplus)
+      const path = toPath(`${accountPath}/reactivate`, account)
+      return request(transport, { method: 'POST', path }, checked)
+    },
+    async deactivate(account, options, ...surplus: unknown[]) {
+      const checked = readWrite('deactivate', account, options, surplus)
+      const path = toPath(`${accountPath}/deactivate`, account)
+      return request(transport, { method: 'POST', path }, checked)
+    },
   }
-  return { deactivate: createMethod('deactivate'), reactivate: createMethod('reactivate') }
 }
 
-/** Checks the arguments of a method of an account: the account's path, and the options. */
-function readArguments<S>(
-  operation: string,
-  known: KnownOptions,
+/** Checks the arguments of a write to an account, and returns its options. */
+function readWrite<T>(
+  name: string,
   account: VirtualAccountRef,
-  options: WriteOptions<S> | undefined,
-) {
-  assertAccount(operation, account)
-  const checked = readOptions('options', options, known)
-  if (checked.idempotencyKey === undefined) assertNoKey(account)
-  const customer = encodeId(operation, account, 'customerId')
-  const virtualAccount = encodeId(operation, account, 'virtualAccountId')
-  const path = `/customers/${customer}/virtual_accounts/${virtualAccount}`
-  return { path, route: '/customers/{customerId}/virtual_accounts/{virtualAccountId}', checked }
-}
-
-function assertAccount(operation: string, account: VirtualAccountRef): void {
-  if (typeof account === 'object' && account !== null && !Array.isArray(account) && !isThenable(account))
-    return
-  throw wrongArgument(operation, '{ customerId, virtualAccountId }', account)
-}
-
-/** An account may come with other properties, but a key that is ignored would make a repeated write a new one. */
-function assertNoKey(account: VirtualAccountRef): void {
-  const { idempotencyKey } = account as { idempotencyKey?: unknown }
-  if (idempotencyKey === undefined) return
-  throw new TypeError('account.idempotencyKey: pass it in the second argument')
-}
-
-function encodeId(operation: string, account: VirtualAccountRef, name: keyof VirtualAccountRef): string {
-  const id: unknown = account[name]
-  if (id !== undefined) return encodePathSegment(name, id)
-  const snakeCase = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-  const hint = snakeCase in account ? ` (there is a "${snakeCase}": pass it as ${name})` : ''
-  throw wrongArgument(`${operation}: ${name}`, 'a non-empty string', id, hint)
+  options: WriteOptions<T> | undefined,
+  surplus: readonly unknown[],
+): WriteOptions<T> {
+  assertNoMore(surplus, `${name}({ customerId, virtualAccountId }, { idempotencyKey, … })`)
+  if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
+    throw wrongArgument(name, '{ customerId, virtualAccountId }', account)
+  // An account may have other properties, but a key that is ignored would make a repeated write a new one.
+  if ((account as { idempotencyKey?: unknown }).idempotencyKey !== undefined)
+    throw new TypeError('account.idempotencyKey: pass it in the second argument')
+  return readOptions('options', options, writeOptions) as WriteOptions<T>
 }

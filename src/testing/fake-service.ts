@@ -1,5 +1,11 @@
 import { describe } from '../internal/describe.js'
-import { checkedLater, maxTimerMs, readOptions, wholeNumber } from '../internal/validate.js'
+import {
+  checkedLater,
+  type KnownOptions,
+  maxTimerMs,
+  readOptions,
+  wholeNumber,
+} from '../internal/validate.js'
 import type { Transaction } from '../resources/transactions.js'
 import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
@@ -40,14 +46,15 @@ export interface FakeServiceOptions {
   latency?: number | undefined
 }
 
-const knownOptions = {
-  title: 'FakeService options',
-  checks: {
-    defaultLimit: wholeNumber(1),
-    maxLimit: wholeNumber(1),
-    ...checkedLater('baseUrl', 'apiKey', 'transactions', 'latency'),
-  },
+const checks: KnownOptions<FakeServiceOptions>['checks'] = {
+  baseUrl: checkedLater,
+  apiKey: checkedLater,
+  transactions: checkedLater,
+  defaultLimit: /* @__PURE__ */ wholeNumber(1),
+  maxLimit: /* @__PURE__ */ wholeNumber(1),
+  latency: checkedLater,
 }
+const knownOptions = { checks, help: `FakeService options are: ${Object.keys(checks).join(', ')}.` }
 
 /**
  * An in-memory fake of the service, for tests, demos and development. It needs no server.
@@ -59,6 +66,7 @@ const knownOptions = {
  * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
  *   was used with a different method, path or body: 422. Only writes that were applied use up their key, and keys are
  *   remembered until `reset()`.
+ * - A query parameter other than `page` and `limit`: 400, as the fake knows no filters. `fail()` responds to requests with one.
  * - A `page` or `limit` that is not a whole number of at least 1: 400. A `limit` over `maxLimit` is lowered to it, and the
  *   response says so. A page beyond the end is empty.
  * - An unknown path: 404. A known path with another method: 405.

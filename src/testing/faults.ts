@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { checkedLater, readOptions } from '../internal/validate.js'
+import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
@@ -42,13 +42,9 @@ export interface Fault {
   with: Response | (() => Response) | 'network-error' | 'hang' | 'truncate'
 }
 
-const knownNames = {
-  title: 'Options of a fault',
-  checks: checkedLater('times', 'method', 'path', 'with'),
-  elsewhere: (name: string) =>
-    ['status', 'headers', 'body', 'response'].includes(name)
-      ? 'pass it in a response, { with: new Response(body, { status, headers }) }'
-      : undefined,
+const knownOptions: KnownOptions<Fault> = {
+  checks: { times: checkedLater, method: checkedLater, path: checkedLater, with: checkedLater },
+  help: 'Options of a fault are: times, method, path, with (a Response: its status, headers and body).',
 }
 
 type Matcher = (request: ReceivedRequest) => boolean
@@ -63,7 +59,7 @@ export class FaultQueue {
         `fault: expected an object such as { with: 'network-error' }, got ${describe(fault)}`,
       )
     }
-    const { times = 1, method, path, with: outcome } = readOptions('fault', fault, knownNames)
+    const { times = 1, method, path, with: outcome } = readOptions('fault', fault, knownOptions)
     if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times >= 1)) {
       throw new TypeError(`times: expected a whole number of at least 1, or Infinity, got ${describe(times)}`)
     }

@@ -1,9 +1,9 @@
 /**
- * An in-memory fake of the service, for tests, demos and development, and a probe of the real one.
+ * An in-memory fake of the service, for tests, demos and development.
  *
  * {@link FakeService} responds as `docs/interface.md` describes, and fails on demand in the ways real services do;
- * {@link sampleTransactions} generates something to list. {@link probe} checks whether a real service conforms to the API
- * specification, and {@link inferSchema} makes a schema of the items of any of its lists. All use only web standards, so they run wherever the client does, browsers included.
+ * {@link sampleTransactions} generates something to list. Both use only web standards, so they run wherever the client does,
+ * browsers included.
  *
  * @example
  * ```ts
@@ -20,11 +20,6 @@
  * @module virtual-accounts/testing
  */
 
-export type { ProbeFinding, SuggestedOptions } from '../probe/findings.js'
-export { inferSchema } from '../probe/infer-schema.js'
-export type { InferSchemaOptions, ProbeOptions, ProbeStep } from '../probe/options.js'
-export { probe } from '../probe/probe.js'
-export type { ProbeReport } from '../probe/report.js'
 export { FakeService, type FakeServiceOptions } from './fake-service.js'
 export type { Fault } from './faults.js'
 export type { ReceivedRequest } from './received.js'

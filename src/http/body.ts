@@ -1,0 +1,156 @@
+import { parseLosslessJson } from '../internal/lossless-json.js'
+import type { FoundIssue, Validator } from '../schema.js'
+
+/** What is wrong with a response body, before it is known which call it belongs to. */
+export interface InvalidBodyFacts {
+  readonly issues: readonly FoundIssue[]
+  readonly hint: string
+  readonly body?: unknown
+  /** The messages come from the caller's schema, and may quote values. */
+  readonly isCustomSchema?: boolean
+}
+
+/** A response body that breaks the API specification or a schema. */
+export class InvalidBody {
+  readonly facts: InvalidBodyFacts
+
+  constructor(facts: InvalidBodyFacts) {
+    this.facts = facts
+  }
+}
+
+function invalid(message: string, hint: string, body?: unknown): InvalidBody {
+  return new InvalidBody({ issues: [{ path: [], message }], hint, body })
+}
+
+/** A body that a schema has not accepted. */
+export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCustom }: Validator): InvalidBody {
+  const isThrown = issues.some(issue => 'cause' in issue)
+  const custom = isThrown
+    ? 'The schema threw: see error.cause. The response is in error.body.'
+    : 'Details are in error.issues, and the response is in error.body. If the response is right, change the schema.'
+  const own =
+    'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+  return new InvalidBody({ issues, hint: isCustom ? custom : own, body, isCustomSchema: isCustom === true })
+}
+
+/** The text of a body. `undefined` for no readable one: that of an error is reported without it. */
+export type BodyText = string | InvalidBody | undefined
+
+/** Reads a body to its end. When the signal aborts, it is cancelled, even if it ignores the signal of its request. */
+export async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyText> {
+  const { body } = response
+  if (body === null) return ''
+  // React Native and some polyfills have no streams.
+  if (typeof body?.getReader !== 'function') return response.text()
+  const reader = body.getReader()
+  // A reader of somebody else's may throw at once, or return no promise.
+  const cancel = () => void (async () => reader.cancel())().catch(() => {})
+  signal.addEventListener('abort', cancel)
+  let bytes = new Uint8Array()
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    // Not by instanceof: under Jest a runtime's arrays are of another realm.
+    if (Object.prototype.toString.call(value) !== '[object Uint8Array]')
+      throw new TypeError('the body does not consist of bytes')
+    const end = length + value.length
+    if (end > maxBytes) {
+      cancel()
+      return invalid(
+        `expected at most ${maxBytes} bytes`,
+        'Request smaller pages with `limit`, or raise `maxResponseBytes`.',
+      )
+    }
+    if (length === 0) {
+      // Most bodies are one chunk: it is not copied.
+      bytes = value
+    } else {
+      if (end > bytes.length) {
+        // One growing buffer: an array of a million tiny chunks would take gigabytes.
+        const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
+        larger.set(bytes.subarray(0, length))
+        bytes = larger
+      }
+      bytes.set(value, length)
+    }
+    length = end
+  }
+  return decode(bytes.subarray(0, length))
+}
+
+let utf8: TextDecoder | undefined
+
+function decode(bytes: Uint8Array): BodyText {
+  try {
+    // Drops a byte-order mark.
+    utf8 ??= new TextDecoder('utf-8', { fatal: true })
+    return utf8.decode(bytes)
+  } catch {
+    return invalid(
+      'expected UTF-8, got other bytes',
+      'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.',
+    )
+  }
+}
+
+const notAList =
+  'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded: check baseUrl.'
+const notTheService =
+  'Is this the service? A proxy or a login page may have responded: check baseUrl. The text is in error.body.'
+
+/** The body of a list: it must be JSON. */
+export function parseListBody(text: string): unknown {
+  if (text === '') throw invalid('expected JSON, got an empty body', notAList)
+  const json = parseJson(text)
+  if (json === undefined) throw notJson(text, notAList)
+  return json
+}
+
+/** The body of any other response, which is not specified: a JSON value, text, or nothing. */
+export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
+  if (text === '') return undefined
+  const json = parseJson(text)
+  if (json !== undefined) return json
+  const contentType = headers.get('content-type') ?? ''
+  const isToBeJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
+  const isToBeHtml = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
+  // A page of a proxy must not pass for a success.
+  if (isToBeJson || isToBeHtml || isHtml(text)) throw notJson(text, notTheService, isToBeHtml)
+  return text
+}
+
+/** The body of an error, parsed as far as possible. */
+export function parseErrorBody(text: BodyText): unknown {
+  if (typeof text !== 'string' || text === '') return undefined
+  try {
+    const json = parseJson(text)
+    return json === undefined ? text : json
+  } catch {
+    return text
+  }
+}
+
+/** The value of a JSON text, or `undefined` if it is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return parseLosslessJson(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    // The engine has used up its stack.
+    throw invalid('expected JSON that is less deeply nested', 'The text is in error.body.', text)
+  }
+}
+
+function isHtml(text: string): boolean {
+  return /^\s*<(?:!doctype|html)\b/i.test(text)
+}
+
+function notJson(text: string, hint: string, isToBeHtml = false): InvalidBody {
+  return invalid(
+    `expected JSON, got ${isToBeHtml || isHtml(text) ? 'an HTML page' : 'other text'}`,
+    hint,
+    text,
+  )
+}

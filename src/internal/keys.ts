@@ -1,0 +1,42 @@
+import { describe, environmentHint, wrongArgument } from './describe.js'
+import { madeByBug } from './url.js'
+import type { Check } from './validate.js'
+
+/** A header value that fetch sends as it is: Latin-1 without control characters, and no white space at its ends. */
+const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1-\xff])?$/
+
+/** Throws unless a key can be sent. The message never shows it, not even if it is a number. */
+export function assertApiKey(key: unknown, expected: string): asserts key is string {
+  if (typeof key !== 'string' || key === '' || key === 'undefined') {
+    const got = typeof key === 'number' ? 'a number' : key === 'undefined' ? '"undefined"' : describe(key)
+    const hint = !key || key === 'undefined' ? environmentHint : ''
+    throw new TypeError(`apiKey: expected ${expected}, got ${got}${hint}`)
+  }
+  if (!headerValue.test(key)) {
+    throw new TypeError(
+      'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (a key that is read from a file often ends with a line break: trim it)',
+    )
+  }
+}
+
+/** A fresh UUID v4. */
+export function createIdempotencyKey(): string {
+  if (crypto.randomUUID) return crypto.randomUUID()
+  // Pages outside secure contexts lack it. Each 0, 1 and 8 becomes a random digit; that for the 8 is from 8 to b.
+  return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, digit => {
+    const [random = 0] = crypto.getRandomValues(new Uint8Array(1))
+    return (Number(digit) ^ (random & (15 >> (Number(digit) / 4)))).toString(16)
+  })
+}
+
+/** Throws unless a key arrives as it was given: fetch would trim white space at the ends. */
+export const idempotencyKey: Check = (name, value) => {
+  const isText = typeof value === 'string' && !madeByBug.test(value)
+  if (isText && /^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value)) return
+  throw wrongArgument(
+    name,
+    '1 to 255 printable ASCII characters without a space at either end',
+    value,
+    ': a key of its own for each write, and the same when it is repeated (leave it out for a fresh UUID)',
+  )
+}

@@ -1,0 +1,51 @@
+export const timedOut: unique symbol = Symbol('timed out')
+
+/** Waits for work, but no longer than until a time limit, or until one of the signals aborts. */
+export class Waiting {
+  readonly #signals: readonly (AbortSignal | undefined)[]
+  /** Ends the present wait. */
+  #interrupt: () => void = () => {}
+  readonly #onAbort = () => this.#interrupt()
+
+  /** Listens once to each signal, until `close`. */
+  constructor(signals: readonly (AbortSignal | undefined)[]) {
+    this.#signals = signals
+    for (const signal of signals) signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  close(): void {
+    for (const signal of this.#signals) signal?.removeEventListener('abort', this.#onAbort)
+  }
+
+  throwIfAborted(): void {
+    for (const signal of this.#signals) signal?.throwIfAborted()
+  }
+
+  /**
+   * Settles as the work does. Rejects with the signal's reason at an abort, and resolves to `timedOut` after the limit; work that
+   * ignores both is not waited for.
+   */
+  within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
+    return new Promise((resolve, reject) => {
+      const timer = Number.isFinite(ms) ? setTimeout(resolve, ms, timedOut) : undefined
+      const end =
+        <V>(settle: (value: V) => void) =>
+        (value: V) => {
+          clearTimeout(timer)
+          settle(value)
+        }
+      // Read from the signals: in Node, the target of the event is null for every listener after the first.
+      this.#interrupt = () => {
+        const aborted = this.#signals.find(signal => signal?.aborted)
+        if (aborted) end(reject)(aborted.reason)
+      }
+      this.#interrupt()
+      work.then(end(resolve), end(reject))
+    })
+  }
+
+  /** Waits for so long. */
+  async pause(ms: number): Promise<void> {
+    await this.within(ms, new Promise(() => {}))
+  }
+}

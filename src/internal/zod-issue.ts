@@ -1,0 +1,31 @@
+import type * as z from 'zod/mini'
+import { typeName } from './describe.js'
+import { isExact } from './lossless-json.js'
+
+export type ZodIssue = z.core.$ZodIssue
+
+const types: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  array: 'an array',
+  object: 'an object',
+}
+
+/** What a schema of ours expected, and what it got. It names types, never values. */
+export function describeIssue(issue: ZodIssue, value: unknown): string {
+  const { path, expected = 'int', minimum } = issue as ZodIssue & { expected?: string; minimum?: number }
+  const atLeast = minimum === undefined ? '' : ` of at least ${minimum}`
+  const got = path.reduce<unknown>((inner, key) => Object(inner)[key], value)
+  return `expected ${types[expected] ?? expected}${atLeast}, got ${toName(got, expected)}`
+}
+
+function toName(got: unknown, expected: string): string {
+  if (typeof got === 'number' && expected === 'int') return 'another number'
+  // The JSON parser kept it as the string of its digits.
+  const isKept = typeof got === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(got) && !isExact(got)
+  const isNumberExpected = expected === 'number' || expected === 'int'
+  return isKept && isNumberExpected
+    ? 'one with more digits than a double holds (kept as a string)'
+    : typeName(got)
+}
