@@ -176,8 +176,14 @@ export class Walk<T> {
   #readFirst(response: Fetched<T>): readonly T[] {
     const { data, page, limit, totalItems } = response
     const { verified, list, refused } = this.#options
-    const start = data.length > 0 ? (page - 1) * limit : totalItems
+    // A page beyond the end is where the list ends.
+    const start = Math.min((page - 1) * limit, totalItems)
     Object.assign(this.#at, { limit, end: start, count: start, total: totalItems, firstTotal: totalItems })
+    if (data.length === 0) {
+      this.#accept(response, [])
+      this.#finish()
+      return []
+    }
     const keyProblem = findKeyProblem(response.keys())
     const goesOn = start + data.length < totalItems
     if (keyProblem) this.#giveUpOverlap(keyProblem, response)
@@ -198,6 +204,9 @@ export class Walk<T> {
   #readPage(response: Fetched<T>): readonly T[] | undefined {
     const at = this.#at
     const { totalItems, largestTotalBefore } = response
+    const keyProblem = this.#known && findKeyProblem(response.keys())
+    if (keyProblem === 'item-key-not-unique' || (keyProblem && at.overlap !== 'impossible'))
+      return this.#giveUpOverlap(keyProblem, response)
     if (!this.#showsChange(response)) return this.#acceptPage(response)
     if (at.overlap === 'after-change') {
       Object.assign(at, { overlap: 'on', turn: { end: at.end, total: at.total } })
@@ -236,15 +245,17 @@ export class Walk<T> {
     const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
     const { items, cut } = this.#take(response, Math.min(data.length, Math.max(0, at.end - start)))
     this.#accept(response, items)
-    // Where the list goes on, the next page does, too, however short this one was.
     const isLast = page * limit >= totalItems
-    at.end = cut < data.length || isLast ? start + cut : start + limit
+    // If more items came than any total says, it is wrong; if pages are short, they may be shorter than their limit says. Then only
+    // an empty page proves the end.
+    const isWrong = start + data.length > this.#prefetcher.largestTotal || at.gap === 'short-page'
+    const isEnd = data.length === 0 || (isLast && !isWrong)
+    // The next page is the one after this one, however short this one was.
+    at.end = start + (cut < data.length || at.overlap === 'on' || isEnd ? cut : limit)
     if (repeatsPage || (items.length === 0 && data.length > 0)) this.#countFruitless(response)
     else if (items.length > 0) at.fruitless = 0
     if (at.overlap === 'on') this.#goOnBehindWindow(response)
-    // If more items came than any total says, they are wrong: then only an empty page proves the end.
-    else if (data.length === 0 || (isLast && start + data.length <= this.#prefetcher.largestTotal))
-      this.#endPages()
+    else if (isEnd) this.#endPages()
     else this.#goOn()
     return items
   }

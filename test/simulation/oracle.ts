@@ -78,7 +78,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
 
 /** Of an unchanged list with ids that occur twice, nothing is lost, and nothing comes more often than it is there. */
 function judgeTwins({ outcome, yielded, states }: WalkRecord): Verdict {
-  if (outcome !== 'completed') return outcome
+  if (outcome !== 'completed') return outcome as 'left' | 'thrown'
   if (yielded.join() === states[0]?.join()) return 'not proven'
   return yielded.length < (states[0]?.length ?? 0)
     ? 'VIOLATION: loses items'
