@@ -1,17 +1,10 @@
 import type { Transport } from './http/call.js'
-import {
-  type CustomRequestOptions,
-  customRequestOptions,
-  type HttpMethod,
-  type Result,
-  request,
-  toMethod,
-} from './http/request.js'
+import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry.js'
+import { captureCallSite, checkedAt } from './internal/call-site.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
-import { assertPath } from './internal/url.js'
 import { assertNoMore, readOptions } from './internal/validate.js'
 import { type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
@@ -45,10 +38,12 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   constructor(options: ClientOptions) {
-    if (options === undefined)
-      throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
-    const given = readOptions('options', options, clientOptions) as ClientOptions
-    const config = resolveClientOptions(given)
+    const { given, config } = checkedAt(captureCallSite(Client, 0), () => {
+      if (options === undefined)
+        throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
+      const given = readOptions('options', options, clientOptions) as ClientOptions
+      return { given, config: resolveClientOptions(given) }
+    })
     // Changes that the caller makes to its options later have no effect.
     this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: { ...config.settings.headers } }
     this.#transport = {
@@ -86,7 +81,6 @@ export class Client {
     options: ListOptions<Item>,
     ...surplus: unknown[]
   ): List<Item> {
-    assertPath('path', path)
     return createList(this.#transport, { path, params: {} }, params, options, surplus)
   }
 
@@ -113,10 +107,7 @@ export class Client {
     options?: CustomRequestOptions<T>,
     ...surplus: unknown[]
   ) {
-    assertNoMore(surplus, 'method, path, options')
-    assertPath('path', path)
-    const checked = readOptions('options', options, customRequestOptions) as CustomRequestOptions<T>
-    return request<T, never>(this.#transport, { method: toMethod(method), path }, checked)
+    return request<T, never>(this.#transport, method, path, options, surplus)
   }
 
   /**
@@ -127,21 +118,26 @@ export class Client {
    */
   withOptions(options: Partial<ClientOptions>): Client
   withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
-    assertNoMore(surplus, 'withOptions({ … })')
-    if (options === undefined) throw wrongArgument('options', 'a plain object', options)
-    const replaced = readOptions('options', options, clientOptions)
-    // An environment variable that is not set must not mean the key of another tenant.
-    for (const name of ['apiKey', 'baseUrl'] as const)
-      if (Object.hasOwn(options, name) && options[name] === undefined)
-        throw wrongArgument(name, 'a value', undefined, environmentHint)
-    const merged = { ...this.#options, ...replaced }
+    const site = captureCallSite(Client.prototype.withOptions, 0)
+    const merged = checkedAt(site, () => {
+      assertNoMore(surplus, 'withOptions({ … })')
+      if (options === undefined) throw wrongArgument('options', 'a plain object', options)
+      const replaced = readOptions('options', options, clientOptions)
+      // An environment variable that is not set must not mean the key of another tenant.
+      for (const name of ['apiKey', 'baseUrl'] as const)
+        if (Object.hasOwn(options, name) && options[name] === undefined)
+          throw wrongArgument(name, 'a value', undefined, environmentHint)
+      const merged = { ...this.#options, ...replaced }
+      return { ...merged, baseUrl: resolveClientOptions(merged).baseUrl || '/' }
+    })
     const client = new (this.constructor as typeof Client)(merged)
     // A subclass may not pass its options on, and the client would have the old ones.
-    const { apiKey, baseUrl } = client.#options
-    if (apiKey !== merged.apiKey || baseUrl !== (resolveClientOptions(merged).baseUrl || '/'))
-      throw new TypeError(
-        `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
-      )
+    checkedAt(site, () => {
+      if (client.#options.apiKey !== merged.apiKey || client.#options.baseUrl !== merged.baseUrl)
+        throw new TypeError(
+          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
+        )
+    })
     Object.assign(client.#transport, { retryBudget: this.#transport.retryBudget })
     return client
   }

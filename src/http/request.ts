@@ -1,13 +1,26 @@
-import { captureCallSite } from '../internal/call-site.js'
+import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { toJson } from '../internal/json-body.js'
 import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
-import { encodePathSegment, type Query, toQueryString } from '../internal/url.js'
-import { type Checks, checkedLater, type KnownOptions } from '../internal/validate.js'
+import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
+import {
+  assertNoMore,
+  type Checks,
+  checkedLater,
+  type KnownOptions,
+  readOptions,
+} from '../internal/validate.js'
 import { type CallOptions, callChecks, mergeSettings, onTheClient } from '../options.js'
-import { type FoundIssue, isThenable, resolveSchema, type Schema, validate } from '../schema.js'
+import {
+  type FoundIssue,
+  isThenable,
+  resolveSchema,
+  type Schema,
+  type Validator,
+  validate,
+} from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
-import { send, type Transport } from './call.js'
+import { type Call, send, type Transport } from './call.js'
 
 /** Options of every call. */
 export interface RequestOptions<T = unknown> extends CallOptions {
@@ -62,42 +75,77 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeChecks: Checks<WriteOptions> = { ...callChecks, idempotencyKey, body: checkedLater }
 
-/** The options of a write. */
-export const writeOptions: KnownOptions<WriteOptions> = {
+const writeOptions: KnownOptions<WriteOptions> = {
   checks: writeChecks,
   help: `Options of a write are: ${Object.keys(writeChecks).join(', ')}. ${onTheClient}`,
 }
 
-/** The options of `client.request`. */
-export const customRequestOptions: KnownOptions<CustomRequestOptions> = {
+const customRequestOptions: KnownOptions<CustomRequestOptions> = {
   checks: { ...writeChecks, query: checkedLater },
   help: `Options of request are: ${Object.keys(writeChecks).join(', ')}, query (for filters). ${onTheClient}`,
 }
 
-/** What is sent, as a resource declares it. */
-export interface Endpoint {
+/** A write, as its resource declares it. */
+export interface WriteEndpoint {
   readonly method: HttpMethod
-  /** Checked and encoded. */
+  /** `{name}` stands for the id of that name in the first argument. */
   readonly path: string
 }
 
-/**
- * Sends a call that is not a list. Public methods must call it directly: stacks of errors begin at who called them.
- * Options come from `readOptions`; wrong values reject.
- */
+/** Sends a write to a resource. Public methods must call it directly: stacks of errors begin at who called them. */
+export async function write<T>(
+  transport: Transport,
+  endpoint: WriteEndpoint,
+  ids: object,
+  givenOptions: WriteOptions<T> | undefined,
+  surplus: readonly unknown[],
+): Promise<Result<T, string>> {
+  const site = captureCallSite(write, 1)
+  const call = checkedAt(site, () => {
+    assertNoMore(surplus, 'the ids, then options such as `idempotencyKey`')
+    const path = toPath(endpoint.path, ids)
+    const options = readOptions('options', givenOptions, writeOptions as KnownOptions<WriteOptions<T>>)
+    return prepare(transport, endpoint.method, path, options, site)
+  })
+  return sendCall(transport, call)
+}
+
+/** Sends any call that is not a list. Public methods must call it directly: stacks of errors begin at who called them. */
 export async function request<T, Key extends string | undefined>(
   transport: Transport,
-  { method, path }: Endpoint,
-  options: CustomRequestOptions<T>,
+  method: HttpMethod,
+  path: string,
+  givenOptions: CustomRequestOptions<T> | undefined,
+  surplus: readonly unknown[],
 ): Promise<Result<T, Key>> {
   const site = captureCallSite(request, 1)
+  const call = checkedAt(site, () => {
+    assertNoMore(surplus, 'a method, a path, then options')
+    assertPath('path', path)
+    const known = customRequestOptions as KnownOptions<CustomRequestOptions<T>>
+    return prepare(transport, toMethod(method), path, readOptions('options', givenOptions, known), site)
+  })
+  return sendCall(transport, call)
+}
+
+interface PreparedCall extends Call {
+  readonly validator: Validator | undefined
+}
+
+function prepare(
+  transport: Transport,
+  method: HttpMethod,
+  path: string,
+  options: CustomRequestOptions,
+  site: CallSite,
+): PreparedCall {
   const isWrite = method !== 'GET'
   if (!isWrite && options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
   if (!isWrite && options.idempotencyKey !== undefined)
     throw new TypeError('idempotencyKey: expected none, as GET is not a write')
   const { signal, body, query, idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
-  const validator = resolveSchema(options.schema, undefined)
-  const call = {
+  return {
+    validator: resolveSchema(options.schema, undefined),
     method,
     path,
     query: toQueryString(query),
@@ -108,6 +156,13 @@ export async function request<T, Key extends string | undefined>(
     signals: [signal],
     site,
   }
+}
+
+function sendCall<T, Key extends string | undefined>(
+  transport: Transport,
+  call: PreparedCall,
+): Promise<Result<T, Key>> {
+  const { validator, idempotencyKey } = call
   return send(transport, call, (text, { status, headers, report }) => {
     const received = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []
@@ -121,15 +176,20 @@ export async function request<T, Key extends string | undefined>(
   })
 }
 
-export function toMethod(method: unknown): HttpMethod {
+function toMethod(method: unknown): HttpMethod {
   const upper = typeof method === 'string' ? method.toUpperCase() : ''
   if (methods.includes(upper)) return upper as HttpMethod
   throw wrongArgument('method', `one of ${methods.join(', ')}`, method)
 }
 
-/** The path of a template: `{name}` stands for the id of that name. */
-export function toPath(template: string, ids: object): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodePathSegment(name, (ids as Record<string, unknown>)[name]),
-  )
+/** The path of a template. Ids may be those of a database record: among other properties, or on a prototype. */
+function toPath(template: string, ids: object): string {
+  const names = Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => name)
+  if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
+    throw wrongArgument('first argument', `{ ${names.join(', ')} }`, ids)
+  const given = ids as Record<string, unknown>
+  // A key that is ignored would make a repeated write a new one.
+  if (given.idempotencyKey !== undefined)
+    throw new TypeError('idempotencyKey: pass it in the second argument')
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodePathSegment(name, given[name]))
 }

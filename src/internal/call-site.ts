@@ -10,11 +10,22 @@ export interface CallSite {
  * @param from The public method, or a function that public methods call directly.
  * @param ownFrames How many frames below `from` are of this package: 1 for the latter.
  */
-export function captureCallSite(from: (...args: never[]) => unknown, ownFrames: 0 | 1): CallSite {
+export function captureCallSite(from: object, ownFrames: 0 | 1): CallSite {
   const site: CallSite = { ownFrames }
   const { captureStackTrace } = Error as { captureStackTrace?: (target: object, from: unknown) => void }
   captureStackTrace?.(site, from)
   return site
+}
+
+/** Runs checks of arguments: like all errors, their `TypeError`s begin at the caller. */
+export function checkedAt<T>(site: CallSite, check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    const frames = framesOf(site)
+    if (error instanceof TypeError && frames) error.stack = `TypeError: ${error.message}${frames}`
+    throw error
+  }
 }
 
 /** The caller's frames, each on a line of its own, as V8 writes them; empty where there are none. */

@@ -1,7 +1,7 @@
 import type { Transport } from '../http/call.js'
 import type { RequestOptions } from '../http/request.js'
-import { type CallSite, captureCallSite } from '../internal/call-site.js'
-import { type Query, toQueryString } from '../internal/url.js'
+import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
+import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
   type Checks,
@@ -153,7 +153,20 @@ export function createList<Item, Params extends ListParams>(
   surplus: readonly unknown[],
 ): List<Item> {
   const createdAt = captureCallSite(createList, 1)
-  assertNoMore(surplus, 'params, then options')
+  const setup = checkedAt(createdAt, () => {
+    assertNoMore(surplus, 'params, then options')
+    return prepareList(transport, endpoint, givenParams, givenOptions)
+  })
+  return new LazyList({ ...setup, createdAt })
+}
+
+function prepareList<Item, Params extends ListParams>(
+  transport: Transport,
+  endpoint: ListEndpoint<Params>,
+  givenParams: Params | undefined,
+  givenOptions: ListOptions<Item> | undefined,
+): Omit<ListSetup<Item>, 'createdAt'> {
+  assertPath('path', endpoint.path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
   const paramsHelp = `List params are: ${Object.keys(checks).join(', ')} (for filters). Options such as \`signal\` are the argument after them.`
   const params = readOptions('params', givenParams, { checks, help: paramsHelp })
@@ -204,7 +217,7 @@ export function createList<Item, Params extends ListParams>(
     list,
     refused: transport.refusedLimits,
   }
-  return new LazyList({ loader, walk, signal, createdAt })
+  return { loader, walk, signal }
 }
 
 /** Where pages overlap, a loop may go on with a smaller limit; elsewhere the position is counted in pages. */

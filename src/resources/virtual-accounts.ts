@@ -1,8 +1,5 @@
 import type { Transport } from '../http/call.js'
-import { type Result, request, toPath, type WriteOptions, writeOptions } from '../http/request.js'
-import { wrongArgument } from '../internal/describe.js'
-import { assertNoMore, readOptions } from '../internal/validate.js'
-import { isThenable } from '../schema.js'
+import { type Result, type WriteEndpoint, type WriteOptions, write } from '../http/request.js'
 
 /** Identifies a virtual account and the customer that owns it. Options, such as `idempotencyKey`, are the second argument. */
 export interface VirtualAccountRef {
@@ -42,35 +39,21 @@ export interface VirtualAccounts {
   deactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
 }
 
-const accountPath = '/customers/{customerId}/virtual_accounts/{virtualAccountId}'
+const reactivate: WriteEndpoint = {
+  method: 'POST',
+  path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/reactivate',
+}
+
+const deactivate: WriteEndpoint = {
+  method: 'POST',
+  path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate',
+}
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   return {
-    async reactivate(account, options, ...surplus: unknown[]) {
-      const checked = readWrite('reactivate', account, options, surplus)
-      const path = toPath(`${accountPath}/reactivate`, account)
-      return request(transport, { method: 'POST', path }, checked)
-    },
-    async deactivate(account, options, ...surplus: unknown[]) {
-      const checked = readWrite('deactivate', account, options, surplus)
-      const path = toPath(`${accountPath}/deactivate`, account)
-      return request(transport, { method: 'POST', path }, checked)
-    },
+    reactivate: async (account, options, ...surplus: unknown[]) =>
+      write(transport, reactivate, account, options, surplus),
+    deactivate: async (account, options, ...surplus: unknown[]) =>
+      write(transport, deactivate, account, options, surplus),
   }
-}
-
-/** Checks the arguments of a write to an account, and returns its options. */
-function readWrite<T>(
-  name: string,
-  account: VirtualAccountRef,
-  options: WriteOptions<T> | undefined,
-  surplus: readonly unknown[],
-): WriteOptions<T> {
-  assertNoMore(surplus, `${name}({ customerId, virtualAccountId }, { idempotencyKey, … })`)
-  if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
-    throw wrongArgument(name, '{ customerId, virtualAccountId }', account)
-  // An account may have other properties, but a key that is ignored would make a repeated write a new one.
-  if ((account as { idempotencyKey?: unknown }).idempotencyKey !== undefined)
-    throw new TypeError('account.idempotencyKey: pass it in the second argument')
-  return readOptions('options', options, writeOptions) as WriteOptions<T>
 }
