@@ -6,6 +6,7 @@ export default defineConfig([
     entry: {
       index: 'src/index.ts',
       testing: 'src/testing/index.ts',
+      probe: 'src/probe/index.ts',
       client: 'src/client.ts',
       errors: 'src/errors.ts',
     },
@@ -19,7 +20,7 @@ export default defineConfig([
     // For tools/sbom.js.
     metafile: true,
     dts: {
-      entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+      entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', probe: 'src/probe/index.ts' },
       resolve: ['@standard-schema/spec'],
     },
     // Readable where most people step through it. The second copy, for require, lacks white space: with it, the package
@@ -32,11 +33,11 @@ export default defineConfig([
   },
   {
     // The command line imports the package by its name, as users do.
-    entry: { cli: 'src/cli.ts' },
+    entry: { cli: 'src/cli/index.ts' },
     format: ['esm'],
     target: 'es2022',
     platform: 'neutral',
-    external: [/^node:/, 'virtual-accounts/testing'],
+    external: [/^node:/, /^virtual-accounts\//],
     removeNodeProtocol: false,
     dts: false,
     // Nobody steps through it.

@@ -10,6 +10,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const resolve = {
   alias: [
     { find: /^virtual-accounts\/testing$/, replacement: source('src/testing/index.ts') },
+    { find: /^virtual-accounts\/probe$/, replacement: source('src/probe/index.ts') },
     { find: /^virtual-accounts$/, replacement: source('src/index.ts') },
   ],
 }

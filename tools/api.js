@@ -12,6 +12,7 @@ mkdirSync(join(root, 'etc'), { recursive: true })
 for (const [entry, report] of [
   ['index', 'virtual-accounts'],
   ['testing', 'virtual-accounts-testing'],
+  ['probe', 'virtual-accounts-probe'],
 ]) {
   const settings = ExtractorConfig.loadFile(configFile)
   settings.mainEntryPointFilePath = join(root, `dist/${entry}.d.ts`)

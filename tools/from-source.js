@@ -6,6 +6,7 @@ const source = new URL('../src/', import.meta.url).href
 const entries = {
   'virtual-accounts': `${source}index.ts`,
   'virtual-accounts/testing': `${source}testing/index.ts`,
+  'virtual-accounts/probe': `${source}probe/index.ts`,
 }
 
 module.registerHooks({

@@ -1,129 +1,185 @@
-import { escapeControl } from '../internal/describe.js'
-import { countOf } from './findings.js'
-import { isMiscounted, isMisnumbered } from './list.js'
-import { type InferSchemaOptions, readInferSchemaOptions } from './options.js'
-import { lastPageNumber, missingOn } from './page.js'
-import { toClientLines } from './report.js'
-import { maxRepeats, type PageOutcome, Session } from './session.js'
-import { type Shape, toLiteral, toZod } from './shape.js'
+import { Client, type ClientOptions } from '../index.js'
+import { countOf } from './finding.js'
+import type { ProbeOptions } from './probe.js'
+import { readPage } from './read.js'
 
-const maxPages = 5
+/** Options of {@link inferSchema}: those of the client, and these. */
+export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'origin'> {
+  /** Path of the list after `baseUrl`, such as `/refunds`. */
+  path: string
+}
 
 /**
- * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items, with its
- * type and an example, as TypeScript: a file to import from. Where the path is no list, it describes the body of one response.
+ * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items with its type,
+ * as TypeScript. Where the path is not such a list, it describes the body of the response.
  *
- * It accepts every item that was read. A field that some items lack is optional; objects may have more fields than it names;
- * and no string is an enum, as other items may have other values. A number that JavaScript would round arrives as a string,
- * so such a field accepts both. It shows names and types, never a value.
+ * It accepts every item that was read. A field that some items lack is optional, objects may have more fields than it names, and no
+ * string is an enum, as other items may have other values. It shows names and types, never a value.
  *
- * @throws Error if there is no item, or no JSON. ApiError if the first page cannot be fetched. TypeError for an unknown or
- * wrong option.
+ * @throws Error if there is no item. ApiError if the first page cannot be fetched. TypeError for a wrong option.
  * @example
  * ```ts
  * const code = await inferSchema({ baseUrl: 'https://api.example.com', apiKey, path: '/refunds' })
  * ```
  */
-export async function inferSchema(given: InferSchemaOptions): Promise<string> {
-  const options = readInferSchemaOptions(given)
-  const session = new Session(options, options.path, 1 + maxPages + maxRepeats)
-  const path = escapeControl(session.redact(String(options.path)))
-  const { sample } = session
+export async function inferSchema(options: InferSchemaOptions): Promise<string> {
+  const { path, signal = new AbortController().signal, ...others } = options
+  const client = new Client(others as ClientOptions)
+  const secret = options.apiKey || undefined
   let limit: number | undefined = 100
-  let first = await session.getPage({ limit })
-  if (!first.page?.count || missingOn(first.page) > 0) {
-    // Perhaps the service refuses such a limit, or does not obey it.
+  const read = (page: number) => readPage({ client, signal, path }, page, limit)
+  let first = await read(1)
+  if (!first.value?.data.length) {
+    // Perhaps the service refuses such a limit.
     limit = undefined
-    // Page 1 is read again, and counts once.
-    sample.items = 0
-    sample.pages = 0
-    first = await session.getPage()
+    first = await read(1)
   }
-  const { page, problems, error } = first
-  if (page === undefined) {
-    const problem = `this is no page of a list: ${escapeControl(session.redact(problems.join('; ')))}`
-    if (error || !sample.otherBody) throw error ?? new Error(`GET ${path}: ${problem}.`)
-    return toFile(session, options, sample.otherBody, undefined, [
-      `// From one response of ${path}, and for one response:`,
-      `// ${problem}.`,
-    ])
+  if (!first.value) {
+    const { error, problem } = first
+    if (error?.kind !== 'invalid-response' || typeof error.body !== 'object') throw error
+    return toFile(
+      path,
+      [error.body],
+      secret,
+      [`The response is not a list: ${problem}`],
+      [`const { data } = await client.request('GET', ${toLiteral(path)}, { schema: ${toName(path)}Schema })`],
+    )
   }
-  // Old items may differ from new ones: pages from the whole list show more than the first ones.
-  const last = lastPageNumber(page, page.limit)
-  const others = new Set(
-    [0.25, 0.5, 0.75, 1].map(part => Math.round(last * part)).filter(number => number > 1),
+  // Old items may differ from new ones, so pages from the whole list are read.
+  const { pageCount } = first.value
+  const numbers = new Set([0.25, 0.5, 0.75, 1].map(part => Math.round(pageCount * part)))
+  const reads = [first]
+  for (const page of numbers) if (page > 1) reads.push(await read(page))
+  const pages = reads.flatMap(({ value }) => value ?? [])
+  const items = pages.flatMap(({ data }) => data)
+  if (items.length === 0)
+    throw new Error(`GET ${path}: the list is empty: there is no item to make a schema from.`)
+  const failed = reads.find(({ problem }) => problem !== undefined)
+  const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
+  const itemKey = hasIds ? ', itemKey: item => item.id' : ''
+  const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
+  return toFile(
+    path,
+    items,
+    secret,
+    [
+      `From ${countOf(items.length, 'item')} of ${path}, on ${pages.length} of ${countOf(pageCount, 'page')}: others may differ.`,
+      ...(failed ? [`Not read: ${failed.problem}`] : []),
+    ],
+    [
+      `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${toName(path)}Schema${itemKey} })`,
+      'for await (const item of list) console.log(item)',
+    ],
   )
-  for (const number of others) await session.getPage({ page: number, limit })
-  if (sample.items === 0) throw new Error(`GET ${path}: no item was read to make a schema from.`)
-  const reads = session.reads.slice(session.reads.indexOf(first))
-  const isRefused = ({ page, verdict }: PageOutcome) => !page && verdict !== 'none'
-  const isWrong = reads.some(read => isRefused(read) || isMisnumbered(read) || isMiscounted(read))
-  return toFile(session, options, sample.item, limit === undefined ? '{}' : `{ limit: ${limit} }`, [
-    `// From ${countOf(sample.items, 'item')} of ${path}, on ${sample.pages} of ${countOf(last, 'page')}.`,
-    ...(sample.pages === last ? [] : ['// If others differ, a loop throws, and names the field.']),
-    ...(isWrong
-      ? ['// The pages do not add up: if the list did not change meanwhile, a loop can fail or miss items.']
-      : []),
-  ])
 }
 
-/** A file with the schema of the items of a list, with the params to read it, or of the body of a response. */
 function toFile(
-  session: Session,
-  options: InferSchemaOptions,
-  shape: Shape,
-  params: string | undefined,
+  path: string,
+  values: readonly unknown[],
+  secret: string | undefined,
   comments: readonly string[],
+  example: readonly string[],
 ): string {
-  const { baseUrl, apiKey, allowInsecureHttp } = options
-  const path = session.redact(options.path)
   const name = toName(path)
-  const schema = `${name}Schema`
-  const suffix = params === undefined ? 'Body' : 'Item'
-  const use =
-    params === undefined
-      ? [
-          `const { data } = await client.request('GET', ${toLiteral(path)}, { schema: ${schema} })`,
-          'console.log(data)',
-        ]
-      : [
-          `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${schema} })`,
-          'for await (const item of list) console.log(item)',
-        ]
-  const example = [
-    `To read it, save this file as ${name}.mts, remove the slashes from the lines below, and run:`,
-    `npm install zod virtual-accounts @types/node && node ${name}.mts`,
-    '',
-    "import { Client } from 'virtual-accounts'",
-    '',
-    ...toClientLines({
-      baseUrl: session.redact(String(baseUrl)),
-      hasKey: apiKey !== null,
-      allowInsecureHttp: allowInsecureHttp === true,
-    }),
-    ...use,
-  ]
+  const limits = { fieldsLeft: maxFields, isCut: false, secret }
+  const schema = toZod(values, limits)
+  const cut = limits.isCut ? ['Fields that are too many, nested too deeply or oddly named are left out.'] : []
   return [
-    ...comments,
-    ...(shape.isSampleCut
-      ? ['// Fields that are too many, nested too deeply, or oddly named are left out.']
-      : []),
+    ...[...comments, ...cut].map(line => `// ${line}`),
     "import * as z from 'zod'",
     '',
-    `export const ${schema} = ${toZod(shape)}`,
+    `export const ${name}Schema = ${schema}`,
     '',
-    `export type ${capitalized(name)}${suffix} = z.infer<typeof ${schema}>`,
+    `export type ${capitalized(name)} = z.infer<typeof ${name}Schema>`,
     '',
-    ...example.map(line => `// ${line}`.trimEnd()),
+    ...example.map(line => `// ${line}`),
   ].join('\n')
+}
+
+// A service may send anything: what is printed has limits.
+const maxFields = 2_000
+const maxFieldsOfObject = 200
+const maxNameLength = 100
+const maxDepth = 8
+const minKeysOfRecord = 20
+
+interface Limits {
+  fieldsLeft: number
+  isCut: boolean
+  readonly secret: string | undefined
+}
+
+/** A zod schema, as code, that accepts all these values. */
+function toZod(values: readonly unknown[], limits: Limits, depth = 0): string {
+  const byType = Map.groupBy(values, typeOf)
+  const isNullable = byType.delete('null')
+  if (byType.size === 0) return 'z.unknown()'
+  if (depth > maxDepth) {
+    limits.isCut = true
+    return 'z.unknown()'
+  }
+  const schemas = Array.from(byType, ([type, values]) => {
+    if (type === 'array') return `z.array(${toZod((values as unknown[][]).flat(), limits, depth + 1)})`
+    return type === 'object' ? toZodObject(values as object[], limits, depth) : `z.${type}()`
+  })
+  const code = schemas.length === 1 ? `${schemas[0]}` : `z.union([${schemas.join(', ')}])`
+  return isNullable ? `${code}.nullable()` : code
+}
+
+function toZodObject(objects: readonly object[], limits: Limits, depth: number): string {
+  const fields = new Map<string, unknown[]>()
+  for (const [name, value] of objects.flatMap(object => Object.entries(object))) {
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
+  // With ids as names, say: there would be as many as there are objects.
+  const isRecord =
+    fields.size > minKeysOfRecord && [...fields.values()].every(({ length }) => length * 2 < objects.length)
+  if (isRecord) return `z.record(z.string(), ${toZod([...fields.values()].flat(), limits, depth + 1)})`
+  const shown = [...fields]
+    .filter(([name]) => isUsable(name, limits))
+    .slice(0, Math.min(maxFieldsOfObject, limits.fieldsLeft))
+  limits.fieldsLeft -= shown.length
+  if (shown.length < fields.size) limits.isCut = true
+  if (shown.length === 0) return 'z.looseObject({})'
+  const indent = '  '.repeat(depth)
+  const lines = shown.map(([name, values]) => {
+    const optional = values.length < objects.length ? '.optional()' : ''
+    return `${indent}  ${toKey(name)}: ${toZod(values, limits, depth + 1)}${optional},\n`
+  })
+  return `z.looseObject({\n${lines.join('')}${indent}})`
+}
+
+/** Zod would find a field that every object inherits where it is missing. */
+function isUsable(name: string, { secret }: Limits): boolean {
+  const isSecret = secret !== undefined && name.includes(secret)
+  return !isSecret && name.length <= maxNameLength && !(name in Object.prototype)
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function toKey(name: string): string {
+  return /^[a-z_$][\w$]*$/i.test(name) ? name : toLiteral(name)
+}
+
+/** A text of others as a literal, which it cannot end early. */
+function toLiteral(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^ -~]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** `/customers/c1/virtual_accounts` as `virtualAccounts`: letters and digits of the last segment, or `list` without any. */
 function toName(path: string): string {
   const segment = path.split('/').findLast(Boolean) ?? ''
   const words = segment.match(/[a-z][a-z\d]*/gi) ?? ['list']
-  const [first = '', ...others] = words.map(capitalized)
-  return [first.replace(/^./, letter => letter.toLowerCase()), ...others].join('')
+  const name = words.map(capitalized).join('')
+  return name.replace(/^./, letter => letter.toLowerCase())
 }
 
 function capitalized(word: string): string {

@@ -1,125 +1,109 @@
-import type { Client } from '../client.js'
-import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
-import { checkConnection, checkEnvelope, checkWrongKey } from './checks/connection.js'
-import { checkCors, maxCorsRequests } from './checks/cors.js'
-import { checkBeyondEnd, checkTotal } from './checks/end.js'
-import { checkItems } from './checks/items.js'
-import { checkLimitEcho, checkMaxLimit } from './checks/limits.js'
-import { checkPageEcho, checkPageZero } from './checks/pages.js'
-import { checkNeighbours, checkOrder } from './checks/places.js'
-import { checkResponses } from './checks/responses.js'
-import { checkWrites, maxWrites, writeFindings } from './checks/writes.js'
-import { Findings } from './findings.js'
-import { maxListRequests, readList } from './list.js'
-import { type ProbeOptions, readProbeOptions } from './options.js'
-import { isDocumented } from './page.js'
-import { createReport, type ProbeReport } from './report.js'
-import { describeOutcome, maxRepeats, type PageOutcome, Session } from './session.js'
-import { toZod } from './shape.js'
+import { Client, type ClientOptions, type Page, type VirtualAccountRef } from '../index.js'
+import {
+  changed,
+  checkBeyondEnd,
+  checkFirst,
+  checkIds,
+  checkItems,
+  checkLargestLimit,
+  checkPageNumbers,
+  checkSmallerLimits,
+  checkTotal,
+  comparePages,
+} from './checks.js'
+import { checkCors } from './cors.js'
+import { type Finding, findingIds, notChecked } from './finding.js'
+import { readList, readPage, readPageZero, type Source, TimeLimitError } from './read.js'
+import { ProbeReport } from './report.js'
+import { checkWrites } from './writes.js'
 
-// One has a wrong key.
-const maxReads = maxListRequests + 1 + maxRepeats
+/** Options of {@link probe}: those of the client, and these. */
+export interface ProbeOptions extends Omit<ClientOptions, 'apiKey'> {
+  /** API key, or `null` to send none. */
+  apiKey: string | null | undefined
+  /**
+   * An account for tests: it is deactivated twice with the same idempotency key, and reactivated, also after an abort.
+   * @defaultValue none: nothing is written
+   */
+  account?: VirtualAccountRef | undefined
+  /**
+   * Origin of a web page, such as `https://app.example.com`: also checks whether it may list transactions (CORS).
+   * @defaultValue none: CORS is not checked
+   */
+  origin?: string | undefined
+  /** Aborts the probe. It then rejects with the signal's reason, once the account is reactivated. */
+  signal?: AbortSignal | undefined
+}
 
-const noOrigin = 'no origin was given (--origin)'
-const noAccount = 'no account to write to was given (--customer-id, --virtual-account-id and --write)'
-
-const needsPageOne = ['neighbours', 'total', 'page-beyond-end', 'max-limit'] as const
-
-const ofRefusals = ['limit-echo', 'page-zero', 'page-beyond-end', 'max-limit'] as const
+const timeLimitMs = 180_000
 
 /**
- * Checks whether a service conforms to the API specification, and suggests client options.
+ * Checks whether a service works as the client expects, and which options suit it.
  *
- * Sends few requests, one at a time and at most four a second: 18 at most, 2 more with `origin`, and 6 more with `account`.
- * After four minutes it stops checking, and reports what it has found. Nothing is written without `account`. The report names
- * fields and types; it never shows the values in a record, or an API key of 8 characters or more.
+ * Sends about a dozen requests, one after the other, and those to a list again if two of them disagree. After three minutes it
+ * reports what it has seen by then. Nothing is written without `account`.
  *
- * @throws TypeError for an unknown or wrong option. Nothing the service does makes it reject: failures are reported.
+ * @throws TypeError for a wrong option; an error if the account may be inactive. Failures of the service are findings.
  * @example
  * ```ts
- * const report = await probe({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY ?? '' })
+ * const report = await probe({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
  * console.log(String(report))
  * ```
  */
-export async function probe(given: ProbeOptions): Promise<ProbeReport> {
-  const options = readProbeOptions(given)
-  const { origin, account } = options
-  const maxRequests = maxReads + (origin === undefined ? 0 : maxCorsRequests) + (account ? maxWrites : 0)
-  const session = new Session(options, '/transactions', maxRequests)
-  if (account !== undefined) await assertAccount(session.client, account)
-  const findings = new Findings(text => session.redact(text))
-
-  const isListed = await checkLists(findings, session, options)
-  if (origin === undefined) findings.notChecked('cors', noOrigin)
-  // Where page 1 is refused by now, a refusal says nothing about an origin or a key.
-  const newest = session.reads.at(-1)
-  const isReadable = newest?.page !== undefined
-  if (newest && isListed && !isReadable) {
-    findings.notCheckedElse(['cors', 'wrong-key'], notReadAgain(newest))
-  }
-  if (origin !== undefined && isReadable) await checkCors(findings, session, options, origin)
-  if (account === undefined) findings.notCheckedElse(writeFindings, noAccount)
-  else if (isListed) await checkWrites(findings, session, account)
-  // Last, as some gateways then refuse what follows.
-  if (isReadable) await checkWrongKey(findings, session, options)
-  if (isListed) checkResponses(findings, session)
-
-  const data = {
-    findings: findings.all('no page of transactions could be read'),
-    suggestedOptions: findings.suggested,
-    requests: session.requests,
-  }
-  const { sample } = session
-  const isRefused = findings.isBroken('items') || findings.isBroken('digits')
-  const advice = {
-    baseUrl: session.redact(String(options.baseUrl)),
-    hasKey: options.apiKey !== null,
-    allowInsecureHttp: options.allowInsecureHttp === true,
-    retryAfterMs: session.retryAfterMs,
-    schema: isRefused ? toZod(sample.item, '', isDocumented) : undefined,
-  }
-  return createReport(data, advice, isListed)
-}
-
-function notReadAgain(again: PageOutcome): string {
-  return `page 1 could not be read again: ${describeOutcome(again)}`
-}
-
-/** The client checks it, and sends nothing, as its signal is aborted. */
-async function assertAccount({ virtualAccounts }: Client, account: VirtualAccountRef): Promise<void> {
-  const reason = new Error('not to be sent')
-  const signal = AbortSignal.abort(reason)
-  await virtualAccounts.deactivate(account, { signal }).catch(error => {
-    if (error !== reason) throw error
+export async function probe(options: ProbeOptions): Promise<ProbeReport> {
+  const { account, origin, signal: given, onEvent, ...others } = options
+  if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).origin !== origin))
+    throw new TypeError('origin: expected the origin of a page, such as "https://app.example.com"')
+  let requests = 0
+  const client = new Client({
+    ...(others as ClientOptions),
+    onEvent: event => {
+      if (event.type === 'request') requests++
+      onEvent?.(event)
+    },
   })
+  const timeLimit = new AbortController()
+  const end = () => timeLimit.abort(new TimeLimitError('the time for the probe was over'))
+  const timer = setTimeout(end, timeLimitMs)
+  const signal = given ? AbortSignal.any([given, timeLimit.signal]) : timeLimit.signal
+  const source = { client, signal, path: '/transactions' }
+  const found: Finding[] = []
+  try {
+    const first = await readPage(source, 1)
+    found.push(...checkFirst(first, options.apiKey !== null))
+    if (first.value) found.push(...(await checkList(source, first.value)))
+    else if (first.error?.kind === 'pagination')
+      found.push(checkPageNumbers(undefined, await readPageZero(source)))
+    if (first.value && origin !== undefined) found.push(await checkCors(client, signal, origin, options))
+    if (first.value && account) found.push(await checkWrites(client, signal, account))
+    given?.throwIfAborted()
+  } finally {
+    clearTimeout(timer)
+  }
+  const byId = new Map(found.map(finding => [finding.id, finding]))
+  return new ProbeReport(
+    findingIds.map(id => byId.get(id) ?? notChecked(id, whyMissing(id, found))),
+    requests,
+  )
 }
 
-/** Whether there was a page of transactions. */
-async function checkLists(findings: Findings, session: Session, options: ProbeOptions): Promise<boolean> {
-  const read = await session.getPage()
-  checkConnection(findings, options, read)
-  checkEnvelope(findings, options, read)
-  const { page } = read
-  if (page === undefined) return false
-  const list = await readList(session, { ...read, page })
-  checkPageEcho(findings, list)
-  checkOrder(findings, list)
-  // By then anything may be refused, whatever its page or limit.
-  const isRefused = !list.again.page && list.again.verdict !== 'none'
-  if (isRefused) findings.notCheckedElse(ofRefusals, notReadAgain(list.again))
-  else {
-    checkLimitEcho(findings, list)
-    checkPageZero(findings, list)
+function whyMissing(id: string, found: readonly Finding[]): string {
+  const broken = found.find(({ status }) => status === 'broken')
+  if (id === 'cors') return 'no origin was given'
+  if (id === 'idempotency') return 'no account was given'
+  return `nothing to judge by: see ${broken?.id}`
+}
+
+async function checkList(source: Source, first: Page<unknown>): Promise<Finding[]> {
+  const list = await readList(source, first)
+  const numbers = checkPageNumbers(first, list.zero, list.second)
+  const findings = [numbers, checkItems(list.items), checkLargestLimit(list), checkIds(list)]
+  if (numbers.observed.startsWith('page 0 has')) return findings
+  let compared = comparePages(list)
+  if (compared.status === 'broken') {
+    const { value } = await readPage(source, 1)
+    const again = value && comparePages(await readList(source, value))
+    if (again?.observed !== compared.observed) compared = notChecked(compared.id, changed)
   }
-  if (findings.isBroken('page-zero')) findings.notCheckedElse(needsPageOne, 'pages are counted from 0')
-  else {
-    checkNeighbours(findings, list)
-    checkTotal(findings, list)
-    if (!isRefused) {
-      checkBeyondEnd(findings, list)
-      checkMaxLimit(findings, list)
-    }
-  }
-  checkItems(findings, session.sample)
-  return true
+  return [...findings, checkSmallerLimits(list), checkTotal(list), checkBeyondEnd(list), compared]
 }

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
+
+const host = '127.0.0.1'
+const requestsPerFault = 4
+
+// Pages of any origin may use it: it has no data of anybody.
+const cors = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' }
+const preflight = {
+  ...cors,
+  'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE',
+  'Access-Control-Allow-Headers': 'Api-Key, Idempotency-Key, Content-Type, *',
+}
+
+interface FakeServerOptions {
+  readonly port: number
+  readonly transactions: number
+  readonly faults: readonly string[]
+}
+
+/** Serves a fake service over HTTP, on this machine only. */
+export async function serveFake({ port, transactions, faults }: FakeServerOptions): Promise<{
+  introduction: string
+  close: () => void
+}> {
+  const outcomes = faults.map(toOutcome)
+  const server = createServer()
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: actualPort } = server.address() as AddressInfo
+  const url = `http://${host}:${actualPort}`
+  const service = new FakeService({ baseUrl: url, transactions: sampleTransactions(transactions) })
+  let requests = 0
+  server.on('request', (message, reply) => {
+    if (message.method === 'OPTIONS') {
+      reply.writeHead(204, preflight).end()
+      return
+    }
+    requests++
+    const faults = requests / requestsPerFault
+    const outcome = outcomes[(faults - 1) % outcomes.length]
+    if (Number.isInteger(faults) && outcome) service.fail({ with: outcome })
+    respond(service, message, reply).catch(() => reply.destroy())
+  })
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { introduction: introduce(service, transactions), close }
+}
+
+function toOutcome(name: string): Fault['with'] {
+  if (name === 'network-error' || name === 'truncate' || name === 'hang') return name
+  if (!/^[45]\d\d$/.test(name))
+    throw new TypeError('faults: expected statuses from 400 to 599, network-error, truncate or hang')
+  return () => Response.json({ error: { message: 'an injected fault' } }, { status: Number(name) })
+}
+
+async function respond(service: FakeService, message: IncomingMessage, reply: ServerResponse): Promise<void> {
+  const { method = 'GET', url = '/' } = message
+  const gone = new AbortController()
+  reply.on('close', () => gone.abort())
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(message.headersDistinct))
+    for (const value of values) headers.append(name, value)
+  const sent = Buffer.concat(await message.toArray())
+  const body = method === 'GET' || method === 'HEAD' ? null : sent
+  const request = new Request(service.baseUrl + url, { method, headers, body, signal: gone.signal })
+  const response = await service.handle(request)
+  if (response.type === 'error') {
+    reply.destroy()
+    return
+  }
+  reply.writeHead(response.status, { ...Object.fromEntries(response.headers), ...cors })
+  // Now, as a body that is cut off would otherwise take its headers with it.
+  reply.flushHeaders()
+  for await (const chunk of response.body ?? []) {
+    // A connection that is destroyed drops what is not yet sent.
+    await new Promise(resolve => reply.write(chunk, resolve))
+  }
+  reply.end()
+}
+
+function introduce({ baseUrl, apiKey }: FakeService, transactions: number): string {
+  return `A fake service with ${transactions} transactions: ${baseUrl}
+API key: ${apiKey}
+
+  curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?page=1&limit=3'
+
+  curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\
+    ${baseUrl}/customers/c1/virtual_accounts/v1/deactivate
+
+Ctrl-C ends it.`
+}

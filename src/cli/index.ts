@@ -1,0 +1,132 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+// By the package's own name, so that the built command shares the code of the package.
+import type { ClientEvent } from 'virtual-accounts'
+import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
+import { serveFake } from './fake-server.js'
+
+const usage = `Usage: virtual-accounts <command> [options]
+
+probe <baseUrl>           Checks whether a service works as the client expects.
+  --origin <origin>         Also checks CORS for pages of this origin.
+  --customer-id <id> --virtual-account-id <id> --write
+                            Also deactivates and reactivates this test account.
+  --json                    Prints the report as JSON.
+schema <baseUrl> <path>   Prints a zod schema of the items of a list.
+fake                      Serves a fake service on this machine.
+  --port <port>             4010 if not given, 0 for any free one.
+  --transactions <count>    500 if not given.
+  --faults <list>           Every fourth request fails, with these in turn:
+                            statuses, network-error, truncate or hang.
+
+probe and schema read the API key from the environment variable API_KEY, and
+take --allow-insecure-http: anyone on the network can then read the key.
+
+Exit status: 0; 1 if something is broken or failed; 2 after a wrong command.`
+
+class UsageError extends Error {}
+
+const overHttp = { 'allow-insecure-http': { type: 'boolean' } } as const
+const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
+  async probe(args) {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        ...overHttp,
+        origin: { type: 'string' },
+        'customer-id': { type: 'string' },
+        'virtual-account-id': { type: 'string' },
+        write: { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+    })
+    const [baseUrl] = expectArguments(positionals, 'baseUrl')
+    const { origin, write = false, json = false } = values
+    const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId } = values
+    const isNamed = customerId !== undefined && virtualAccountId !== undefined
+    if (write !== isNamed || (customerId === undefined) !== (virtualAccountId === undefined))
+      throw new UsageError('Pass --customer-id, --virtual-account-id and --write together, or none of them.')
+    const account = isNamed ? { customerId, virtualAccountId } : undefined
+    const report = await probe({ ...connection(baseUrl, values), account, origin })
+    print(json ? JSON.stringify(report, null, 2) : String(report))
+    return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
+  },
+
+  async schema(args) {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: overHttp })
+    const [baseUrl, path] = expectArguments(positionals, 'baseUrl', 'path')
+    print(await inferSchema({ ...connection(baseUrl, values), path }))
+    return 0
+  },
+
+  async fake(args) {
+    const { values } = parseArgs({
+      args,
+      options: { port: { type: 'string' }, transactions: { type: 'string' }, faults: { type: 'string' } },
+    })
+    const { port = '4010', transactions = '500', faults = '' } = values
+    const served = await serveFake({
+      port: Number(port),
+      transactions: Number(transactions),
+      faults: faults.split(',').filter(Boolean),
+    })
+    print(served.introduction)
+    interrupted.signal.addEventListener('abort', served.close)
+    return 0
+  },
+}
+
+/** Aborted by Ctrl-C, and when a terminal is closed: a probe reactivates its test account before it ends. */
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => interrupted.abort(new Error('Interrupted.')))
+// A closed terminal must not end the program earlier.
+process.stderr.on('error', () => {})
+
+function expectArguments<N extends string[]>(given: string[], ...names: N): { [I in keyof N]: string } {
+  if (given.length === names.length) return given as { [I in keyof N]: string }
+  throw new UsageError(
+    `Expected ${names.map(name => `<${name}>`).join(' and ')}, got ${given.length} arguments.`,
+  )
+}
+
+function connection(baseUrl: string, values: { 'allow-insecure-http'?: boolean }): ProbeOptions {
+  const { API_KEY: apiKey } = process.env
+  if (!apiKey)
+    throw new UsageError('API_KEY is not set. Run: read -rs API_KEY && export API_KEY, then paste the key.')
+  const allowInsecureHttp = values['allow-insecure-http'] ?? false
+  return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showRetry }
+}
+
+function showRetry(event: ClientEvent): void {
+  if (event.type !== 'retry') return
+  process.stderr.write(`Next attempt in ${Math.ceil(event.delayMs / 1000)} s: ${event.error.message}\n`)
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+async function main([name = '', ...args]: string[]): Promise<number> {
+  if (['--help', '-h'].includes(name) || args.includes('--help')) print(usage)
+  else if (name === '--version') print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
+  else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
+  else throw new UsageError(usage)
+  return 0
+}
+
+main(process.argv.slice(2)).then(
+  status => {
+    process.exitCode = status
+  },
+  (error: Error & { code?: string }) => {
+    process.stderr.write(`${error.message}\n`)
+    // Node's own errors about arguments have such codes, those about ports, too.
+    const isWrongCommand =
+      error instanceof UsageError || error instanceof TypeError || error.code?.startsWith('ERR_')
+    process.exitCode = interrupted.signal.aborted ? 130 : isWrongCommand ? 2 : 1
+  },
+)

@@ -1,0 +1,234 @@
+import type { Page } from '../index.js'
+import { broken, countOf, type Finding, notChecked, note, ok } from './finding.js'
+import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } from './read.js'
+
+// Each check is a function over what was read.
+
+const askOwner = 'Ask the owner of the service to repair it.'
+export const changed = 'the list changed while it was read: probe again'
+
+/** Whether there is a list, and what is in the way. */
+export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boolean): Finding[] {
+  const reachable = ok('reachable', 'HTTP responses arrive')
+  const key = ok('api-key', hasKey ? 'accepted' : 'none is sent, and none is needed')
+  if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
+  if (error?.kind === 'http' && (error.status === 401 || error.status === 403)) {
+    return [reachable, broken('api-key', problem, 'Pass another `apiKey`, or check `baseUrl`.')]
+  }
+  if (error?.kind === 'invalid-response' || error?.kind === 'pagination') {
+    const advice = 'Check `baseUrl`. Other endpoints are read with `client.request`.'
+    return [reachable, key, broken('envelope', problem, advice)]
+  }
+  return [broken('reachable', problem, 'Check `baseUrl`, or try again later.')]
+}
+
+/** Whether page 1 is the first one, and the page after it is page 2. */
+export function checkPageNumbers(
+  first: Page<unknown> | undefined,
+  zero: Outcome<unknown>,
+  second?: PageRead,
+): Finding {
+  const id = 'page-numbers'
+  const { data } = Object(zero.value) as { data?: unknown }
+  const items: readonly unknown[] = Array.isArray(data) ? data : []
+  const keys = new Set(first?.data.map(keyOf))
+  // One is enough: the list may have changed between the two requests.
+  const showsPageOne = items.some(item => keys.has(keyOf(item)))
+  if (items.length > 0 && !showsPageOne) {
+    const observed = `page 0 has ${countOf(items.length, 'item')} that page 1 does not have: pages are counted from 0`
+    return broken(id, observed, `Loops begin at page 1 and miss them, whatever the options. ${askOwner}`)
+  }
+  if (second && isConclusive(second)) return broken(id, second.problem ?? '', `Loops fail. ${askOwner}`)
+  if (zero.error && !isConclusive(zero)) return notChecked(id, zero.problem ?? '')
+  if (zero.problem && !zero.error) return notChecked(id, zero.problem)
+  const status = zero.error?.kind === 'http' ? ` (HTTP ${zero.error.status})` : ''
+  const shown = showsPageOne ? 'is page 1' : zero.error ? `is refused${status}` : 'has no items'
+  return ok(id, `counted from 1: page 0 ${shown}`)
+}
+
+/** Whether the items are transactions. */
+export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>>): Finding {
+  if (error?.kind === 'invalid-response') {
+    const wrong = new Set(error.issues.map(({ path, message }) => [...path.slice(2), message].join(': ')))
+    const advice = 'Such pages fail. Pass a `schema` to the list: the command `schema` prints one.'
+    return broken('items', [...wrong].join('; '), advice)
+  }
+  if (!value) return notChecked('items', problem)
+  if (value.data.length === 0) return notChecked('items', 'the list is empty')
+  return ok('items', `${countOf(value.data.length, 'item')} with id, amount, currency and description`)
+}
+
+/** Whether pages can overlap, which proves that a loop is complete. */
+export function checkSmallerLimits({ first, small }: ListReads): Finding {
+  const id = 'smaller-limits'
+  const unproven =
+    'Loops go on without overlapping pages, and are not proven to be complete; `verified: true` throws.'
+  if (!small) return note(id, `the default limit is ${first.limit}`, `${unproven} Pass a larger \`limit\`.`)
+  const { value, problem = '', limit } = small
+  if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so loops are proven to be complete`)
+  if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
+  if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)
+  if (!isConclusive(small)) return notChecked(id, problem)
+  const advice =
+    small.error?.kind === 'pagination' ? unproven : 'Loops fail: pass `verified: false`, or another `limit`.'
+  return broken(id, `limit ${limit}: ${problem}`, advice)
+}
+
+/** The largest limit: with it, a list takes the fewest requests. */
+export function checkLargestLimit({ first, larger }: ListReads): Finding {
+  const id = 'largest-limit'
+  const [tried] = larger
+  if (!tried) return ok(id, `the default is ${first.limit}: no larger one was tried`)
+  const best = larger.find(({ value }) => value && value.limit > first.limit)
+  const limit = best?.value?.limit
+  if (limit !== undefined) {
+    const got = best?.limit === limit ? 'is honoured' : `gets limit ${limit}`
+    return ok(id, `limit ${best?.limit} ${got}`, `Pass \`limit: ${limit}\` for the fewest requests.`)
+  }
+  const { value, problem = '' } = larger.find(isConclusive) ?? tried
+  if (value) return ok(id, `${first.limit}, the default: limit ${tried.limit} gets limit ${value.limit}`)
+  if (!larger.some(isConclusive)) return notChecked(id, problem)
+  const refused = larger.find(isConclusive)?.limit
+  return ok(id, `${first.limit}, the default, is the largest one found: limit ${refused}: ${problem}`)
+}
+
+/** Whether ids tell the items of a page apart. Loops recognise what they have read by them. */
+export function checkIds(list: ListReads): Finding {
+  const pages = pagesOf(list)
+  if (pages.every(({ value }) => value.data.length === 0)) return notChecked('ids', 'the list is empty')
+  for (const { name, value } of pages) {
+    const keys = value.data.map(idOf)
+    const missing = keys.filter(key => key === undefined).length
+    const advice = 'Pass `itemKey`: without unique keys, loops are not proven to be complete.'
+    if (missing > 0) return broken('ids', `${countOf(missing, 'item')} of ${name} without an id`, advice)
+    const repeated = keys.length - new Set(keys).size
+    if (repeated > 0)
+      return broken('ids', `${countOf(repeated, 'item')} of ${name} with the id of another`, advice)
+  }
+  return ok('ids', 'unique on each page')
+}
+
+/** Whether each page holds as many items as its own total says: one response is one state of the list. */
+export function checkTotal(list: ListReads): Finding {
+  const { first, last, beyond } = list
+  for (const read of pagesOf(list)) {
+    const { totalItems, data } = read.value
+    const expected = expectedCount(read.value)
+    // What is beyond the end is judged on its own.
+    if (data.length === expected || read === beyond) continue
+    const observed = `${read.name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expected}`
+    return broken('total', observed, `Loops can fail or end too early, whatever the options. ${askOwner}`)
+  }
+  if (isChanged(list)) return notChecked('total', changed)
+  if (isConclusive(last)) return broken('total', last.problem ?? '', `Loops fail at their end. ${askOwner}`)
+  const { data, limit } = last.value ?? { data: [], limit: 0 }
+  const total = countOf(first.totalItems, 'item')
+  if (last.value && (data.length < limit || beyond.value?.data.length === 0)) {
+    return ok('total', `${total}, as the end of the list shows`)
+  }
+  return notChecked('total', last.problem ?? `${total}: the end of the list was not seen`)
+}
+
+/** What comes after the last page. */
+export function checkBeyondEnd({ beyond }: ListReads): Finding {
+  const id = 'beyond-end'
+  const { value, problem = '', error, name } = beyond
+  if (value?.data.length === 0) return ok(id, `${name} is empty`)
+  if (value && expectedCount(value) > 0) return notChecked(id, changed)
+  if (value) {
+    const observed = `${name} has ${countOf(value.data.length, 'item')}, although totalItems is ${value.totalItems}`
+    return broken(id, observed, `Loops can end before these items. ${askOwner}`)
+  }
+  const taken = 'Loops take it as the end of the list; `await` of such a page fails.'
+  if (hasStatus(beyond, 404)) return note(id, problem, taken)
+  if (error?.kind === 'pagination') return broken(id, problem, taken)
+  if (!isConclusive(beyond)) return notChecked(id, problem)
+  return broken(id, problem, `Loops that read on to prove their end fail. ${askOwner}`)
+}
+
+/**
+ * Whether all pages show the same list. They were read one after the other: what differs may also have changed meanwhile, so
+ * whatever is broken here is to be seen twice.
+ */
+export function comparePages(list: ListReads): Finding {
+  const pages = pagesOf(list)
+  const isIdentified = checkIds(list).status !== 'broken'
+  const moved = isIdentified && findMoved(pages)
+  const advice = `Loops can miss items or yield them twice. ${askOwner} Pass what sorts the list in \`query\`, if it can be sorted.`
+  if (moved) return broken('order', moved, advice)
+  if (isChanged(list)) return notChecked('order', changed)
+  const { first } = list
+  const other = pages.find(({ value }) => value.totalItems !== first.totalItems)
+  if (other) {
+    const observed = `${other.value.totalItems} on ${other.name}, but ${first.totalItems} on page 1`
+    return broken('total', observed, `Loops can fail or end too early. ${askOwner}`)
+  }
+  if (!isIdentified) return notChecked('order', 'ids do not tell items apart')
+  const misplaced = findMisplaced(pages)
+  if (misplaced) return broken('order', misplaced, advice)
+  if (first.data.length === 0) return notChecked('order', 'the list is empty')
+  return ok('order', `the same on all ${countOf(pages.length, 'page')} that were read`)
+}
+
+type ReadPage = PageRead & { readonly value: Page<unknown> }
+
+/** The pages that could be read. */
+function pagesOf({ first, second, small, larger, last, beyond, again }: ListReads): ReadPage[] {
+  const own = { name: 'page 1', page: 1, limit: undefined, value: first }
+  const reads = [own, second, small, ...larger, last, beyond, again]
+  return reads.filter((read): read is ReadPage => read?.value !== undefined)
+}
+
+function expectedCount({ page, limit, totalItems }: Page<unknown>): number {
+  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit))
+}
+
+/** Whether the list is another one than at first. */
+function isChanged({ first, again: { value } }: ListReads): boolean {
+  if (!value || value.totalItems !== first.totalItems) return true
+  return JSON.stringify(value.data.map(keyOf)) !== JSON.stringify(first.data.map(keyOf))
+}
+
+/** Items in another order: those that others precede or follow, when some are added or removed, keep theirs. */
+function findMoved(pages: readonly ReadPage[]): string | undefined {
+  for (const [index, one] of pages.entries()) {
+    const places = new Map(one.value.data.map((item, place) => [keyOf(item), place]))
+    for (const other of pages.slice(index + 1)) {
+      const common = other.value.data.flatMap(item => places.get(keyOf(item)) ?? [])
+      const isMoved = common.some((place, index) => index > 0 && place < (common[index - 1] ?? 0))
+      if (isMoved) return `${other.name} has items of ${one.name} in another order`
+    }
+  }
+  return undefined
+}
+
+/** Items at two places of the list, or two at the same. */
+function findMisplaced(pages: readonly ReadPage[]): string | undefined {
+  const at = new Map<number, { key: string; name: string }>()
+  const places = new Map<string, { place: number; name: string }>()
+  for (const { name, value } of pages) {
+    const start = (value.page - 1) * value.limit
+    for (const [index, item] of value.data.entries()) {
+      const place = start + index
+      const key = keyOf(item)
+      const same = at.get(place)
+      if (same && same.key !== key) return `${name} has other items than ${same.name} at the same places`
+      const before = places.get(key)
+      if (before && before.place !== place && before.name !== name)
+        return `${name} repeats items of ${before.name}`
+      at.set(place, { key, name })
+      places.set(key, { place, name })
+    }
+  }
+  return undefined
+}
+
+/** What the client recognises a transaction by. */
+function idOf(item: unknown): string | undefined {
+  const { id } = Object(item) as { id?: unknown }
+  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined
+}
+
+function keyOf(item: unknown): string {
+  return idOf(item) ?? JSON.stringify(item)
+}

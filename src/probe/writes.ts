@@ -1,0 +1,46 @@
+import type { Client, VirtualAccountRef } from '../index.js'
+import { broken, type Finding, notChecked, ok } from './finding.js'
+import { isConclusive, outcomeOf } from './read.js'
+
+const noRetries =
+  'Pass `maxRetries: 0` to writes, as a retry may fail or apply a write again, and ask the owner of the service.'
+const howLong = 'Ask the owner of the service for how long it remembers keys.'
+
+/** Not for logs: an account may be left in a state that nobody wants. */
+export class NotReactivatedError extends Error {}
+
+/**
+ * Whether writes honour their idempotency key: deactivates an account, once more with the same key, and reactivates it.
+ *
+ * Writes do not listen to the signal: one that is cut off could be applied after the reactivation.
+ *
+ * @throws NotReactivatedError if the account may be inactive.
+ */
+export async function checkWrites(
+  { virtualAccounts }: Client,
+  signal: AbortSignal,
+  account: VirtualAccountRef,
+): Promise<Finding> {
+  if (signal.aborted) return notChecked('idempotency', signal.reason.message)
+  const idempotencyKey = crypto.randomUUID()
+  const deactivate = () => outcomeOf(() => virtualAccounts.deactivate(account, { idempotencyKey }))
+  const first = await deactivate()
+  if (first.error?.outcomeUnknown === false) return notChecked('idempotency', first.problem ?? '')
+  const second = first.value && !signal.aborted ? await deactivate() : undefined
+  const reactivated = await outcomeOf(() => virtualAccounts.reactivate(account))
+  if (reactivated.problem !== undefined)
+    throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem}`)
+
+  if (first.value === undefined) return notChecked('idempotency', first.problem ?? '')
+  if (second === undefined) return notChecked('idempotency', 'the probe was aborted')
+  const { value, problem = '' } = second
+  if (value === undefined) {
+    if (!isConclusive(second)) return notChecked('idempotency', `the same key again: ${problem}`)
+    return broken('idempotency', `the same key again: ${problem}`, noRetries)
+  }
+  if (value.headers.get('idempotent-replayed') === 'true')
+    return ok('idempotency', 'the same key again gets a response that is marked as a replay', howLong)
+  if (JSON.stringify(value.data) !== JSON.stringify(first.value.data))
+    return broken('idempotency', 'the same key again gets another response: it is not recognised', noRetries)
+  return ok('idempotency', 'the same key again gets the same response', howLong)
+}
