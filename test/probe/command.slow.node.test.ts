@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Client, isApiError } from 'virtual-accounts'
+import { describe, expect, test } from 'vitest'
+import { environment, fromSource, root } from '../program.ts'
+import { checkInParallel } from '../support.ts'
+
+function start(args: readonly string[], API_KEY: string | undefined = 'test_key') {
+  const command = [...fromSource, join(root, 'src/cli/index.ts'), ...args]
+  return spawn(process.execPath, command, { cwd: root, env: environment({ API_KEY }) })
+}
+
+async function outputOf(child: ReturnType<typeof start>) {
+  const [[status], stdout, stderr] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ])
+  return { status, stdout, stderr }
+}
+
+const run = (args: readonly string[], apiKey?: string) => outputOf(start(args, apiKey))
+
+/** Starts the command fake on any free port. */
+async function startFake(...options: string[]) {
+  const child = start(['fake', '--port', '0', ...options])
+  const [introduction] = await once(child.stdout, 'data')
+  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(String(introduction)) ?? []
+  return { child, url, introduction: String(introduction), [Symbol.dispose]: () => child.kill('SIGKILL') }
+}
+
+describe('the command fake', () => {
+  test('serves what probe and schema have nothing to complain about, until it is interrupted', async () => {
+    using fake = await startFake('--transactions', '150')
+    expect(fake.introduction).toMatch(/^A fake service with 150 transactions: .*\nAPI key: test_key\n/)
+    const account = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
+    const probed = await run(['probe', fake.url, ...account, '--origin', 'https://app.example.com', '--json'])
+    const { verdict, findings } = JSON.parse(probed.stdout)
+    expect(verdict).toBe('Nothing is broken, and loops are proven to be complete.')
+    expect(new Set(findings.map(({ status }: { status: string }) => status))).toEqual(new Set(['ok']))
+    expect(probed).toMatchObject({ status: 0, stderr: '' })
+
+    const { status, stdout } = await run(['schema', fake.url, '/transactions'])
+    expect(stdout).toMatch(/^\/\/ From 150 items [\s\S]*\n\/\/ for await [^\n]*\n$/)
+    expect(status).toBe(0)
+    fake.child.kill('SIGINT')
+    expect(await once(fake.child, 'exit')).toEqual([0, null])
+  })
+
+  test('lets every fourth request fail, with each of its faults in turn', async () => {
+    using fake = await startFake('--faults', '503,truncate,network-error,hang')
+    const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0, timeout: 2_000 })
+    const outcomes: unknown[] = []
+    for (let number = 1; number <= 20; number++) {
+      const error = await client.transactions.list().then(undefined, error => error)
+      if (isApiError(error)) outcomes.push(`${number} ${error.kind}`)
+    }
+    expect(outcomes).toEqual(['4 http', '8 connection', '12 connection', '16 timeout', '20 http'])
+  })
+})
+
+test('probe exits with 1 and says why if there is no list, and schema does', async () => {
+  using fake = await startFake()
+  const probed = await run(['probe', fake.url], 'another_key')
+  expect(probed.stdout).toMatch(/^No list of transactions could be read\. GET [\s\S]*HTTP 401/)
+  expect(probed.status).toBe(1)
+  const { status, stdout, stderr } = await run(['schema', fake.url, '/nothing'])
+  expect(stderr).toMatch(/^GET \/nothing \(page 1\): HTTP 404.*\n$/)
+  expect([status, stdout]).toEqual([1, ''])
+})
+
+test('an interrupted probe reactivates the account before it ends', () =>
+  checkInParallel(['SIGINT', 'SIGTERM', 'SIGHUP'] as const, async signal => {
+    let child: ChildProcess | undefined
+    const writes: (string | undefined)[] = []
+    const server = createServer((request, response) => {
+      if (request.method === 'GET') {
+        response.end('{"data":[],"page":1,"limit":20,"totalItems":0}')
+        return
+      }
+      writes.push(request.url?.split('/').at(-1))
+      // npx may pass on what the terminal has sent already.
+      child?.kill(signal)
+      child?.kill(signal)
+      setTimeout(() => response.end(), 100)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const started = start(['probe', url, '--customer-id=c1', '--virtual-account-id=v1', '--write'])
+    child = started
+    expect(await outputOf(started)).toEqual({ status: 130, stdout: '', stderr: 'Interrupted.\n' })
+    expect(writes).toEqual(['deactivate', 'reactivate'])
+    server.close()
+  }))
+
+test('a wrong command exits with 2, and says what is wrong', () =>
+  checkInParallel<[args: string[], message: string, apiKey?: string]>(
+    [
+      [[], 'Usage: virtual-accounts <command>'],
+      [['probe'], 'Expected <baseUrl>, got 0 arguments.'],
+      [['probe', 'https://a.test', '--orgin=x'], "Unknown option '--orgin'"],
+      [
+        ['probe', 'https://a.test', '--write'],
+        'Pass --customer-id, --virtual-account-id and --write together',
+      ],
+      [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
+      [['probe', 'http://a.test'], 'baseUrl: expected https'],
+      [['fake', '--faults', '200'], 'faults: expected statuses from 400 to 599'],
+    ],
+    async ([args, message, apiKey]) => {
+      const { status, stdout, stderr } = await run(args, apiKey)
+      expect(stderr).toContain(message)
+      expect([status, stdout]).toEqual([2, ''])
+    },
+  ))
+
+test('--help explains every command', async () => {
+  const { status, stdout } = await run(['fake', '--help'])
+  for (const name of ['probe', 'schema', 'fake', '--origin', '--faults']) expect(stdout).toContain(name)
+  expect(status).toBe(0)
+})
