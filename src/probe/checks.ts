@@ -5,12 +5,14 @@ import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } 
 // Each check is a function over what was read.
 
 const askOwner = 'Ask the owner of the service to repair it.'
+const tooLow = `Loops end too early where pages cannot overlap. ${askOwner}`
+const tooHigh = `Loops throw, as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
 export const changed = 'the list changed while it was read: probe again'
 
 /** Whether there is a list, and what is in the way. */
 export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boolean): Finding[] {
   const reachable = ok('reachable', 'HTTP responses arrive')
-  const key = ok('api-key', hasKey ? 'accepted' : 'none is sent, and none is needed')
+  const key = ok('api-key', hasKey ? 'accepted, or not needed' : 'not sent, and not needed')
   if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
   if (error?.kind === 'http' && (error.status === 401 || error.status === 403)) {
     return [reachable, broken('api-key', problem, 'Pass another `apiKey`, or check `baseUrl`.')]
@@ -36,7 +38,7 @@ export function checkPageNumbers(
   const showsPageOne = items.some(item => keys.has(keyOf(item)))
   if (items.length > 0 && !showsPageOne) {
     const observed = `page 0 has ${countOf(items.length, 'item')} that page 1 does not have: pages are counted from 0`
-    return broken(id, observed, `Loops begin at page 1 and miss them, whatever the options. ${askOwner}`)
+    return broken(id, observed, `Loops begin at page 1 and miss them. ${askOwner}`)
   }
   if (second && isConclusive(second)) return broken(id, second.problem ?? '', `Loops fail. ${askOwner}`)
   if (zero.error && !isConclusive(zero)) return notChecked(id, zero.problem ?? '')
@@ -80,16 +82,22 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
   const [tried] = larger
   if (!tried) return ok(id, `the default is ${first.limit}: no larger one was tried`)
   const best = larger.find(({ value }) => value && value.limit > first.limit)
-  const limit = best?.value?.limit
-  if (limit !== undefined) {
-    const got = best?.limit === limit ? 'is honoured' : `gets limit ${limit}`
-    return ok(id, `limit ${best?.limit} ${got}`, `Pass \`limit: ${limit}\` for the fewest requests.`)
+  const limit = best?.value?.limit ?? first.limit
+  const wrong = larger.find(read => isConclusive(read) && !isRefusal(read))
+  if (wrong) return broken(id, `limit ${wrong.limit}: ${wrong.problem}`, `Pass \`limit: ${limit}\`.`)
+  if (best) {
+    const got = best.limit === limit ? 'is honoured' : `gets limit ${limit}`
+    return ok(id, `limit ${best.limit} ${got}`, `Pass \`limit: ${limit}\` for the fewest requests.`)
   }
-  const { value, problem = '' } = larger.find(isConclusive) ?? tried
-  if (value) return ok(id, `${first.limit}, the default: limit ${tried.limit} gets limit ${value.limit}`)
-  if (!larger.some(isConclusive)) return notChecked(id, problem)
-  const refused = larger.find(isConclusive)?.limit
-  return ok(id, `${first.limit}, the default, is the largest one found: limit ${refused}: ${problem}`)
+  const got = larger.find(({ value }) => value)
+  if (got) return ok(id, `${limit}, the default: limit ${got.limit} gets limit ${got.value?.limit}`)
+  const refused = larger.find(isConclusive)
+  if (!refused) return notChecked(id, tried.problem ?? '')
+  return ok(id, `${limit}, the default, as limit ${refused.limit} is refused: ${refused.problem}`)
+}
+
+function isRefusal({ error }: PageRead): boolean {
+  return error?.kind === 'http' && error.status >= 400 && error.status < 500
 }
 
 /** Whether ids tell the items of a page apart. Loops recognise what they have read by them. */
@@ -117,10 +125,10 @@ export function checkTotal(list: ListReads): Finding {
     // What is beyond the end is judged on its own.
     if (data.length === expected || read === beyond) continue
     const observed = `${read.name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expected}`
-    return broken('total', observed, `Loops can fail or end too early, whatever the options. ${askOwner}`)
+    return broken('total', observed, data.length < expected ? tooHigh : tooLow)
   }
   if (isChanged(list)) return notChecked('total', changed)
-  if (isConclusive(last)) return broken('total', last.problem ?? '', `Loops fail at their end. ${askOwner}`)
+  if (isConclusive(last)) return broken('total', last.problem ?? '', tooHigh)
   const { data, limit } = last.value ?? { data: [], limit: 0 }
   const total = countOf(first.totalItems, 'item')
   if (last.value && (data.length < limit || beyond.value?.data.length === 0)) {
@@ -137,7 +145,7 @@ export function checkBeyondEnd({ beyond }: ListReads): Finding {
   if (value && expectedCount(value) > 0) return notChecked(id, changed)
   if (value) {
     const observed = `${name} has ${countOf(value.data.length, 'item')}, although totalItems is ${value.totalItems}`
-    return broken(id, observed, `Loops can end before these items. ${askOwner}`)
+    return broken(id, observed, tooLow)
   }
   const taken = 'Loops take it as the end of the list; `await` of such a page fails.'
   if (hasStatus(beyond, 404)) return note(id, problem, taken)
@@ -151,7 +159,10 @@ export function checkBeyondEnd({ beyond }: ListReads): Finding {
  * whatever is broken here is to be seen twice.
  */
 export function comparePages(list: ListReads): Finding {
-  const pages = pagesOf(list)
+  // What is wrong beyond the end is said there.
+  const pages = pagesOf(list).filter(
+    read => read !== list.beyond || read.value.data.length === expectedCount(read.value),
+  )
   const isIdentified = checkIds(list).status !== 'broken'
   const moved = isIdentified && findMoved(pages)
   const advice = `Loops can miss items or yield them twice. ${askOwner} Pass what sorts the list in \`query\`, if it can be sorted.`

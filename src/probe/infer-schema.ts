@@ -14,7 +14,8 @@ export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'orig
  * as TypeScript. Where the path is not such a list, it describes the body of the response.
  *
  * It accepts every item that was read. A field that some items lack is optional, objects may have more fields than it names, and no
- * string is an enum, as other items may have other values. It shows names and types, never a value.
+ * string is an enum, as other items may have other values. A number that JavaScript would round is a string, as in what the client
+ * returns. It shows names and types, never a value.
  *
  * @throws Error if there is no item. ApiError if the first page cannot be fetched. TypeError for a wrong option.
  * @example
@@ -25,7 +26,6 @@ export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'orig
 export async function inferSchema(options: InferSchemaOptions): Promise<string> {
   const { path, signal = new AbortController().signal, ...others } = options
   const client = new Client(others as ClientOptions)
-  const secret = options.apiKey || undefined
   let limit: number | undefined = 100
   const read = (page: number) => readPage({ client, signal, path }, page, limit)
   let first = await read(1)
@@ -34,16 +34,13 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     limit = undefined
     first = await read(1)
   }
+  const name = toName(path)
   if (!first.value) {
     const { error, problem } = first
     if (error?.kind !== 'invalid-response' || typeof error.body !== 'object') throw error
-    return toFile(
-      path,
-      [error.body],
-      secret,
-      [`The response is not a list: ${problem}`],
-      [`const { data } = await client.request('GET', ${toLiteral(path)}, { schema: ${toName(path)}Schema })`],
-    )
+    const use = `client.request('GET', ${toLiteral(path)}, { schema: ${name}Schema })`
+    const comments = [`The response is not a list: ${problem}`]
+    return toFile(`${name}Body`, name, [error.body], comments, [`const { data } = await ${use}`], options)
   }
   // Old items may differ from new ones, so pages from the whole list are read.
   const { pageCount } = first.value
@@ -55,33 +52,29 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
   if (items.length === 0)
     throw new Error(`GET ${path}: the list is empty: there is no item to make a schema from.`)
   const failed = reads.find(({ problem }) => problem !== undefined)
+  const comments = [
+    `From ${countOf(items.length, 'item')} of ${path}, on ${pages.length} of ${countOf(pageCount, 'page')}: others may differ.`,
+    ...(failed ? [`Not read: ${failed.problem}`] : []),
+  ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
   const itemKey = hasIds ? ', itemKey: item => item.id' : ''
   const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
-  return toFile(
-    path,
-    items,
-    secret,
-    [
-      `From ${countOf(items.length, 'item')} of ${path}, on ${pages.length} of ${countOf(pageCount, 'page')}: others may differ.`,
-      ...(failed ? [`Not read: ${failed.problem}`] : []),
-    ],
-    [
-      `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${toName(path)}Schema${itemKey} })`,
-      'for await (const item of list) console.log(item)',
-    ],
-  )
+  const example = [
+    `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${name}Schema${itemKey} })`,
+    'for await (const item of list) console.log(item)',
+  ]
+  return toFile(`${name}Item`, name, items, comments, example, options)
 }
 
 function toFile(
-  path: string,
+  typeName: string,
+  name: string,
   values: readonly unknown[],
-  secret: string | undefined,
   comments: readonly string[],
   example: readonly string[],
+  { apiKey }: InferSchemaOptions,
 ): string {
-  const name = toName(path)
-  const limits = { fieldsLeft: maxFields, isCut: false, secret }
+  const limits = { fieldsLeft: maxFields, isCut: false, secret: apiKey || undefined }
   const schema = toZod(values, limits)
   const cut = limits.isCut ? ['Fields that are too many, nested too deeply or oddly named are left out.'] : []
   return [
@@ -90,7 +83,7 @@ function toFile(
     '',
     `export const ${name}Schema = ${schema}`,
     '',
-    `export type ${capitalized(name)} = z.infer<typeof ${name}Schema>`,
+    `export type ${capitalized(typeName)} = z.infer<typeof ${name}Schema>`,
     '',
     ...example.map(line => `// ${line}`),
   ].join('\n')
@@ -110,7 +103,7 @@ interface Limits {
 }
 
 /** A zod schema, as code, that accepts all these values. */
-function toZod(values: readonly unknown[], limits: Limits, depth = 0): string {
+function toZod(values: readonly unknown[], limits: Limits, depth = 0, indent = ''): string {
   const byType = Map.groupBy(values, typeOf)
   const isNullable = byType.delete('null')
   if (byType.size === 0) return 'z.unknown()'
@@ -119,14 +112,15 @@ function toZod(values: readonly unknown[], limits: Limits, depth = 0): string {
     return 'z.unknown()'
   }
   const schemas = Array.from(byType, ([type, values]) => {
-    if (type === 'array') return `z.array(${toZod((values as unknown[][]).flat(), limits, depth + 1)})`
-    return type === 'object' ? toZodObject(values as object[], limits, depth) : `z.${type}()`
+    if (type === 'array')
+      return `z.array(${toZod((values as unknown[][]).flat(), limits, depth + 1, indent)})`
+    return type === 'object' ? toZodObject(values as object[], limits, depth, indent) : `z.${type}()`
   })
   const code = schemas.length === 1 ? `${schemas[0]}` : `z.union([${schemas.join(', ')}])`
   return isNullable ? `${code}.nullable()` : code
 }
 
-function toZodObject(objects: readonly object[], limits: Limits, depth: number): string {
+function toZodObject(objects: readonly object[], limits: Limits, depth: number, indent: string): string {
   const fields = new Map<string, unknown[]>()
   for (const [name, value] of objects.flatMap(object => Object.entries(object))) {
     const values = fields.get(name)
@@ -136,17 +130,19 @@ function toZodObject(objects: readonly object[], limits: Limits, depth: number):
   // With ids as names, say: there would be as many as there are objects.
   const isRecord =
     fields.size > minKeysOfRecord && [...fields.values()].every(({ length }) => length * 2 < objects.length)
-  if (isRecord) return `z.record(z.string(), ${toZod([...fields.values()].flat(), limits, depth + 1)})`
+  if (isRecord)
+    return `z.record(z.string(), ${toZod([...fields.values()].flat(), limits, depth + 1, indent)})`
   const shown = [...fields]
     .filter(([name]) => isUsable(name, limits))
     .slice(0, Math.min(maxFieldsOfObject, limits.fieldsLeft))
   limits.fieldsLeft -= shown.length
   if (shown.length < fields.size) limits.isCut = true
   if (shown.length === 0) return 'z.looseObject({})'
-  const indent = '  '.repeat(depth)
   const lines = shown.map(([name, values]) => {
     const optional = values.length < objects.length ? '.optional()' : ''
-    return `${indent}  ${toKey(name)}: ${toZod(values, limits, depth + 1)}${optional},\n`
+    const isOnlyNull = values.every(value => value === null)
+    const comment = isOnlyNull ? ' // only null was seen' : ''
+    return `${indent}  ${toKey(name)}: ${toZod(values, limits, depth + 1, `${indent}  `)}${optional},${comment}\n`
   })
   return `z.looseObject({\n${lines.join('')}${indent}})`
 }
@@ -168,10 +164,8 @@ function toKey(name: string): string {
 
 /** A text of others as a literal, which it cannot end early. */
 function toLiteral(text: string): string {
-  return JSON.stringify(text).replace(
-    /[^ -~]/g,
-    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return `'${text.replace(/['\\]|[^ -~]/g, escapeUnit)}'`
 }
 
 /** `/customers/c1/virtual_accounts` as `virtualAccounts`: letters and digits of the last segment, or `list` without any. */

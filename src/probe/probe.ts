@@ -91,19 +91,27 @@ function whyMissing(id: string, found: readonly Finding[]): string {
   const broken = found.find(({ status }) => status === 'broken')
   if (id === 'cors') return 'no origin was given'
   if (id === 'idempotency') return 'no account was given'
-  return `nothing to judge by: see ${broken?.id}`
+  return `could not be seen: see ${broken?.id}`
 }
 
 async function checkList(source: Source, first: Page<unknown>): Promise<Finding[]> {
   const list = await readList(source, first)
   const numbers = checkPageNumbers(first, list.zero, list.second)
-  const findings = [numbers, checkItems(list.items), checkLargestLimit(list), checkIds(list)]
-  if (numbers.observed.startsWith('page 0 has')) return findings
+  const findings = [numbers, checkItems(list.items), checkIds(list)]
+  // If the first page is page 0, no other page is what it seems to be.
+  if (numbers.status === 'broken' && numbers.observed.startsWith('page 0 has')) return findings
   let compared = comparePages(list)
   if (compared.status === 'broken') {
     const { value } = await readPage(source, 1)
     const again = value && comparePages(await readList(source, value))
     if (again?.observed !== compared.observed) compared = notChecked(compared.id, changed)
   }
-  return [...findings, checkSmallerLimits(list), checkTotal(list), checkBeyondEnd(list), compared]
+  return [
+    ...findings,
+    checkSmallerLimits(list),
+    checkLargestLimit(list),
+    checkTotal(list),
+    checkBeyondEnd(list),
+    compared,
+  ]
 }

@@ -1,4 +1,4 @@
-import type { Finding } from './finding.js'
+import { countOf, type Finding } from './finding.js'
 
 /** The result of a probe: plain data, and a table as `String(report)`. */
 export class ProbeReport {
@@ -18,24 +18,33 @@ export class ProbeReport {
   /** The verdict; then a row for each finding, the broken ones first. */
   toString(): string {
     const { verdict, findings, requests } = this
-    const rows = (['broken', 'note', 'ok', 'not-checked'] as const).flatMap(status =>
+    const rows = (['broken', 'note', 'ok'] as const).flatMap(status =>
       findings.filter(finding => finding.status === status).flatMap(toRows),
     )
-    return [...wrap(verdict, ''), '', ...rows, '', `${requests} requests were sent.`].join('\n')
+    const notChecked = Map.groupBy(
+      findings.filter(({ status }) => status === 'not-checked'),
+      ({ observed }) => observed,
+    )
+    const reasons = Array.from(
+      notChecked,
+      ([reason, same]) => `${same.map(({ id }) => id).join(', ')}: ${reason}`,
+    )
+    const others = reasons.flatMap(reason => wrap(reason, 'not-checked'.padEnd(statusWidth)))
+    return [...wrap(verdict, ''), '', ...rows, ...others, '', `${countOf(requests, 'request')} sent.`].join(
+      '\n',
+    )
   }
 }
 
 function toVerdict(findings: readonly Finding[]): string {
   const broken = findings.filter(({ status }) => status === 'broken')
-  const statusOf = (wanted: string) => findings.find(({ id }) => id === wanted)?.status
-  if (statusOf('envelope') !== 'ok') {
-    return `No list of transactions could be read. ${broken.map(({ observed }) => observed).join(' ')}`.trimEnd()
-  }
   const ids = broken.map(({ id }) => id).join(', ')
-  if (broken.length > 0) return `Broken: ${ids}. Everything else that was checked works with the client.`
-  return statusOf('smaller-limits') === 'ok'
+  const isOk = (wanted: string) => findings.some(({ id, status }) => id === wanted && status === 'ok')
+  if (!isOk('envelope')) return `No list of transactions could be read${ids && `: see ${ids}`}.`
+  if (broken.length > 0) return `Broken: ${ids}.`
+  return isOk('smaller-limits')
     ? 'Nothing is broken, and loops are proven to be complete.'
-    : 'Nothing is broken, but loops cannot be proven to be complete: see smaller-limits.'
+    : 'Nothing is broken, but loops are not proven to be complete: see smaller-limits.'
 }
 
 const statusWidth = 13

@@ -66,7 +66,7 @@ describe('the command fake', () => {
 test('probe exits with 1 and says why if there is no list, and schema does', async () => {
   using fake = await startFake()
   const probed = await run(['probe', fake.url], 'another_key')
-  expect(probed.stdout).toMatch(/^No list of transactions could be read\. GET [\s\S]*HTTP 401/)
+  expect(probed.stdout).toMatch(/^No list of transactions [\s\S]*\nbroken +api-key +GET [\s\S]*HTTP 401/)
   expect(probed.status).toBe(1)
   const { status, stdout, stderr } = await run(['schema', fake.url, '/nothing'])
   expect(stderr).toMatch(/^GET \/nothing \(page 1\): HTTP 404.*\n$/)
