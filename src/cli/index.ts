@@ -112,7 +112,8 @@ function print(text: string): void {
 
 async function main([name = '', ...args]: string[]): Promise<number> {
   if (['--help', '-h'].includes(name) || args.includes('--help')) print(usage)
-  else if (name === '--version') print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
+  else if (name === '--version')
+    print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
   else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
   else throw new UsageError(usage)
   return 0

@@ -4,6 +4,8 @@ import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } 
 
 // Each check is a function over what was read.
 
+/** With smaller limits, pages that overlap reach too little beyond each other to be worth their requests. */
+const minOverlapLimit = 20
 const askOwner = 'Ask the owner of the service to repair it.'
 const tooLow = `Loops end too early where pages cannot overlap. ${askOwner}`
 const tooHigh = `Loops throw, as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
@@ -41,8 +43,7 @@ export function checkPageNumbers(
     return broken(id, observed, `Loops begin at page 1 and miss them. ${askOwner}`)
   }
   if (second && isConclusive(second)) return broken(id, second.problem ?? '', `Loops fail. ${askOwner}`)
-  if (zero.error && !isConclusive(zero)) return notChecked(id, zero.problem ?? '')
-  if (zero.problem && !zero.error) return notChecked(id, zero.problem)
+  if (zero.problem !== undefined && !isConclusive(zero)) return notChecked(id, zero.problem)
   const status = zero.error?.kind === 'http' ? ` (HTTP ${zero.error.status})` : ''
   const shown = showsPageOne ? 'is page 1' : zero.error ? `is refused${status}` : 'has no items'
   return ok(id, `counted from 1: page 0 ${shown}`)
@@ -65,8 +66,11 @@ export function checkSmallerLimits({ first, small }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
     'Loops go on without overlapping pages, and are not proven to be complete; `verified: true` throws.'
-  if (!small) return note(id, `the default limit is ${first.limit}`, `${unproven} Pass a larger \`limit\`.`)
   const { value, problem = '', limit } = small
+  if (value?.limit === limit && first.limit < minOverlapLimit) {
+    const advice = `Loops do not overlap such small pages: pass \`limit: ${minOverlapLimit}\` or more.`
+    return note(id, `the default limit is ${first.limit}`, advice)
+  }
   if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so loops are proven to be complete`)
   if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
   if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)

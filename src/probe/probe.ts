@@ -13,7 +13,7 @@ import {
 } from './checks.js'
 import { checkCors } from './cors.js'
 import { type Finding, findingIds, notChecked } from './finding.js'
-import { readList, readPage, readPageZero, type Source, TimeLimitError } from './read.js'
+import { outOfTime, readList, readPage, readPageZero, type Source, TimeLimitError } from './read.js'
 import { ProbeReport } from './report.js'
 import { checkWrites } from './writes.js'
 
@@ -40,8 +40,8 @@ const timeLimitMs = 180_000
 /**
  * Checks whether a service works as the client expects, and which options suit it.
  *
- * Sends about a dozen requests, one after the other, and those to a list again if two of them disagree. After three minutes it
- * reports what it has seen by then. Nothing is written without `account`.
+ * Sends about a dozen requests, one at a time; if two pages disagree, it reads the list again. After three minutes it reports what
+ * it has seen by then. Nothing is written without `account`.
  *
  * @throws TypeError for a wrong option; an error if the account may be inactive. Failures of the service are findings.
  * @example
@@ -63,7 +63,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     },
   })
   const timeLimit = new AbortController()
-  const end = () => timeLimit.abort(new TimeLimitError('the time for the probe was over'))
+  const end = () => timeLimit.abort(new TimeLimitError(outOfTime))
   const timer = setTimeout(end, timeLimitMs)
   const signal = given ? AbortSignal.any([given, timeLimit.signal]) : timeLimit.signal
   const source = { client, signal, path: '/transactions' }
@@ -82,16 +82,15 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   }
   const byId = new Map(found.map(finding => [finding.id, finding]))
   return new ProbeReport(
-    findingIds.map(id => byId.get(id) ?? notChecked(id, whyMissing(id, found))),
+    findingIds.map(id => byId.get(id) ?? notChecked(id, whyMissing(id, options, found))),
     requests,
   )
 }
 
-function whyMissing(id: string, found: readonly Finding[]): string {
-  const broken = found.find(({ status }) => status === 'broken')
-  if (id === 'cors') return 'no origin was given'
-  if (id === 'idempotency') return 'no account was given'
-  return `could not be seen: see ${broken?.id}`
+function whyMissing(id: string, { origin, account }: ProbeOptions, found: readonly Finding[]): string {
+  if (id === 'cors' && origin === undefined) return 'no origin was given'
+  if (id === 'idempotency' && account === undefined) return 'no account was given'
+  return `could not be seen: see ${found.find(({ status }) => status === 'broken')?.id}`
 }
 
 async function checkList(source: Source, first: Page<unknown>): Promise<Finding[]> {
@@ -104,8 +103,9 @@ async function checkList(source: Source, first: Page<unknown>): Promise<Finding[
   if (compared.status === 'broken') {
     const { value } = await readPage(source, 1)
     const again = value && comparePages(await readList(source, value))
-    if (again?.observed !== compared.observed) compared = notChecked(compared.id, changed)
+    if (again?.observed !== compared.observed) compared = notChecked('order', changed)
   }
+  if (compared.id !== 'order') findings.push(notChecked('order', `could not be seen: see ${compared.id}`))
   return [
     ...findings,
     checkSmallerLimits(list),

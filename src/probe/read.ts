@@ -8,6 +8,8 @@ export interface Outcome<T> {
   readonly error?: AnyApiError
 }
 
+export const outOfTime = 'the time for the probe was over'
+
 /** The reason of a signal that ends a probe. What was read before is reported. */
 export class TimeLimitError extends Error {}
 
@@ -24,7 +26,7 @@ export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<
 /** Whether a failure says something about the rules of the service, rather than about the moment. */
 export function isConclusive({ error }: Outcome<unknown>): boolean {
   if (error === undefined || error.kind === 'connection' || error.kind === 'timeout') return false
-  return error.kind !== 'http' || error.status !== 429
+  return error.kind !== 'http' || ![429, 503].includes(error.status)
 }
 
 /** Whether a service refuses a parameter with one of these statuses. */
@@ -48,8 +50,8 @@ export interface ListReads {
   readonly zero: Outcome<unknown>
   /** `undefined` if there is one page only. */
   readonly second: PageRead | undefined
-  /** With the limit of the next page that a loop requests; `undefined` if the default is too small. */
-  readonly small: PageRead | undefined
+  /** With the limit that a loop requests next, so that the page begins with the last item of page 1. */
+  readonly small: PageRead
   /** Page 1 with limits above the default, the largest first, until one has an effect. */
   readonly larger: readonly PageRead[]
   /** The last page, with the largest limit that has an effect. */
@@ -96,8 +98,8 @@ export async function readList(source: Source, first: Page<unknown>): Promise<Li
   const { totalItems, limit } = first
   const zero = await readPageZero(source)
   const second = first.hasNextPage ? await read(2) : undefined
-  const smaller = Math.min(limit, Math.max(2, totalItems)) - 1
-  const small = smaller > 0 ? await read(totalItems > smaller ? 2 : 1, smaller) : undefined
+  const smaller = Math.max(1, Math.min(limit, totalItems) - 1)
+  const small = await read(totalItems > smaller ? 2 : 1, smaller)
   const larger: PageRead[] = []
   for (const customary of customaryLimits.filter(customary => customary > limit)) {
     larger.push(await read(1, customary))

@@ -1,6 +1,6 @@
 import type { Client, VirtualAccountRef } from '../index.js'
 import { broken, type Finding, notChecked, ok } from './finding.js'
-import { isConclusive, outcomeOf } from './read.js'
+import { isConclusive, outcomeOf, outOfTime } from './read.js'
 
 const noRetries =
   'Pass `maxRetries: 0` to writes, as a retry may fail or apply a write again, and ask the owner of the service.'
@@ -21,7 +21,7 @@ export async function checkWrites(
   signal: AbortSignal,
   account: VirtualAccountRef,
 ): Promise<Finding> {
-  if (signal.aborted) return notChecked('idempotency', signal.reason.message)
+  if (signal.aborted) return notChecked('idempotency', outOfTime)
   const idempotencyKey = crypto.randomUUID()
   const deactivate = () => outcomeOf(() => virtualAccounts.deactivate(account, { idempotencyKey }))
   const first = await deactivate()
@@ -32,7 +32,7 @@ export async function checkWrites(
     throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem}`)
 
   if (first.value === undefined) return notChecked('idempotency', first.problem ?? '')
-  if (second === undefined) return notChecked('idempotency', 'the probe was aborted')
+  if (second === undefined) return notChecked('idempotency', outOfTime)
   const { value, problem = '' } = second
   if (value === undefined) {
     if (!isConclusive(second)) return notChecked('idempotency', `the same key again: ${problem}`)
@@ -40,7 +40,17 @@ export async function checkWrites(
   }
   if (value.headers.get('idempotent-replayed') === 'true')
     return ok('idempotency', 'the same key again gets a response that is marked as a replay', howLong)
-  if (JSON.stringify(value.data) !== JSON.stringify(first.value.data))
-    return broken('idempotency', 'the same key again gets another response: it is not recognised', noRetries)
+  if (toComparable(value.data) !== toComparable(first.value.data)) {
+    const observed = 'the same key again gets another response, as if it were a new write'
+    return broken('idempotency', observed, noRetries)
+  }
   return ok('idempotency', 'the same key again gets the same response', howLong)
+}
+
+/** A service may store a response for replays, and lose the order of its fields. */
+function toComparable(data: unknown): string | undefined {
+  return JSON.stringify(data, (_name, value) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? Object.fromEntries(Object.entries(value).sort()) : value
+  })
 }

@@ -293,12 +293,13 @@ describe('writes', () => {
     expect(service.isActive(account)).toBe(true)
   })
 
-  const ok = () => json({ at: 1 })
+  const ok = () => json({ at: 1, by: 'me' })
+  const reordered = () => json({ by: 'me', at: 1 })
   const marked = () => Response.json({}, { headers: { 'Idempotent-Replayed': 'true' } })
   test('the key is judged by what it gets the second time', () =>
     checkEach<[name: string, responses: (() => Response)[], status: string, observed: string]>(
       [
-        ['the same', [ok, ok], 'ok', 'gets the same response'],
+        ['the same', [ok, reordered], 'ok', 'gets the same response'],
         ['a replay', [ok, marked], 'ok', 'marked as a replay'],
         ['something else', [ok, () => json({ at: 2 })], 'broken', 'gets another response'],
         ['a refusal', [ok, () => json({}, 422)], 'broken', 'HTTP 422'],
