@@ -1,9 +1,8 @@
-import { ItemMemory } from '../../src/pagination/item-memory.ts'
-import { type LoadedPage, PageLoader, type PageRequest } from '../../src/pagination/page.ts'
-import { Paginator } from '../../src/pagination/paginator.ts'
-import { type FetchedPage, PagePrefetcher } from '../../src/pagination/prefetcher.ts'
-import { VerifiedPaginator } from '../../src/pagination/verified-paginator.ts'
-import type { Walk } from '../../src/pagination/walk.ts'
+import type { HttpError } from 'virtual-accounts'
+import { KnownItems } from '../../src/pagination/known-items.ts'
+import { type LoadedPage, PageLoader } from '../../src/pagination/page.ts'
+import { type Fetched, Prefetcher } from '../../src/pagination/prefetcher.ts'
+import { Walk } from '../../src/pagination/walk.ts'
 import type { Mode } from './trials.ts'
 
 /** A bug that the simulator has to find: the public method of a class is replaced. */
@@ -32,173 +31,195 @@ function replace<T extends object, K extends Methods<T>>(
   }
 }
 
-/** Changes what the prefetcher says about a page. */
-function misreport(change: (page: FetchedPage<unknown>) => Partial<FetchedPage<unknown>>): () => void {
+/** Changes what the prefetcher says about a response. */
+function misreport(change: Partial<Fetched<unknown>>): () => void {
   return replace(
-    PagePrefetcher<unknown>,
+    Prefetcher<unknown>,
     'get',
     original =>
-      async function (number) {
-        const page = await original.call(this, number)
+      async function (window) {
+        return { ...(await original.call(this, window)), ...change }
+      },
+  )
+}
+
+/** Changes what the loader says about a page that it has loaded. */
+function misread(change: (page: LoadedPage<unknown>) => Partial<LoadedPage<unknown>>): () => void {
+  return replace(
+    PageLoader<unknown>,
+    'load',
+    original =>
+      async function (request, site, loop) {
+        const page = await original.call(this, request, site, loop)
         return { ...page, ...change(page) }
       },
   )
 }
 
-/** Changes what the loader says about a page that it loaded. */
-function misread(
-  change: (page: LoadedPage<unknown>, request: PageRequest) => Partial<LoadedPage<unknown>>,
-): () => void {
-  return replace(
-    PageLoader<unknown>,
-    'load',
-    original =>
-      async function (request, site) {
-        const page = await original.call(this, request, site)
-        return { ...page, ...change(page, request) }
-      },
-  )
-}
-
-/** Ends a walk as soon as a page suggests it. */
-function endAfter(
-  Class: { readonly prototype: Walk<unknown> },
-  isEnd: (page: LoadedPage<unknown>) => boolean,
-): () => void {
-  return replace(
-    Class,
-    'next',
-    original =>
-      async function () {
-        const batch = await original.call(this)
-        if (batch && isEnd(batch.page)) this.cancel()
-        return batch
-      },
-  )
-}
-
-function forgetAfterTwoPages(): () => void {
-  const pages = new WeakMap<object, number>()
-  const seen = new WeakMap<object, Map<unknown, number>>()
-  const seenBy = (memory: object) => seen.get(memory) ?? seen.set(memory, new Map()).get(memory)
-  const restore = [
-    replace(
-      ItemMemory<unknown>,
-      'endPage',
-      original =>
-        function () {
-          pages.set(this, (pages.get(this) ?? 0) + 1)
-          original.call(this)
-        },
-    ),
-    replace(
-      ItemMemory<unknown>,
-      'find',
-      original =>
-        function (key) {
-          const page = seenBy(this)?.get(key) ?? Number.NEGATIVE_INFINITY
-          return (pages.get(this) ?? 0) - page > 2 ? undefined : original.call(this, key)
-        },
-    ),
-    replace(
-      ItemMemory<unknown>,
-      'add',
-      original =>
-        function (key, value) {
-          seenBy(this)?.set(key, pages.get(this) ?? 0)
-          original.call(this, key, value)
-        },
-    ),
-  ]
-  return () => restore.forEach(undo => void undo())
-}
-
-/** Says that every window begins with the item that was read last. */
-function pretendOverlap(): () => void {
-  const last = new WeakMap<object, unknown>()
-  return replace(
-    PagePrefetcher<unknown>,
-    'get',
-    original =>
-      async function (step) {
-        const page = await original.call(this, step)
-        const [, ...others] = page.keys() ?? []
-        const keys = step === 0 ? page.keys() : [last.get(this), ...others]
-        last.set(this, page.keys()?.at(-1))
-        return { ...page, keys: () => keys }
-      },
-  )
+/** Says that every loop was complete. */
+function boast(page: LoadedPage<unknown>): Partial<LoadedPage<unknown>> {
+  const { report } = page.response
+  const boasting = new Proxy(report, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'emit') return typeof value === 'function' ? value.bind(target) : value
+      return (event: { type: string }) =>
+        report.emit({ ...event, ...(event.type === 'end' && { isComplete: true }) } as never)
+    },
+  })
+  return { response: { ...page.response, report: boasting } }
 }
 
 export const deliberateBugs: readonly DeliberateBug[] = [
   {
-    name: 'a short page ends the walk',
-    inject: () => endAfter(Paginator<unknown>, ({ data, limit }) => data.length < limit),
-    family: 'late totals',
-    mode: 'default',
-  },
-  {
-    name: 'items are forgotten after two pages',
-    inject: forgetAfterTwoPages,
-    family: 'bulk changes',
-    mode: 'default',
-  },
-  {
-    name: 'a prefetched page is trusted although its total is smaller',
-    inject: () => misreport(() => ({ requestedAt: Number.POSITIVE_INFINITY })),
-    family: 'grows anywhere',
-    mode: 'default',
-  },
-  {
-    name: 'prefetched pages are trusted although an item has moved',
-    inject: () => misreport(() => ({ requestedAt: Number.POSITIVE_INFINITY })),
-    family: 'many swaps',
-    mode: 'default',
-  },
-  {
-    name: 'a shrink is not noticed',
-    inject: () => misreport(() => ({ largestTotalBefore: 0 })),
-    family: 'shrinks anywhere',
-    mode: 'default',
-  },
-  {
-    name: 'what only a discarded page has shown is forgotten',
+    name: 'a window is accepted without an item that was read',
     inject: () =>
       replace(
-        PagePrefetcher<unknown>,
-        'get',
+        KnownItems,
+        'indexOf',
         original =>
-          async function (number) {
-            await original.call(this, number)
-            return { ...(await this.refetch(number)), requestedAt: Number.POSITIVE_INFINITY }
+          function (key) {
+            return original.call(this, key) ?? this.length - 1
           },
       ),
+    family: 'bulk changes',
+    mode: 'default',
+  },
+  {
+    name: 'items that were read before going back are forgotten',
+    inject: () =>
+      replace(
+        KnownItems,
+        'add',
+        original =>
+          function (key) {
+            return original.call(this, key) === 'repeated' ? 'repeated' : 'new'
+          },
+      ),
+    family: 'bulk changes',
+    mode: 'default',
+  },
+  {
+    name: 'the order of the known items is kept as it was before the list changed',
+    inject: () => replace(KnownItems, 'goBackTo', () => () => {}),
     family: 'many swaps',
     mode: 'default',
   },
   {
-    name: 'a window is accepted without an item that is known',
-    inject: pretendOverlap,
-    family: 'bulk changes',
-    mode: 'verified',
-  },
-  {
-    name: 'a smaller limit that was not honoured is not noticed',
-    inject: () => misread((page, request) => ({ limit: request.limit ?? page.limit })),
-    family: 'smaller limits ignored',
-    mode: 'verified',
-  },
-  {
-    name: 'the total ends a verified walk',
+    name: 'a refusal of a smaller limit fails the loop',
     inject: () =>
-      endAfter(VerifiedPaginator<unknown>, ({ page, limit, totalItems }) => page * limit >= totalItems),
-    family: 'wrong totals',
-    mode: 'verified',
+      replace(
+        PageLoader<unknown>,
+        'load',
+        original =>
+          async function (request, site, loop) {
+            return original.call(this, request, site, loop).catch((error: HttpError) => {
+              throw Object.defineProperty(error, 'status', { value: 409 })
+            })
+          },
+      ),
+    family: 'smaller limits refused',
+    mode: 'default',
   },
   {
-    name: 'the end of a verified walk is not held against the total',
-    inject: () => misread(page => (page.data.length === 0 ? { totalItems: 0 } : {})),
+    name: 'the end is not held against the total',
+    inject: () => misread(({ data, totalItems }) => ({ totalItems: data.length === 0 ? 0 : totalItems })),
     family: 'pages counted from 0',
-    mode: 'verified',
+    mode: 'default',
+  },
+  {
+    name: 'a loop that could not overlap says that it was complete',
+    inject: () => misread(boast),
+    family: 'smaller limits refused, a queue',
+    mode: 'default',
+  },
+  {
+    name: 'a shrink is not noticed where pages cannot overlap',
+    inject: () => misreport({ largestTotalBefore: 0 }),
+    family: 'smaller limits ignored, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'prefetched pages are not dropped when the list has changed',
+    inject: () => replace(Prefetcher<unknown>, 'startOver', () => () => []),
+    family: 'smaller limits ignored, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'a page that shows a change is trusted although it was requested before its predecessor arrived',
+    inject: () => misreport({ requestedAt: Number.POSITIVE_INFINITY }),
+    family: 'smaller limits ignored, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'what only a dropped page has shown is forgotten',
+    inject: () =>
+      replace(
+        Prefetcher<unknown>,
+        'startOver',
+        original =>
+          function () {
+            original.call(this)
+            return []
+          },
+      ),
+    family: 'smaller limits ignored, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'a cursor does not know what was read before going back',
+    inject: () =>
+      replace(
+        KnownItems,
+        'newest',
+        original =>
+          function () {
+            return { ...original.call(this), others: [] }
+          },
+      ),
+    family: 'cut and resumed, stale replicas, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'a cursor is that of the batch before',
+    inject: () => {
+      const earlier = new WeakMap<object, string>()
+      return replace(
+        Walk<unknown>,
+        'next',
+        original =>
+          async function () {
+            const batch = await original.call(this)
+            const cursor = batch?.cursor() ?? ''
+            const before = earlier.get(this) ?? cursor
+            earlier.set(this, cursor)
+            return batch && { ...batch, cursor: () => before }
+          },
+      )
+    },
+    family: 'cut and resumed, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'an error has no cursor',
+    inject: () =>
+      replace(
+        Walk<unknown>,
+        'next',
+        original =>
+          function () {
+            return original.call(this).catch((error: object) => {
+              throw Object.defineProperty(error, 'cursor', { value: undefined })
+            })
+          },
+      ),
+    family: 'a page fails for good',
+    mode: 'default',
+  },
+  {
+    name: 'requests go on after the reader has left the loop',
+    inject: () => replace(Walk<unknown>, 'cancel', () => () => {}),
+    family: 'the reader leaves early',
+    mode: 'default',
   },
 ]

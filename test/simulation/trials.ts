@@ -28,9 +28,14 @@ export function createTrial(family: Family, mode: Mode, concurrency: number, num
   return { family, mode, seed, scenario }
 }
 
+export function findFamily(name: string): Family {
+  const family = families.find(family => family.name === name)
+  if (!family) throw new Error(`no family '${name}': ${families.map(({ name }) => name).join(', ')}`)
+  return family
+}
+
 export function findTrial(familyName: string, seed: string): Trial {
-  const family = families.find(({ name }) => name === familyName)
-  if (!family) throw new Error(`no family '${familyName}': ${families.map(({ name }) => name).join(', ')}`)
+  const family = findFamily(familyName)
   const [number, mode, concurrency] = seed.split('-')
   const known = modes.find(name => name === mode)
   if (known === undefined) throw new Error(`no seed '${seed}': 17-verified-4, say`)
