@@ -1,9 +1,12 @@
 import { network } from 'virtual:msw'
 import { HttpResponse, http } from 'msw'
-import { PaginationError, type Transaction } from 'virtual-accounts'
-import { sampleTransactions } from 'virtual-accounts/testing'
+import { type EndEvent, isApiError, PaginationError, type Transaction } from 'virtual-accounts'
+import { FakeService, type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, vi } from 'vitest'
-import { service } from '../service.ts'
+import { createObservedClient, service } from '../service.ts'
+
+/** The three values of `verified`. */
+export const modes = [undefined, true, false] as const
 
 /** Replaces the list of the service by one of `count` items. */
 export function fill(count: number): Transaction[] {
@@ -12,13 +15,16 @@ export function fill(count: number): Transaction[] {
   return [...service.transactions]
 }
 
+/** A list of `count` items, a client that reads it, and what the client said. */
+export function createList(count: number, options: FakeServiceOptions = {}) {
+  const fake = new FakeService({ transactions: sampleTransactions(count), maxLimit: 1000, ...options })
+  const { client, events } = createObservedClient({ fetch: fake.fetch })
+  return { fake, client, events, all: [...fake.transactions], list: client.transactions.list }
+}
+
 /** Sorted, as concurrent requests may overtake each other on the way. */
 export function requestedPages(): number[] {
   return service.requests.map(({ query }) => Number(query.page)).toSorted((a, b) => a - b)
-}
-
-export function requestedQueries(): Record<string, string>[] {
-  return service.requests.map(({ query }) => query).toSorted((a, b) => Number(a.page) - Number(b.page))
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -27,24 +33,36 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-/** What an iteration yields before it throws, and what it throws. */
-export async function iterateToError<T>(items: AsyncIterable<T>): Promise<{ before: T[]; error: unknown }> {
+/** Iterates, and calls `change` once `at` items were read. */
+export async function collectWith<T>(items: AsyncIterable<T>, at: number, change: () => void): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) if (all.push(item) === at) change()
+  return all
+}
+
+/** What an iteration yields before it throws, and the `ApiError` that it throws. */
+export async function iterateToError<T>(items: AsyncIterable<T>) {
   const before: T[] = []
   try {
     for await (const item of items) before.push(item)
   } catch (error) {
+    if (!isApiError(error)) throw error
     return { before, error }
   }
   throw new Error('expected the iteration to throw')
 }
 
-export function iterateToPaginationError<T>(
-  items: AsyncIterable<T>,
-): Promise<{ before: T[]; error: PaginationError }> {
-  return iterateToError(items).then(({ before, error }) => {
-    expect(error).toBeInstanceOf(PaginationError)
-    return { before, error: error as PaginationError }
-  })
+export async function iterateToPaginationError<T>(items: AsyncIterable<T>) {
+  const { before, error } = await iterateToError(items)
+  expect(error).toBeInstanceOf(PaginationError)
+  return { before, error }
+}
+
+/** The last event, which says how a loop ended. */
+export function endOf(events: readonly { type: string }[]): EndEvent {
+  const end = events.at(-1)
+  expect(end?.type).toBe('end')
+  return end as EndEvent
 }
 
 /** Waits until nothing moves without a push from outside. */
@@ -59,7 +77,7 @@ export interface Envelope {
   limit: number
 }
 
-/** Responds with what the fake service never does. Returns the pages requested, sorted. */
+/** Responds with what the fake service never does. Returns the pages requested. */
 export function respondTo(
   respond: (page: number, limit: number, count: number) => Envelope | Response,
 ): number[] {
@@ -69,39 +87,15 @@ export function respondTo(
       const query = new URL(request.url).searchParams
       const page = Number(query.get('page'))
       requested.push(page)
-      requested.sort((a, b) => a - b)
-      const response = respond(page, Number(query.get('limit') ?? 10), requested.length)
+      const response = respond(page, Number(query.get('limit') ?? 20), requested.length)
       return response instanceof Response ? response : HttpResponse.json({ ...response })
     }),
   )
   return requested
 }
 
-export function envelopeOf(items: readonly unknown[], page: number, limit = 10): Envelope {
+export function envelopeOf(items: readonly unknown[], page: number, limit: number): Envelope {
   return { data: items.slice((page - 1) * limit, page * limit), page, totalItems: items.length, limit }
-}
-
-/** A list of which the service leaves out items after it has cut the pages; the others are returned. Missing pages are a 404. */
-export function filterPages(
-  count: number,
-  isHidden: (index: number) => boolean,
-  isMissing: (start: number) => boolean = () => false,
-): Transaction[] {
-  const all = sampleTransactions(count)
-  const isShown = (item: Transaction) => !isHidden(all.indexOf(item))
-  const shown = all.filter(isShown)
-  respondTo((page, limit) => {
-    const start = (page - 1) * limit
-    if (isMissing(start)) return new Response(null, { status: 404 })
-    return { data: all.slice(start, start + limit).filter(isShown), page, totalItems: shown.length, limit }
-  })
-  return shown
-}
-
-/** An envelope with what a page derives from it. */
-export function pageOf(items: readonly unknown[], page: number, limit = 10) {
-  const pageCount = Math.ceil(items.length / limit)
-  return { ...envelopeOf(items, page, limit), pageCount, hasNextPage: page * limit < items.length }
 }
 
 export interface PendingRequest {
@@ -119,7 +113,7 @@ export interface PendingRequest {
 }
 
 /** A service that delivers each response when a test says so. */
-export function createStage(count: number, defaultLimit = 10) {
+export function createStage(count: number, defaultLimit = 20) {
   const items = sampleTransactions(count)
   const requests: PendingRequest[] = []
   let mostInFlight = 0
@@ -162,14 +156,11 @@ export function createStage(count: number, defaultLimit = 10) {
     fetch,
     items,
     requests,
-    get pages() {
-      return requests.map(({ page }) => page)
-    },
     get mostInFlight() {
       return mostInFlight
     },
     get inFlight() {
-      return inFlight().map(({ page }) => page)
+      return inFlight()
     },
     /** The request in flight for this page. */
     async of(page: number): Promise<PendingRequest> {
@@ -177,10 +168,11 @@ export function createStage(count: number, defaultLimit = 10) {
       await vi.waitFor(() => expect(found(), `page ${page} in flight`).toBeDefined(), { interval: 1 })
       return found() as PendingRequest
     },
-    /** Responds to these pages, one after the other, and waits for what follows. */
-    async respond(...pages: number[]): Promise<void> {
-      for (const page of pages) {
-        ;(await this.of(page)).respond()
+    /** Responds to so many requests, the oldest first, and waits for what follows each. */
+    async respond(count = 1): Promise<void> {
+      for (let responses = 0; responses < count; responses++) {
+        await vi.waitFor(() => expect(inFlight()).not.toEqual([]), { interval: 1 })
+        inFlight()[0]?.respond()
         await idle()
       }
     },
@@ -197,12 +189,12 @@ export function ids(items: readonly unknown[]): unknown[] {
   return items.map(item => (item as { id: unknown }).id)
 }
 
-/** A new item, to be inserted at the head. */
-export function newest(id: string): Transaction {
-  return { id, amount: 1, currency: 'EUR', description: 'new' }
-}
-
-/** What identifies an item of a list of refunds. */
-export function refundNumber(refund: unknown): unknown {
-  return (refund as { number: unknown }).number
+/** New items, to be inserted. */
+export function newItems(count: number): Transaction[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `new${index}`,
+    amount: 1,
+    currency: 'EUR',
+    description: 'new',
+  }))
 }

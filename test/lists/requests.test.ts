@@ -1,0 +1,159 @@
+import type { ListOptions, ListParams } from 'virtual-accounts'
+import { FakeService, type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
+import { expect, test } from 'vitest'
+import { createClient } from '../service.ts'
+import { checkEach } from '../support.ts'
+import { collect, type Envelope, envelopeOf, iterateToError } from './lists.ts'
+
+// The exact requests of loops over lists that do not change, one after the other. No other test has them.
+
+interface Row {
+  readonly service: string
+  readonly items: number
+  readonly params?: ListParams
+  readonly options?: ListOptions
+  /** `page/limit` of each request, for each value of `verified`, if it is not that of the default. `!`: then it throws. */
+  readonly default: string
+  readonly true?: string
+  readonly false?: string
+}
+
+const plain =
+  (options: FakeServiceOptions = {}) =>
+  (items: number) =>
+    new FakeService({ transactions: sampleTransactions(items), ...options }).fetch
+
+type Respond = (page: number, limit: number, all: readonly unknown[]) => Envelope | number
+
+const custom = (respond: Respond) => (items: number) => async (url: string) => {
+  const query = new URL(url).searchParams
+  const all = sampleTransactions(items)
+  const response = respond(Number(query.get('page')), Number(query.get('limit')), all)
+  return typeof response === 'number' ? new Response(null, { status: response }) : Response.json(response)
+}
+
+const services: Record<string, (items: number) => (url: string, init: RequestInit) => Promise<Response>> = {
+  plain: plain(),
+  'lowers limits to 50': plain({ maxLimit: 50 }),
+  'refuses smaller limits': custom((page, limit, all) => (limit < 20 ? 422 : envelopeOf(all, page, limit))),
+  'ignores the limit': custom((page, _, all) => envelopeOf(all, page, 20)),
+  'a fixture of 20 a page that repeats the limit': custom((page, limit, all) => ({
+    ...envelopeOf(all, page, 20),
+    limit,
+  })),
+  '404 beyond the end': custom((page, limit, all) =>
+    (page - 1) * limit < all.length ? envelopeOf(all, page, limit) : 404,
+  ),
+}
+
+const rows: Row[] = [
+  { service: 'plain', items: 0, params: { limit: 20 }, default: '1/20' },
+  { service: 'plain', items: 5, params: { limit: 20 }, default: '1/20' },
+  // The total may lag behind: only another page proves that a full one is the last.
+  { service: 'plain', items: 20, params: { limit: 20 }, default: '1/20', true: '1/20 2/19' },
+  { service: 'plain', items: 21, params: { limit: 20 }, default: '1/20 2/19', false: '1/20 2/20' },
+  { service: 'plain', items: 40, params: { limit: 20 }, default: '1/20 2/19 3/18', false: '1/20 2/20' },
+  {
+    service: 'plain',
+    items: 100,
+    params: { limit: 20 },
+    default: '1/20 2/19 3/18 4/17 4/20 5/19 6/18',
+    false: '1/20 2/20 3/20 4/20 5/20',
+  },
+  {
+    service: 'plain',
+    items: 250,
+    params: { limit: 50 },
+    default: '1/50 2/49 3/48 4/47 5/46 6/45',
+    false: '1/50 2/50 3/50 4/50 5/50',
+  },
+  {
+    service: 'plain',
+    items: 450,
+    params: { limit: 100 },
+    default: '1/100 2/99 3/98 4/97 5/96',
+    false: '1/100 2/100 3/100 4/100 5/100',
+  },
+  // Below 20, overlap is not worth its requests, unless it is asked for.
+  { service: 'plain', items: 12, params: { limit: 5 }, default: '1/5 2/5 3/5', true: '1/5 2/4 2/5 3/4 3/5' },
+  { service: 'plain', items: 3, params: { limit: 1 }, default: '1/1 2/1 3/1', true: '1/1 !' },
+  // A limit that is not given is not sent, and the echoed one is in effect.
+  { service: 'plain', items: 45, default: '1/ 2/19 3/18', false: '1/ 2/ 3/' },
+  {
+    service: 'lowers limits to 50',
+    items: 120,
+    params: { limit: 100 },
+    default: '1/100 2/49 3/48',
+    false: '1/100 2/100 3/100',
+  },
+  {
+    service: 'plain',
+    items: 100,
+    params: { page: 3, limit: 20 },
+    default: '3/20 4/19 5/18 6/17',
+    false: '3/20 4/20 5/20',
+  },
+  { service: 'plain', items: 100, params: { page: 9, limit: 20 }, default: '9/20' },
+  { service: 'plain', items: 100, params: { limit: 20 }, options: { maxItems: 0 }, default: '' },
+  { service: 'plain', items: 100, params: { limit: 20 }, options: { maxItems: 20 }, default: '1/20' },
+  {
+    service: 'plain',
+    items: 100,
+    params: { limit: 20 },
+    options: { maxItems: 21 },
+    default: '1/20 2/19',
+    false: '1/20 2/20',
+  },
+  // One window shows that pages cannot overlap.
+  ...['refuses smaller limits', 'ignores the limit', 'a fixture of 20 a page that repeats the limit'].map(
+    service => ({
+      service,
+      items: 60,
+      params: { limit: 20 },
+      default: '1/20 2/19 2/20 3/20',
+      true: '1/20 2/19 !',
+      false: '1/20 2/20 3/20',
+    }),
+  ),
+  {
+    service: '404 beyond the end',
+    items: 57,
+    params: { limit: 20 },
+    default: '1/20 2/19 3/18 4/17',
+    false: '1/20 2/20 3/20',
+  },
+]
+
+test('each request of a loop', () =>
+  checkEach(
+    rows.flatMap(row =>
+      (['default', 'true', 'false'] as const).map(mode => {
+        const { service, items, params, options, ...expected } = row
+        const name = [
+          service,
+          items,
+          JSON.stringify({ ...params, ...options }),
+          `verified: ${verified}`,
+        ].join(', ')
+        const verified = { default: undefined, true: true, false: false }[mode]
+        const requests = expected[mode] ?? expected.default
+        return [name, { service, items, params, options: { ...options, verified }, requests }] as const
+      }),
+    ),
+    async ([, { service, items, params, options, requests }]) => {
+      const sent: string[] = []
+      const respond = services[service]?.(items)
+      const fetch = async (url: string, init: RequestInit) => {
+        const { page, limit } = Object.fromEntries(new URL(url).searchParams)
+        sent.push(`${page}/${limit ?? ''}`)
+        return (await respond?.(url, init)) as Response
+      }
+      const list = createClient({ fetch }).transactions.list(params, { concurrency: 1, ...options })
+      const isRefused = requests.endsWith('!')
+      const read = isRefused ? (await iterateToError(list)).before : await collect(list)
+      expect(`${sent.join(' ')}${isRefused ? ' !' : ''}`).toBe(requests)
+      const start = ((params?.page ?? 1) - 1) * (params?.limit ?? 20)
+      const end = Math.min(items, start + (options.maxItems ?? items))
+      if (!isRefused) expect(read).toEqual(sampleTransactions(items).slice(start, end))
+    },
+  ))
