@@ -1,9 +1,9 @@
-import { type Client, type Page, PaginationError, type Transaction } from 'virtual-accounts'
+import { type Batch, type Client, PaginationError, type Transaction } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { createClient, createObservedClient, service, startService } from '../service.ts'
-import { rejectionOf } from '../support.ts'
-import { collect, createStage, envelopeOf, fill, idle, pageOf, requestedPages, respondTo } from './lists.ts'
+import { checkEach, rejectionOf } from '../support.ts'
+import { envelopeOf, fill, idle, requestedPages, respondTo } from './lists.ts'
 
 startService()
 
@@ -14,7 +14,11 @@ describe('awaiting a list', () => {
     expect(page.data).toEqual(all.slice(10, 20))
     expect(page).toMatchObject({ page: 2, totalItems: 25, limit: 10, pageCount: 3, hasNextPage: true })
     expect(page.headers.get('content-type')).toContain('json')
-    expect(JSON.parse(JSON.stringify(page))).toEqual(pageOf(all, 2))
+    expect(JSON.parse(JSON.stringify(page))).toEqual({
+      ...envelopeOf(all, 2, 10),
+      pageCount: 3,
+      hasNextPage: true,
+    })
     expect(requestedPages()).toEqual([2])
   })
 
@@ -53,21 +57,13 @@ describe('awaiting a list', () => {
     expect(await page.nextPage()).toBeUndefined()
     expect(requestedPages()).toEqual([2])
   })
-
-  test('gives the same next pages as pages()', async () => {
-    fill(45)
-    for await (const page of createClient().transactions.list({ limit: 10 }).pages()) {
-      expect((await page.nextPage())?.page).toBe(page.page < 5 ? page.page + 1 : undefined)
-    }
-  })
 })
 
 describe('a list', () => {
   test('sends nothing before it is used', async () => {
     const list = createClient().transactions.list()
-    list.pages()
+    list.batches()
     list[Symbol.asyncIterator]()
-    list.pages()[Symbol.asyncIterator]()
     expect(Object.prototype.toString.call(list)).toBe('[object List]')
     await idle()
     expect(service.requests).toEqual([])
@@ -88,41 +84,17 @@ describe('a list', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test('is fetched again for each iteration', async () => {
-    fill(15)
-    const list = createClient().transactions.list({ limit: 10 })
-    await list
-    expect((await collect(list)).length).toBe(15)
-    service.transactions.pop()
-    expect((await collect(list)).length).toBe(14)
-    expect(requestedPages()).toEqual([1, 1, 1, 2, 2])
-  })
-
   test('that fails unobserved causes no unhandled rejection', async () => {
     // vitest fails the run on one.
     service.fail({ times: 9, with: new Response(null, { status: 404 }) })
     const list = createClient().transactions.list()
-    list.pages()
+    list.batches()
     list[Symbol.asyncIterator]()
     await list.catch(() => {})
     await list.then(undefined, () => {})
     await list.finally(() => {}).catch(() => {})
     await idle()
     expect(service.requests).toHaveLength(1)
-  })
-
-  test('that is left while prefetched pages fail causes no unhandled rejection', async () => {
-    const stage = createStage(100)
-    const client = createClient({ fetch: stage.fetch, maxRetries: 0 })
-    const items = client.transactions.list()[Symbol.asyncIterator]()
-    const wanted = Array.from({ length: 21 }, () => items.next())
-    await stage.respond(1, 2, 3)
-    await Promise.all(wanted)
-    for (const request of stage.requests) if (!request.isSettled) request.lose()
-    await idle()
-    await items.return?.()
-    await idle()
-    expect(stage.inFlight).toEqual([])
   })
 
   test('has all methods of a promise', async () => {
@@ -151,7 +123,7 @@ describe('a list', () => {
     const { fromAsync } = Array as unknown as { fromAsync<T>(items: AsyncIterable<T>): Promise<T[]> }
     const { transactions } = createClient()
     expect(await fromAsync.call(Array, transactions.list({ limit: 10 }))).toEqual(all)
-    expect(await fromAsync.call(Array, transactions.list({ limit: 10 }).pages())).toHaveLength(3)
+    expect(await fromAsync.call(Array, transactions.list({ limit: 20 }).batches())).toHaveLength(2)
   })
 
   test('can be returned from an async function, whose caller gets the page', async () => {
@@ -159,26 +131,48 @@ describe('a list', () => {
     expect((await load(createClient())).data).toHaveLength(10)
   })
 
-  test('works in an infinite query as TanStack Query runs it', async () => {
-    const all = fill(25)
+  test('works in an infinite query as TanStack Query runs it, by batches', async () => {
+    const all = fill(65)
     const client = createClient()
-    const query = {
-      initialPageParam: 1,
-      queryFn: ({ pageParam, signal }: { pageParam: number; signal: AbortSignal }) =>
-        client.transactions.list({ page: pageParam, limit: 10 }, { signal }),
-      getNextPageParam: (last: Page<Transaction>) => (last.hasNextPage ? last.page + 1 : undefined),
+    const loadBatch = async ({
+      pageParam,
+      signal,
+    }: {
+      pageParam: string | undefined
+      signal: AbortSignal
+    }) => {
+      const list = client.transactions.list({ limit: 20 }, { after: pageParam, signal, concurrency: 1 })
+      for await (const batch of list.batches()) return batch
+      return undefined
     }
-    const pages: Page<Transaction>[] = []
-    let pageParam: number | undefined = query.initialPageParam
-    while (pageParam !== undefined) {
-      const { signal } = new AbortController()
-      // It awaits what the function returns, and reads from it later.
-      const page: Page<Transaction> = await Promise.resolve(query.queryFn({ pageParam, signal }))
-      pages.push(page)
-      pageParam = query.getNextPageParam(page)
-    }
-    expect(pages.flatMap(({ data }) => data)).toEqual(all)
-    // It may keep pages as JSON.
-    expect(JSON.parse(JSON.stringify(pages[2]))).toEqual(pageOf(all, 3))
+    const batches: Batch<Transaction>[] = []
+    let pageParam: string | undefined
+    do {
+      const batch = await loadBatch({ pageParam, signal: new AbortController().signal })
+      // It may keep them as JSON.
+      if (batch) batches.push(JSON.parse(JSON.stringify(batch)))
+      pageParam = batch?.hasMore ? batch.cursor : undefined
+    } while (pageParam !== undefined)
+    expect(batches.flatMap(({ items }) => items)).toEqual(all)
   })
 })
+
+test('a list that is used as an array says what to write instead', () =>
+  checkEach<[string, (list: never) => unknown]>(
+    [
+      ['for … of', list => [...(list as Iterable<unknown>)]],
+      ['Array.from', list => Array.from(list)],
+      ['new Set', list => new Set(list)],
+      ['JSON.stringify', list => JSON.stringify({ list })],
+      ['data', list => (list as { data: unknown }).data],
+      ['length', list => (list as { length: unknown }).length],
+      ['map', list => (list as unknown[]).map(String)],
+    ],
+    ([, use]) => {
+      const list = createClient().transactions.list()
+      expect(() => use(list as never)).toThrow(
+        /^list[.\w]*: items arrive asynchronously: use `for await`, or `\(await list\).data`$/,
+      )
+      expect(Object.keys(list)).toEqual([])
+    },
+  ))

@@ -8,7 +8,7 @@ startService()
 
 describe('iterating a list', () => {
   test('yields every item in order, whatever its size, limit, concurrency and mode', () =>
-    checkEach([0, 1, 19, 20, 21, 39, 40, 41, 57, 60, 100, 119, 200, 399], async count => {
+    checkEach([0, 1, 19, 20, 21, 40, 57, 60, 119, 399], async count => {
       for (const verified of modes) {
         for (const [concurrency, limit] of [
           [1, 20],
@@ -133,7 +133,7 @@ describe('requests in flight', () => {
   test('are at most `concurrency`, and as many as that in a long list', () =>
     checkEach([1, 2, 4, 7], async concurrency => {
       for (const verified of modes) {
-        const stage = createStage(1000)
+        const stage = createStage(500)
         const client = createClient({ fetch: stage.fetch, concurrency })
         const reading = collect(client.transactions.list({ limit: 20 }, { verified }))
         await stage.respondToAll()
@@ -143,7 +143,7 @@ describe('requests in flight', () => {
     }))
 
   test('start slowly, so that leaving early wastes little', async () => {
-    const stage = createStage(1000)
+    const stage = createStage(500)
     const items = createClient({ fetch: stage.fetch }).transactions.list()[Symbol.asyncIterator]()
     const read = async (count: number) => {
       const reading = Array.from({ length: count }, () => items.next())

@@ -84,27 +84,14 @@ test('a list that fails destroys its stream with the error', async () => {
   expect(await rejectionOf(stream.toArray())).toMatchObject({ kind: 'http', status: 404, page: 1 })
 })
 
-test('an iteration remembers at least 1,000 items, and not all', async () => {
-  const service = new FakeService({ transactions: sampleTransactions(6000) })
-  const { transactions } = service
-  const [first] = transactions as [Transaction]
-  transactions[1000] = first
-  transactions[5000] = first
-  const seen: string[] = []
-  const list = createClient({ fetch: service.fetch }).transactions.list({ limit: 10 }, { concurrency: 1 })
-  for await (const { id } of list) seen.push(id)
-  // The second of the three is recognised, the third comes after the first two were forgotten.
-  expect(seen).toHaveLength(5999)
-})
-
-async function readToPage3(generator: AsyncIterator<unknown>, what: 'items' | 'pages'): Promise<void> {
+async function readToPage3(generator: AsyncIterator<unknown>, what: 'items' | 'batches'): Promise<void> {
   for (let count = what === 'items' ? 25 : 3; count > 0; count--) await generator.next()
 }
 
 test('throw() cancels requests in flight', () =>
-  checkEach(['items', 'pages'] as const, async what => {
+  checkEach(['items', 'batches'] as const, async what => {
     const { list, stage } = createSlowList()
-    const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+    const generator = (what === 'items' ? list : list.batches())[Symbol.asyncIterator]()
     await readToPage3(generator, what)
     const enough = new Error('enough')
     expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
@@ -113,7 +100,7 @@ test('throw() cancels requests in flight', () =>
   }))
 
 test('`await using` cancels requests in flight, also where generators cannot be disposed of (Node 22)', () =>
-  checkEach(['items', 'pages'] as const, async what => {
+  checkEach(['items', 'batches'] as const, async what => {
     const prototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}.prototype))
     const own = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncDispose)
     onTestFinished(() => {
@@ -121,7 +108,7 @@ test('`await using` cancels requests in flight, also where generators cannot be 
     })
     delete prototype[Symbol.asyncDispose]
     const { list, stage } = createSlowList()
-    const generator = (what === 'items' ? list : list.pages())[Symbol.asyncIterator]()
+    const generator = (what === 'items' ? list : list.batches())[Symbol.asyncIterator]()
     {
       await using disposed = generator as typeof generator & AsyncDisposable
       await readToPage3(disposed, what)

@@ -129,13 +129,8 @@ test('each request of a loop', () =>
     rows.flatMap(row =>
       (['default', 'true', 'false'] as const).map(mode => {
         const { service, items, params, options, ...expected } = row
-        const name = [
-          service,
-          items,
-          JSON.stringify({ ...params, ...options }),
-          `verified: ${verified}`,
-        ].join(', ')
         const verified = { default: undefined, true: true, false: false }[mode]
+        const name = [service, items, JSON.stringify({ ...params, ...options }), mode].join(', ')
         const requests = expected[mode] ?? expected.default
         return [name, { service, items, params, options: { ...options, verified }, requests }] as const
       }),
