@@ -1,0 +1,319 @@
+import type { ClientEvent, DriftEvent, List, Transaction } from 'virtual-accounts'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { describe, expect, test } from 'vitest'
+import { createClient, createObservedClient, startService } from '../service.ts'
+import { checkEach } from '../support.ts'
+import {
+  collect,
+  collectWith,
+  createList,
+  createStage,
+  endOf,
+  envelopeOf,
+  ids,
+  iterateToPaginationError,
+  modes,
+  newItems,
+  respondTo,
+} from './lists.ts'
+
+// Single changes at chosen moments; test/simulation has tens of thousands at random ones.
+
+startService()
+
+const isOld = ({ id }: Transaction) => !id.startsWith('new')
+const proving = [undefined, true] as const
+const one = { concurrency: 1 }
+
+describe('a list that changes while it is read', () => {
+  test('has all items that were there throughout yielded, each once, in order', () =>
+    checkEach<[string, (items: Transaction[]) => unknown]>(
+      [
+        ['one added at the head', items => items.unshift(...newItems(1))],
+        ['many added at the head', items => items.unshift(...newItems(90))],
+        ['one added before the last one read', items => items.splice(99, 0, ...newItems(1))],
+        ['one removed at the head', items => items.splice(0, 1)],
+        ['many removed at the head', items => items.splice(0, 70)],
+        ['the last one read removed', items => items.splice(99, 1)],
+        ['one removed and one added at the end', items => items.push(...newItems(items.splice(0, 1).length))],
+        ['many removed and as many added', items => items.push(...newItems(items.splice(0, 80).length))],
+        [
+          'added at the head, removed further on',
+          items => {
+            items.splice(300, 10)
+            items.unshift(...newItems(10))
+          },
+        ],
+      ],
+      async ([, change]) => {
+        for (const verified of proving) {
+          for (const concurrency of [1, 4]) {
+            const { fake, list, all, events } = createList(400)
+            const seen = await collectWith(list({ limit: 20 }, { verified, concurrency }), 100, () =>
+              change(fake.transactions),
+            )
+            const kept = ids(all).filter(id => ids(fake.transactions).includes(id))
+            const old = ids(seen.filter(isOld))
+            expect(old.filter(id => kept.includes(id))).toEqual(kept)
+            expect(new Set(ids(seen)).size).toBe(seen.length)
+            expect(seen.at(-1)).toEqual(fake.transactions.at(-1))
+            expect(endOf(events)).toMatchObject({ isComplete: true, reason: undefined, items: seen.length })
+          }
+        }
+      },
+    ))
+
+  test('is complete although prefetched pages are older than what was read before them', async () => {
+    const stage = createStage(1_000)
+    const reading = collect(createClient({ fetch: stage.fetch }).transactions.list({ limit: 20 }))
+    await stage.respond(2)
+    for (let changes = 0; changes < 5; changes++) {
+      const [first, ...others] = stage.inFlight
+      first?.serve()
+      stage.items.splice(0, 3)
+      for (const request of others) request.respond()
+      first?.deliver()
+      await stage.respond()
+    }
+    await stage.respondToAll()
+    const seen = await reading
+    const kept = new Set(ids(stage.items))
+    expect(ids(seen).filter(id => kept.has(id))).toEqual([...kept])
+  })
+
+  test('is complete although some responses come from a replica that is behind', async () => {
+    const old = sampleTransactions(4_000)
+    const added = newItems(1_150)
+    const stateAfter = (count: number) => [...added.slice(added.length - count), ...old]
+    // One replica is far ahead of the others, and answers twice.
+    const addedAt = (count: number) => (count <= 11 ? 0 : count === 12 || count === 22 ? 1_150 : 130)
+    respondTo((page, limit, count) => envelopeOf(stateAfter(addedAt(count)), page, limit))
+    const seen = await collect(createClient().transactions.list({ limit: 125 }, one))
+    expect(seen.filter(isOld)).toEqual(old)
+    expect(new Set(ids(seen)).size).toBe(seen.length)
+  })
+
+  test('is complete although its total lags behind or is too small', () =>
+    checkEach<[string, (totals: number[]) => number]>(
+      [
+        ['too small', () => 60],
+        ['zero', () => 0],
+        ['lagging', totals => totals.at(-3) ?? 400],
+      ],
+      async ([, lie]) => {
+        const all = sampleTransactions(400)
+        const items = [...all]
+        const totals: number[] = []
+        respondTo((page, limit) => {
+          totals.push(items.length)
+          return { ...envelopeOf(items, page, limit), totalItems: lie(totals) }
+        })
+        const list = createClient().transactions.list({ limit: 20 }, { verified: true, ...one })
+        expect(await collectWith(list, 200, () => items.splice(0, 30))).toEqual(all)
+      },
+    ))
+
+  test('has its items yielded once when thousands are added at its head', () =>
+    checkEach(
+      [
+        [700, 900, 2],
+        [900, 5_000, 4],
+        [1_500, 3_000, 1],
+      ] as const,
+      async ([at, count, concurrency]) => {
+        const { fake, list, all } = createList(3_000)
+        const seen = await collectWith(list({ limit: 100 }, { concurrency }), at, () =>
+          fake.transactions.unshift(...newItems(count)),
+        )
+        expect(seen.filter(isOld)).toEqual(all)
+        expect(new Set(ids(seen)).size).toBe(seen.length)
+      },
+    ))
+
+  test('remembers at least 1,000 items and 8 pages, and throws rather than yields an item twice', async () => {
+    const remove = (items: Transaction[], from: number, count: number) => () => items.splice(from, count)
+    const repaired = createList(8_000)
+    const list = repaired.list({ limit: 500 }, one)
+    const seen = await collectWith(list, 6_000, remove(repaired.fake.transactions, 3_000, 3_500))
+    const kept = new Set(ids(repaired.fake.transactions))
+    expect(ids(seen).filter(id => kept.has(id))).toEqual([...kept])
+    const forgotten = createList(6_000)
+    const error = collectWith(
+      forgotten.list({ limit: 100 }, one),
+      4_000,
+      remove(forgotten.fake.transactions, 1_500, 2_600),
+    )
+    await expect(error).rejects.toMatchObject({ kind: 'pagination' })
+  })
+
+  test('throws when all that was read was removed from a list that began at a later page', async () => {
+    const { fake, list } = createList(200)
+    const reading = collectWith(list({ page: 3, limit: 20 }, one), 20, () => fake.transactions.splice(0, 120))
+    await expect(reading).rejects.toMatchObject({ kind: 'pagination' })
+  })
+
+  test('throws when it changes faster than it can be read', async () => {
+    let first = 0
+    respondTo((page, limit) => envelopeOf(sampleTransactions(100, ++first), page, limit))
+    const { error } = await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, one))
+    expect(error.cursor).toBeTypeOf('string')
+  })
+})
+
+describe('with `verified: false`', () => {
+  const list = (of: ReturnType<typeof createList>, options = {}): List<Transaction> =>
+    of.list({ limit: 20 }, { verified: false, ...one, ...options })
+
+  test('a change that a response shows is repaired', () =>
+    checkEach<[string, (items: Transaction[]) => unknown]>(
+      [
+        ['one removed', items => items.splice(0, 1)],
+        ['many removed', items => items.splice(0, 50)],
+        ['added at the head', items => items.unshift(...newItems(30))],
+      ],
+      async ([, change]) => {
+        const changing = createList(400)
+        const seen = await collectWith(list(changing), 100, () => change(changing.fake.transactions))
+        expect(seen.filter(isOld)).toEqual(changing.all)
+        expect(endOf(changing.events)).toMatchObject({ isComplete: false, reason: 'verified-false' })
+      },
+    ))
+
+  test('pages overlap from the first change on only', async () => {
+    const changing = createList(400)
+    let sent = 0
+    await collectWith(list(changing), 200, () => {
+      sent = changing.fake.requests.length
+      changing.fake.transactions.splice(0, 5)
+    })
+    const limits = changing.fake.requests.map(({ query }) => Number(query.limit))
+    expect(new Set(limits.slice(0, sent))).toEqual(new Set([20]))
+    expect(limits.slice(sent + 1).some(limit => limit < 20)).toBe(true)
+  })
+
+  test('an item that moved back by more than the total fell is an error: some may have been lost before', async () => {
+    const changing = createList(400)
+    const reading = collectWith(list(changing), 160, () => {
+      const { transactions } = changing.fake
+      transactions.push(...newItems(transactions.splice(0, 40).length - 1))
+    })
+    await expect(reading).rejects.toMatchObject({ kind: 'pagination' })
+  })
+})
+
+describe('where pages cannot overlap', () => {
+  /** A service that always uses its own limit. */
+  const serve = (items: Transaction[]) => respondTo(page => envelopeOf(items, page, 20))
+  const list = (options = {}) => createClient().transactions.list({ limit: 20 }, { ...one, ...options })
+
+  test('items that are added are no error, and no item comes twice', async () => {
+    const items = sampleTransactions(200)
+    const all = [...items]
+    serve(items)
+    expect(await collectWith(list(), 60, () => items.unshift(...newItems(7)))).toEqual(all)
+  })
+
+  test('items that were removed are an error that says how many may have been missed', async () => {
+    const items = sampleTransactions(200)
+    serve(items)
+    const reading = collectWith(list(), 60, () => items.splice(0, 7))
+    await expect(reading).rejects.toMatchObject({
+      kind: 'pagination',
+      message: expect.stringMatching(/from 200 to 193 items .* 7 or more may have been missed/),
+    })
+  })
+
+  test("they are not with onMissedItems: 'continue', and drift and end events say so", async () => {
+    const items = sampleTransactions(200)
+    const all = [...items]
+    serve(items)
+    const { client, events } = createObservedClient()
+    const reading = client.transactions.list({ limit: 20 }, { ...one, onMissedItems: 'continue' })
+    expect(await collectWith(reading, 60, () => items.splice(0, 7))).toEqual([
+      ...all.slice(0, 60),
+      ...all.slice(67),
+    ])
+    expect(driftOf(events)).toMatchObject([
+      { change: 'missing', before: 193, after: 186 },
+      { change: 'total', before: 200, after: 193 },
+    ])
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'missed-items', items: 193 })
+  })
+
+  test('a prefetched page is fetched again when the one before it shows a change', async () => {
+    const stage = createStage(200)
+    const fetch = async (url: string, init: RequestInit) => {
+      const { searchParams } = new URL(url)
+      // It refuses smaller limits.
+      if (searchParams.get('limit') !== '20') return new Response(null, { status: 422 })
+      return stage.fetch(url, init)
+    }
+    const reading = collect(createClient({ fetch }).transactions.list({ limit: 20 }))
+    const all = [...stage.items]
+    await stage.respond(3)
+    const [first, ...others] = stage.inFlight
+    for (const request of others) request.serve()
+    stage.items.unshift(...newItems(3))
+    for (const request of others) request.deliver()
+    first?.respond()
+    await stage.respondToAll()
+    expect(await reading).toEqual(all)
+  })
+})
+
+describe('drift and end events', () => {
+  test('say nothing of a list that does not change, but that it is complete', () =>
+    checkEach(modes, async verified => {
+      const { list, events } = createList(100)
+      await collect(list({ limit: 20 }, { verified }))
+      expect(driftOf(events)).toEqual([])
+      expect(events.filter(({ type }) => type === 'end')).toHaveLength(1)
+      const isComplete = verified !== false
+      expect(endOf(events)).toMatchObject({ items: 100, totalItems: 100, isComplete })
+    }))
+
+  test('say each change of the total', async () => {
+    const { fake, list, events } = createList(100)
+    await collectWith(list({ limit: 20 }, one), 20, () => fake.transactions.unshift(...newItems(5)))
+    expect(driftOf(events)).toMatchObject([{ change: 'total', before: 100, after: 105 }])
+  })
+
+  test('are not emitted for the end after break, an error or an abort', async () => {
+    const { list, events } = createList(100)
+    for await (const _ of list({ limit: 20 })) break
+    await collect(list({ limit: 20 }, { signal: AbortSignal.abort() })).catch(() => {})
+    const failing = createObservedClient()
+    respondTo(() => new Response(null, { status: 403 }))
+    await collect(failing.client.transactions.list()).catch(() => {})
+    for (const { type } of [...events, ...failing.events]) expect(type).not.toBe('end')
+  })
+
+  test('say that one response was complete, in every mode', () =>
+    checkEach(modes, async verified => {
+      const { list, events } = createList(15)
+      await collect(list({ limit: 20 }, { verified }))
+      expect(endOf(events)).toMatchObject({ requests: 1, isComplete: true, reason: undefined })
+    }))
+
+  test('say that a loop was cut by maxItems, unless the list ends there', () =>
+    checkEach(
+      [
+        [40, 'max-items'],
+        [100, undefined],
+        [101, undefined],
+      ] as const,
+      async ([maxItems, reason]) => {
+        const { list, events } = createList(100)
+        await collect(list({ limit: 20 }, { maxItems }))
+        expect(endOf(events)).toMatchObject({
+          items: Math.min(100, maxItems),
+          isComplete: reason === undefined,
+          reason,
+        })
+      },
+    ))
+})
+
+function driftOf(events: readonly ClientEvent[]): DriftEvent[] {
+  return events.filter(event => event.type === 'drift')
+}

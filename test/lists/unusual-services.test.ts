@@ -1,0 +1,268 @@
+import fc from 'fast-check'
+import { type Client, isApiError, type ListOptions } from 'virtual-accounts'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { cases } from '../cases.ts'
+import { createClient, createObservedClient, startService } from '../service.ts'
+import { checkEach } from '../support.ts'
+import {
+  collect,
+  createList,
+  type Envelope,
+  endOf,
+  envelopeOf,
+  iterateToPaginationError,
+  modes,
+  respondTo,
+} from './lists.ts'
+
+startService()
+
+const schema = z.looseObject({ id: z.unknown() })
+const itemKey = ({ id }: { id: unknown }) => id
+
+/** Lists items that are no transactions, identified by their `id`. */
+function listOf(client: Client, items: readonly unknown[], options: ListOptions = {}) {
+  respondTo((page, limit) => envelopeOf(items, page, limit))
+  return client.list('/notes', { limit: 20 }, { schema, itemKey, ...(options as object) })
+}
+
+describe('a list whose pages cannot overlap is read to its end, and the end event says why it is not proven', () => {
+  const items = sampleTransactions(90)
+
+  test('where nothing identifies its items, or not all of them', () =>
+    checkEach<[string, ((item: { id: unknown }) => unknown) | undefined]>(
+      [
+        ['no itemKey', undefined],
+        ['undefined', () => undefined],
+        ['null', () => null],
+        ['NaN', () => Number.NaN],
+        ['one without a key', item => (item.id === items[50]?.id ? undefined : item.id)],
+      ],
+      async ([, itemKey]) => {
+        const { client, events } = createObservedClient()
+        expect(await collect(listOf(client, items, { itemKey } as never))).toEqual(items)
+        expect(endOf(events)).toMatchObject({ items: 90, isComplete: false, reason: 'no-item-key' })
+      },
+    ))
+
+  test('where its keys do not tell items apart', () =>
+    checkEach<[string, (item: { id: unknown }, place: number) => unknown]>(
+      [
+        ['one key for all', () => 'same'],
+        ['a coarse key', (_, place) => ['AED', 'EUR', 'USD'][place % 3]],
+        ['two of a page share one', (_, place) => (place === 71 ? 70 : place)],
+        [
+          'the same item at the end of one page and the beginning of the next',
+          (_, place) => (place === 20 ? 19 : place),
+        ],
+        ['far apart', (_, place) => place % 45],
+      ],
+      async ([, keyOf]) => {
+        for (const verified of [undefined, false]) {
+          for (const concurrency of [1, 4]) {
+            const { client, events } = createObservedClient()
+            const options = { verified, concurrency }
+            const rows = items.map((item, place) => ({ ...item, id: keyOf(item, place) }))
+            const list = listOf(client, rows, options)
+            expect(await collect(list)).toEqual(rows)
+            expect(endOf(events)).toMatchObject({ items: 90, isComplete: false })
+            expect(endOf(events).requests).toBeLessThanOrEqual(2 * 5 + concurrency)
+          }
+        }
+      },
+    ))
+
+  test('where an id is on a page twice: a, b, a, c', async () => {
+    const rows = ['a', 'b', 'a', 'c'].map(id => ({ id }))
+    for (const verified of [undefined, false]) {
+      const { client, events } = createObservedClient()
+      expect(await collect(listOf(client, rows, { verified }))).toEqual(rows)
+      // One response is one state of the list, whatever its keys.
+      expect(endOf(events)).toMatchObject({ isComplete: true })
+      const page = await createClient().list('/notes', { limit: 20 }, { schema, itemKey })
+      expect(await collect(page)).toEqual(rows)
+    }
+  })
+
+  test('where transactions are identified by their currency', async () => {
+    const { list, all, events } = createList(250)
+    expect(await collect(list({ limit: 20 }, { itemKey: ({ currency }) => currency }))).toEqual(all)
+    expect(endOf(events)).toMatchObject({ items: 250, reason: 'item-key-not-unique' })
+  })
+
+  test('where the limit is below 20', async () => {
+    const { list, all, events } = createList(90)
+    expect(await collect(list({ limit: 19 }))).toEqual(all)
+    expect(endOf(events)).toMatchObject({ items: 90, isComplete: false, reason: 'limit-too-small' })
+  })
+
+  test('where the service refuses, changes or ignores smaller limits, at the price of one wasted window', () =>
+    checkEach<[string, (page: number, limit: number) => Envelope | Response]>(
+      [
+        [
+          '400',
+          (page, limit) => (limit < 20 ? new Response(null, { status: 400 }) : envelopeOf(items, page, 20)),
+        ],
+        [
+          '422',
+          (page, limit) => (limit < 20 ? new Response(null, { status: 422 }) : envelopeOf(items, page, 20)),
+        ],
+        ['ignored', page => envelopeOf(items, page, 20)],
+        ['rounded to tens', (page, limit) => envelopeOf(items, page, Math.ceil(limit / 10) * 10)],
+        ['lowered', (page, limit) => envelopeOf(items, page, limit < 20 ? 10 : 20)],
+        ['more items than the limit', (page, limit) => ({ ...envelopeOf(items, page, 20), limit })],
+      ],
+      async ([, respond]) => {
+        for (const concurrency of [1, 4]) {
+          const { client, events } = createObservedClient()
+          respondTo(respond)
+          const list = () => client.transactions.list({ limit: 20 }, { concurrency })
+          expect(await collect(list())).toEqual(items)
+          expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'limit-not-honoured' })
+          expect(endOf(events).requests).toBeLessThanOrEqual(5 + 1 + concurrency)
+          // Prefetched pages were cancelled, but nothing failed.
+          expect(events.filter(event => event.type === 'failure' && isApiError(event.error))).toEqual([])
+          await iterateToPaginationError(
+            client.transactions.list({ limit: 20 }, { verified: true, concurrency }),
+          )
+          expect(await collect(list())).toEqual(items)
+        }
+      },
+    ))
+
+  test('where a refusal of smaller limits is remembered for the list', async () => {
+    const { client, events } = createObservedClient()
+    respondTo((page, limit) =>
+      limit < 20 ? new Response(null, { status: 422 }) : envelopeOf(items, page, limit),
+    )
+    const requests: number[] = []
+    for (let times = 0; times < 3; times++) {
+      await collect(client.transactions.list({ limit: 20 }, { concurrency: 1 }))
+      requests.push(endOf(events).requests)
+    }
+    expect(requests).toEqual([6, 5, 5])
+  })
+
+  test('where pages are short throughout, as the service filters them after it has cut them', () =>
+    checkEach([3, 7, 20], async every => {
+      const cut = sampleTransactions(120)
+      const shown = cut.filter((_, place) => place % every > 0)
+      const { client, events } = createObservedClient()
+      respondTo((page, limit) => ({
+        ...envelopeOf(cut, page, limit),
+        data: cut.slice((page - 1) * limit, page * limit).filter(item => shown.includes(item)),
+      }))
+      const list = client.transactions.list({ limit: 20 }, { onMissedItems: 'continue' })
+      expect(await collect(list)).toEqual(shown)
+      expect(endOf(events)).toMatchObject({ isComplete: false })
+    }))
+
+  test('a page in the middle that is short does not end the loop', async () => {
+    const all = sampleTransactions(57)
+    const data = [all.slice(0, 20), all.slice(20, 38), all.slice(38)]
+    for (const verified of [undefined, false]) {
+      respondTo((page, limit) =>
+        limit === 20
+          ? { data: data[page - 1] ?? [], page, totalItems: 57, limit }
+          : new Response(null, { status: 422 }),
+      )
+      expect(await collect(createClient().transactions.list({ limit: 20 }, { verified }))).toEqual(all)
+    }
+  })
+})
+
+describe('with `verified: true`', () => {
+  test('the loop throws where pages cannot overlap', () =>
+    checkEach<[string, ListOptions<never, { id: unknown }> | undefined, RegExp]>(
+      [
+        ['no key', { itemKey: () => undefined }, /no key|without/],
+        ['one key for all', { itemKey: () => 'same' }, /same key/],
+      ],
+      async ([, options, message]) => {
+        const list = listOf(createClient(), sampleTransactions(60), { ...options, verified: true } as never)
+        const { before, error } = await iterateToPaginationError(list)
+        expect(before).toEqual([])
+        expect(error.message).toMatch(message)
+      },
+    ))
+
+  test('without an itemKey the call throws a TypeError', () => {
+    expect(() => createClient().list('/notes', {}, { schema, verified: true })).toThrow(TypeError)
+  })
+
+  test('the loop throws where limits are too small to overlap', () =>
+    checkEach([1, 2, 3, 5], async limit => {
+      const { list, all } = createList(2_000)
+      const { before } = await iterateToPaginationError(list({ limit }, { verified: true }))
+      expect(before).toEqual(all.slice(0, before.length))
+    }))
+})
+
+describe('fixtures', () => {
+  test('of any size, with fixed pages and any echo, lose no item and waste no more than a window', async () => {
+    const fixture = fc.record({
+      count: fc.integer({ min: 0, max: 120 }),
+      pageSize: fc.integer({ min: 1, max: 60 }),
+      limit: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
+      echo: fc.constantFrom('requested', 'own', 'number of items'),
+      concurrency: fc.constantFrom(1, 2, 4),
+      verified: fc.constantFrom(...modes),
+    })
+    await fc.assert(
+      fc.asyncProperty(fixture, async ({ count, pageSize, limit, echo, concurrency, verified }) => {
+        const all = sampleTransactions(count)
+        let requests = 0
+        const fetch = async (url: string) => {
+          requests++
+          const query = new URL(url).searchParams
+          const page = Number(query.get('page'))
+          const envelope = envelopeOf(all, page, pageSize)
+          const echoes = {
+            requested: Number(query.get('limit') ?? pageSize),
+            own: pageSize,
+            'number of items': Math.max(1, envelope.data.length),
+          }
+          return Response.json({ ...envelope, limit: echoes[echo] })
+        }
+        const list = createClient({ fetch }).transactions.list({ limit }, { concurrency, verified })
+        const { read, isFailed } = await collect(list).then(
+          read => ({ read, isFailed: false }),
+          error => ({ read: [], isFailed: error.kind === 'pagination' }),
+        )
+        if (!isFailed) expect(read).toEqual(all)
+        expect(requests).toBeLessThanOrEqual(2 * Math.ceil(count / pageSize) + 1 + 2 * concurrency + 8)
+        // Where it tells the truth, or repeats the limit that it has, nothing is wrong.
+        const isHonest = echo === 'own' || (echo === 'requested' && (limit ?? pageSize) === pageSize)
+        if (isHonest && verified !== true) expect(isFailed).toBe(false)
+      }),
+      { numRuns: cases(1_000) },
+    )
+  })
+
+  test('of one full page cost one request', async () => {
+    const requested = respondTo(page => envelopeOf(sampleTransactions(20), page, 20))
+    expect(await collect(createClient().transactions.list())).toHaveLength(20)
+    expect(requested).toEqual([1])
+  })
+
+  test('that repeat one page end where all items that the total promises were yielded', async () => {
+    const all = sampleTransactions(20)
+    respondTo((page, limit) => ({ ...envelopeOf(all, 1, limit), page }))
+    for (const verified of modes) {
+      const { before } = await iterateOrCollect(createClient().transactions.list({ limit: 20 }, { verified }))
+      expect(before).toEqual(all)
+    }
+  })
+})
+
+async function iterateOrCollect<T>(items: AsyncIterable<T>): Promise<{ before: T[]; error?: unknown }> {
+  const before: T[] = []
+  try {
+    for await (const item of items) before.push(item)
+    return { before }
+  } catch (error) {
+    return { before, error }
+  }
+}
