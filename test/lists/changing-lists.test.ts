@@ -93,43 +93,6 @@ describe('a list that changes while it is read', () => {
     expect(new Set(ids(seen)).size).toBe(seen.length)
   })
 
-  test('is complete although its total lags behind or is too small', () =>
-    checkEach<[string, (totals: number[]) => number]>(
-      [
-        ['too small', () => 60],
-        ['zero', () => 0],
-        ['lagging', totals => totals.at(-3) ?? 400],
-      ],
-      async ([, lie]) => {
-        const all = sampleTransactions(400)
-        const items = [...all]
-        const totals: number[] = []
-        respondTo((page, limit) => {
-          totals.push(items.length)
-          return { ...envelopeOf(items, page, limit), totalItems: lie(totals) }
-        })
-        const list = createClient().transactions.list({ limit: 20 }, { verified: true, ...one })
-        expect(await collectWith(list, 200, () => items.splice(0, 30))).toEqual(all)
-      },
-    ))
-
-  test('has its items yielded once when thousands are added at its head', () =>
-    checkEach(
-      [
-        [700, 900, 2],
-        [900, 5_000, 4],
-        [1_500, 3_000, 1],
-      ] as const,
-      async ([at, count, concurrency]) => {
-        const { fake, list, all } = createList(3_000)
-        const seen = await collectWith(list({ limit: 100 }, { concurrency }), at, () =>
-          fake.transactions.unshift(...newItems(count)),
-        )
-        expect(seen.filter(isOld)).toEqual(all)
-        expect(new Set(ids(seen)).size).toBe(seen.length)
-      },
-    ))
-
   test('remembers at least 1,000 items and 8 pages, and throws rather than yields an item twice', async () => {
     const remove = (items: Transaction[], from: number, count: number) => () => items.splice(from, count)
     const repaired = createList(8_000)

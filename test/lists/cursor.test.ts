@@ -68,10 +68,7 @@ describe('a cursor', () => {
         ['items added at the head', items => items.unshift(...newItems(70))],
         ['items removed at the head', items => items.splice(0, 35)],
         ['the last item read removed', items => items.splice(37, 1)],
-        [
-          'one removed and one added at once',
-          items => items.push(...newItems(items.splice(0, 1).length)),
-        ],
+        ['one removed and one added at once', items => items.push(...newItems(items.splice(0, 1).length))],
         ['items added at the end', items => items.push(...newItems(30))],
       ],
       async ([, change]) => {

@@ -66,15 +66,6 @@ describe('iterating a list', () => {
       },
     ))
 
-  test('needs one request for each page with `verified: false`, at any concurrency', () =>
-    checkEach([1, 2, 4, 16], async concurrency => {
-      for (const count of [1, 99, 100, 101, 1000, 1001, 2345]) {
-        const { fake, list, all } = createList(count)
-        expect(await collect(list({ limit: 100 }, { verified: false, concurrency }))).toEqual(all)
-        expect(fake.requests).toHaveLength(Math.ceil(count / 100))
-      }
-    }))
-
   test('yields at most maxItems items, and requests no page beyond them', () =>
     checkEach([0, 1, 19, 20, 21, 100, 399, 400, 500, Number.POSITIVE_INFINITY], async maxItems => {
       for (const verified of modes) {

@@ -88,17 +88,6 @@ async function readToPage3(generator: AsyncIterator<unknown>, what: 'items' | 'b
   for (let count = what === 'items' ? 25 : 3; count > 0; count--) await generator.next()
 }
 
-test('throw() cancels requests in flight', () =>
-  checkEach(['items', 'batches'] as const, async what => {
-    const { list, stage } = createSlowList()
-    const generator = (what === 'items' ? list : list.batches())[Symbol.asyncIterator]()
-    await readToPage3(generator, what)
-    const enough = new Error('enough')
-    expect(await rejectionOf(Promise.resolve(generator.throw?.(enough)))).toBe(enough)
-    await idle(20)
-    expectCancelled(stage)
-  }))
-
 test('`await using` cancels requests in flight, also where generators cannot be disposed of (Node 22)', () =>
   checkEach(['items', 'batches'] as const, async what => {
     const prototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}.prototype))
