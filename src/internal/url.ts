@@ -59,9 +59,9 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   }
   // Not by instanceof: under Jest a URL is of another realm.
   const text = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
-  const [, path] = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(text) ?? []
-  const isUrl = URL.canParse(text) && /^https?:\/\/[^/?#\\\s@]+/i.test(text)
-  if (!isUrl || new URL(text).pathname !== (path ?? '/') || /[?#]/.test(text)) {
+  const match = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(text)
+  // The URL parser would repair a path, and lead elsewhere.
+  if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
     const expected =
       'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query or fragment'
     throw wrongArgument('baseUrl', expected, given, given ? '' : environmentHint)
