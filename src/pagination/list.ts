@@ -4,6 +4,7 @@ import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
+  assertObject,
   type Checks,
   callback,
   checkedLater,
@@ -183,9 +184,10 @@ function prepareList<Item, Params extends ListParams>(
     )
   if (verified === true && itemKey === undefined && endpoint.itemKey === undefined)
     throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')
+  const given: Query = Object.assign(Object.create(null), assertObject('query', query), own)
   for (const name of ['page', 'limit'] as const)
-    if (query?.[name] !== undefined) throw new TypeError(`query.${name}: pass it as a parameter of its own`)
-  const filters = toQueryString({ ...query, ...own })
+    if (given[name] !== undefined) throw new TypeError(`query.${name}: pass it as a parameter of its own`)
+  const filters = toQueryString(given)
   const list = identifyList(endpoint.path, filters)
   const after = options.after === undefined ? undefined : readCursor(options.after, list)
   if (after && page !== undefined)
