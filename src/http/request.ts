@@ -189,7 +189,7 @@ function toPath(template: string, ids: object): string {
     throw wrongArgument('first argument', `{ ${names.join(', ')} }`, ids)
   const given = ids as Record<string, unknown>
   // A key that is ignored would make a repeated write a new one.
-  if (given.idempotencyKey !== undefined)
+  if (Object.hasOwn(ids, 'idempotencyKey') && given.idempotencyKey !== undefined)
     throw new TypeError('idempotencyKey: pass it in the second argument')
   return template.replace(/\{(\w+)\}/g, (_, name: string) => encodePathSegment(name, given[name]))
 }
