@@ -49,9 +49,8 @@ export const abortSignal: Check = (name, value) => {
 export function assertObject<T extends object>(name: string, value: T | undefined): T {
   if (value === undefined) return Object.create(null) as T
   const prototype: unknown = typeof value === 'object' && value !== null && Object.getPrototypeOf(value)
-  // What is inherited from a class would be read or ignored by chance.
-  if (prototype === null || (prototype && Object.getPrototypeOf(prototype) === null && !Array.isArray(value)))
-    return value
+  // What is inherited from anything but `Object.prototype`, of any realm, would be read or ignored by chance.
+  if (prototype === null || (prototype && Object.hasOwn(prototype, 'isPrototypeOf'))) return value
   throw wrongArgument(name, 'a plain object', value)
 }
 
