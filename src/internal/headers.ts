@@ -24,17 +24,25 @@ export function readHeaders(given: unknown): Record<string, string> {
     if (value === undefined) continue
     const label = `headers[${JSON.stringify(name)}]`
     if (typeof value !== 'string') throw new TypeError(`${label}: expected a string, got ${typeName(value)}`)
-    try {
-      headers.append(name, value)
-    } catch {
-      // The runtime's own message would show the value.
+    if (!append(headers, name, value))
       throw new TypeError(`${label}: cannot be sent: expected a valid name, and a Latin-1 value on one line`)
-    }
   }
   for (const [name, owner] of Object.entries(reserved))
     if (headers.has(name)) throw new TypeError(`headers[${JSON.stringify(name)}]: ${owner}`)
   // Without a prototype, as the names are the caller's.
   return Object.assign(Object.create(null), Object.fromEntries(headers))
+}
+
+/** Whether a header could be appended. The runtime's own message would show its value. */
+function append(headers: Headers, name: string, value: string): boolean {
+  // Not every runtime refuses control characters before it sends.
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return false
+  try {
+    headers.append(name, value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The id that a service gave to a request, by the two customary names. Neither is specified. */
