@@ -51,7 +51,8 @@ export function assertObject<T extends object>(name: string, value: T | undefine
   const prototype: unknown = typeof value === 'object' && value !== null && Object.getPrototypeOf(value)
   // What is inherited from anything but `Object.prototype`, of any realm, would be read or ignored by chance.
   if (prototype === null || (prototype && Object.hasOwn(prototype, 'isPrototypeOf'))) return value
-  throw wrongArgument(name, 'a plain object', value)
+  const isInstance = Object.prototype.toString.call(value) === '[object Object]'
+  throw wrongArgument(name, 'a plain object', value, isInstance ? ' of a class' : '')
 }
 
 /** The options that one argument knows, each with its check. */
