@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import * as z from 'zod'
 import { checkEach } from '../support.ts'
 
-interface Mistake {
+export interface Mistake {
   readonly mistake: string
   readonly wrote: () => unknown
   /** The message of a TypeError that is thrown, before anything is sent; a pattern where another table has its words. */
