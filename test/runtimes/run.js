@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { startFakeServer } from '../../examples/fake-server.js'
+import { startFakeServer } from '../fake-server.js'
 import { startServers } from './server.js'
 import { startWorker } from './workerd.js'
 
@@ -50,10 +50,10 @@ const runtimes = [
 ]
 
 const examples = {
-  'examples/bun/accounts.js': (file, env) => execute(bun, [file], env),
-  'examples/deno/accounts.js': (file, env) =>
+  'examples/runtimes/command.js on Bun': (file, env) => execute(bun, [file], env),
+  'examples/runtimes/command.js on Deno': (file, env) =>
     execute(deno, [...denoRun, denoNet, '--allow-env=BASE_URL,API_KEY', file], env),
-  'examples/worker/accounts.js': runExampleWorker,
+  'examples/runtimes/worker.js on workerd': runExampleWorker,
 }
 
 function bothWays(name, command) {
@@ -167,24 +167,25 @@ async function checkRuntime({ name, how, version, run, tellsCodes }, urls) {
   })
 }
 
-async function checkExample(file, run, { service, url }) {
-  await check(file, async () => {
+async function checkExample(name, run, { service, url }) {
+  await check(name, async () => {
     service.reset()
     const counts = new Map()
     for (const { currency } of service.transactions) counts.set(currency, (counts.get(currency) ?? 0) + 1)
+    const [file] = name.split(' ')
     const { stdout } = await run(file, { BASE_URL: url, API_KEY: service.apiKey })
     for (const [currency, count] of counts) assert(stdout.includes(`${currency} ${count}\n`), stdout)
     assert(!service.isActive({ customerId: 'c1', virtualAccountId: 'v1' }), 'the account is still active')
-    return file
+    return name
   })
 }
 
 const servers = await startServers()
-const fake = await startFakeServer({ port: 0 })
+const fake = await startFakeServer()
 try {
   await prepare()
   for (const line of runtimes) await Promise.all(line.map(runtime => checkRuntime(runtime, servers.urls)))
-  for (const [file, run] of Object.entries(examples)) await checkExample(file, run, fake)
+  for (const [name, run] of Object.entries(examples)) await checkExample(name, run, fake)
 } finally {
   await Promise.all([servers.close(), fake.close()])
   rmSync(project, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 // Runs a Worker on this machine, as Cloudflare runs it, after `(cd test/runtimes && npm ci)`:
 //
-//   node test/runtimes/workerd.js examples/worker/accounts.js   http://127.0.0.1:8788
+//   node test/runtimes/workerd.js examples/runtimes/worker.js   http://127.0.0.1:8788
 //   BASE_URL=… API_KEY=… PORT=3000 node test/runtimes/workerd.js …
 
 import { realpathSync } from 'node:fs'
@@ -38,7 +38,7 @@ export async function startWorker(
 }
 
 async function main([file]) {
-  const { BASE_URL = 'http://127.0.0.1:8787', API_KEY = 'test_key', PORT = '8788' } = process.env
+  const { BASE_URL = '', API_KEY = '', PORT = '8788' } = process.env
   const print = text => console.log(text)
   const { url } = await startWorker(file, { bindings: { BASE_URL, API_KEY }, port: Number(PORT), print })
   console.log(`The Worker is at ${url}. Ctrl-C ends it.`)
