@@ -1,209 +1,130 @@
 // @ts-check
-// What the client does, in a few seconds. Against a fake service on this machine, or against a real one:
+// What the client does, in a few seconds, with a fake service inside this program:
 //
 //   npm run demo
-//   BASE_URL=https://… API_KEY=… npm run demo
-//
-// A real service is only read, unless you allow it to deactivate and reactivate an account, by these in addition:
-//
-//   ALLOW_WRITES=1 CUSTOMER_ID=… VIRTUAL_ACCOUNT_ID=…
 
 import { styleText } from 'node:util'
 import Big from 'big.js'
 import { Client, isApiError } from 'virtual-accounts'
-import { sampleTransactions } from 'virtual-accounts/testing'
-import { realService } from './connect.js'
-import { startFakeServer } from './fake-server.js'
-import { aligned, bar, counted, elapsed, grouped, heading, Problem, runMain, wrapped } from './terminal.js'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { grouped, runMain, wrapped } from './terminal.js'
 
-/** @typedef {{ baseUrl: string, apiKey: string }} Service */
-/** @typedef {import('virtual-accounts').VirtualAccountRef} VirtualAccountRef */
+/** @typedef {import('virtual-accounts').Transaction} Transaction */
+/** @typedef {{ baseUrl: string, apiKey: string, fetch: typeof fetch }} Service */
 
-/**
- * The demo prints the body of this function, then runs it.
- *
- * @param {Service & Pick<import('virtual-accounts').ClientOptions, 'concurrency' | 'onEvent'>} options
- */
-async function sumByCurrency({ baseUrl, apiKey, concurrency, onEvent }) {
-  const client = new Client({ baseUrl, apiKey, concurrency, onEvent })
-  const transactions = client.transactions.list({ limit: 100 })
-  const sums = new Map()
-  for await (const { currency, amount } of transactions) {
-    sums.set(currency, (sums.get(currency) ?? new Big(0)).plus(amount))
-  }
-  return sums
-}
+runMain(import.meta.filename, async () => {
+  console.log(styleText('bold', 'virtual-accounts, with a fake service inside this program'))
 
-async function main() {
-  console.log(
-    styleText('bold', wrapped('virtual-accounts: a typed client for virtual accounts and transactions')),
+  title('A list that changes while it is read')
+  say(
+    '5,000 transactions. With each response, the first is removed and another is added at the end, so the total stays the same.',
   )
-  const real = realService()
-  const account = accountOf(process.env, real)
-  if (real) await againstReal(real, account)
-  else await againstFake()
-  console.log(heading('Next'))
-  console.log(`  npm run example:react                      a page with tables and charts
-  npm run example examples/handle-errors.js  each failure and how to handle it
-  docs/getting-started.md                    from npm install to your first loop
-  examples/demo.js                           the code of this demo`)
-}
+  await compare('a loop over page=1, 2, 3 …', readPages)
+  await compare('for await (… of client.transactions.list())', readList)
 
-/**
- * @param {Service} service
- * @param {VirtualAccountRef | undefined} account
- */
-async function againstReal(service, account) {
-  console.log(wrapped(`Against ${service.baseUrl}, ${account ? 'writes allowed' : 'read-only'}.`))
-  showListing()
-  const { totalItems, pageCount } = await firstPage(service)
-  console.log(`  ${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}:`)
-  const { sums } = await timed({ label: '4 in parallel (default)', service, pageCount })
-  console.log()
-  printSums(sums)
-  if (!account) return
+  title('A write whose response is lost')
+  await loseResponse()
 
-  console.log(heading('Deactivate and reactivate an account'))
-  const client = new Client(service)
-  for (const operation of /** @type {const} */ (['deactivate', 'reactivate'])) {
-    const { status, idempotencyKey } = await client.virtualAccounts[operation](account)
-    console.log(`  ${operation}  HTTP ${status}, idempotencyKey ${idempotencyKey}`)
+  title('A message that says what to do')
+  await failWithMessage()
+
+  title('Next')
+  console.log(`  npm run example            programs to run, and to copy from
+  npm run example:react      a page with tables and charts
+  docs/getting-started.md    from installing the package to your first loop
+  examples/demo.js           the code of this demo`)
+})
+
+/** As it is written by hand. @param {Service} service */
+async function readPages({ baseUrl, apiKey, fetch }) {
+  /** @type {Transaction[]} */
+  const transactions = []
+  for (let page = 1; ; page++) {
+    const url = `${baseUrl}/transactions?page=${page}&limit=100`
+    const response = await fetch(url, { headers: { 'Api-Key': apiKey } })
+    const { data, totalItems } = await response.json()
+    transactions.push(...data)
+    if (page * 100 >= totalItems) return transactions
   }
 }
 
-async function againstFake() {
-  const transactions = sampleTransactions(5000)
-  const fake = await startFakeServer({ port: 0, latency: 20, transactions })
-  const service = { baseUrl: fake.url, apiKey: fake.service.apiKey }
-  try {
-    console.log(wrapped(`Against a fake service at ${fake.url}, which stops after this demo.`))
-    showListing()
-    const { totalItems, pageCount } = await firstPage(service)
-    console.log(`  ${counted(totalItems, 'transaction')} on ${pageCount} pages, 20 ms per response. Time:`)
-    // Neither of the two pays for the first use of all code.
-    await sumByCurrency(service)
-    const one = await timed({ label: 'one page at a time', service, pageCount, concurrency: 1 })
-    const four = await timed({ label: '4 in parallel (default)', service, pageCount, longest: one.ms })
-    console.log(`  ${(one.ms / four.ms).toFixed(1)}× as fast, with every transaction in order\n`)
-    printSums(four.sums)
-    await showLostResponse(fake.service, service)
-    await showMessage(service)
-  } finally {
-    await fake.close()
-  }
-}
-
-function showListing() {
-  const lines = sumByCurrency.toString().split('\n')
-  // Without the signature, `return sums` and the last brace.
-  const body = lines.slice(1, -2).join('\n')
-  console.log(heading('List every transaction and add up the amounts'))
-  console.log(`${styleText('cyan', body)}\n`)
-}
-
-/** @param {Service} service */
-async function firstPage(service) {
-  return await new Client(service).transactions.list({ limit: 100 })
+/** With the client. @param {Service} service */
+async function readList({ baseUrl, apiKey, fetch }) {
+  const client = new Client({ baseUrl, apiKey, fetch })
+  const transactions = []
+  for await (const transaction of client.transactions.list({ limit: 100 })) transactions.push(transaction)
+  return transactions
 }
 
 /**
- * Runs `sumByCurrency`, and then shows how long it took: by a bar, and the one of the longest run is full.
+ * Reads a list that changes, and prints what was missed of all that was in it from beginning to end.
  *
- * @param {object} run
- * @param {string} run.label
- * @param {Service} run.service
- * @param {number} run.pageCount
- * @param {number} [run.concurrency]
- * @param {number} [run.longest] in milliseconds; this run by default
+ * @param {string} name
+ * @param {(service: Service) => Promise<Transaction[]>} read
  */
-async function timed({ label, service, pageCount, concurrency = 4, longest }) {
-  const { stdout } = process
-  const began = performance.now()
-  let pages = 0
-  /** @param {string} text */
-  const show = text => stdout.write(`${stdout.isTTY ? '\r\x1b[K' : ''}  ${label.padEnd(24)}${text}`)
-
-  const sums = await sumByCurrency({
-    ...service,
-    concurrency,
-    onEvent({ type }) {
-      if (type === 'response' && stdout.isTTY) show(`page ${grouped(++pages)} of ${grouped(pageCount)}`)
-    },
-  })
-  const ms = performance.now() - began
-  show(`${bar(ms / (longest ?? ms), 24)}  ${elapsed(ms / 1000)}\n`)
-  return { sums, ms }
+async function compare(name, read) {
+  const service = new FakeService({ transactions: sampleTransactions(5000), latency: 10 })
+  const atFirst = [...service.transactions]
+  /** @type {typeof globalThis.fetch} */
+  const fetch = async (input, init) => {
+    const response = await service.fetch(input, init)
+    // Not for ever: a loop that misses nothing would never end.
+    const [removed] = service.transactions.splice(0, service.requests.length < 50 ? 1 : 0)
+    if (removed) service.transactions.push({ ...removed, id: `new-${removed.id}` })
+    return response
+  }
+  const found = new Set((await read({ ...service, fetch })).map(({ id }) => id))
+  const atLast = new Set(service.transactions)
+  const missed = atFirst.filter(transaction => atLast.has(transaction) && !found.has(transaction.id))
+  const euros = missed
+    .filter(({ currency }) => currency === 'EUR')
+    .reduce((sum, { amount }) => sum.plus(amount), new Big(0))
+  const result =
+    missed.length === 0
+      ? styleText('green', '✓ misses none')
+      : styleText('red', `✗ misses ${missed.length}, with EUR ${grouped(euros.toFixed(2))}`)
+  console.log(`  ${name.padEnd(44)} ${result}`)
 }
 
-/**
- * @param {import('virtual-accounts/testing').FakeService} fake
- * @param {Service} service
- */
-async function showLostResponse(fake, service) {
-  const account = { customerId: 'c1', virtualAccountId: 'v1' }
+async function loseResponse() {
+  const service = new FakeService()
+  const { baseUrl, apiKey, fetch } = service
   const client = new Client({
-    ...service,
+    baseUrl,
+    apiKey,
+    fetch,
     onEvent(event) {
-      if (event.type === 'response') console.log(`  attempt ${event.attempt}: HTTP ${event.status}`)
-      if (event.type !== 'retry') return
-      const retry = `retry in ${Math.round(event.delayMs)} ms`
-      const lost = `attempt ${event.attempt}: connection lost before the response was complete; ${retry}`
-      console.log(wrapped(lost, '  '))
+      if (event.type === 'retry') say(`${event.error.message} Retry in ${Math.round(event.delayMs)} ms.`)
+      if (event.type === 'response') say(`POST: HTTP ${event.status}, attempt ${event.attempt}.`)
     },
   })
-
-  console.log(heading('Deactivate an account when the response is lost'))
-  console.log(
-    `${styleText('cyan', '  await client.virtualAccounts.deactivate({ customerId, virtualAccountId })')}\n`,
-  )
-  fake.fail({ method: 'POST', with: 'truncate' })
-  const earlier = fake.requests.length
-  await client.virtualAccounts.deactivate(account)
-  const keys = fake.requests.slice(earlier).map(({ headers }) => headers.get('Idempotency-Key'))
-  if (fake.isActive(account)) throw new Error('the account is still active')
-  console.log(
-    wrapped(
-      `✓ The service received ${counted(keys.length, 'request')} with ` +
-        `${counted(new Set(keys).size, 'idempotency key')}: deactivated once.`,
-      '  ',
+  service.fail({ method: 'POST', with: 'truncate' })
+  await client.virtualAccounts.deactivate({ customerId: 'c1', virtualAccountId: 'v1' })
+  const keys = new Set(service.requests.map(({ headers }) => headers.get('Idempotency-Key')))
+  say(
+    styleText(
+      'green',
+      `✓ ${service.requests.length} requests, ${keys.size} idempotency key: deactivated once`,
     ),
   )
 }
 
-/** @param {Service} service */
-async function showMessage({ baseUrl }) {
-  console.log(heading('Error messages say what to do'))
+async function failWithMessage() {
+  const { baseUrl, fetch } = new FakeService()
   try {
-    await new Client({ baseUrl, apiKey: 'another_key' }).transactions.list()
+    await new Client({ baseUrl, apiKey: 'another_key', fetch }).transactions.list()
   } catch (error) {
     if (!isApiError(error)) throw error
-    console.log(wrapped(error.message, '  '))
+    say(error.message)
   }
 }
 
-/** @param {Map<string, Big>} sums */
-function printSums(sums) {
-  const sorted = [...sums].sort()
-  const amounts = aligned(sorted.map(([, sum]) => sum.toFixed()))
-  for (const [index, [currency]] of sorted.entries())
-    console.log(`  ${currency}  ${amounts[index]}`.trimEnd())
+/** @param {string} text */
+function title(text) {
+  console.log(`\n${styleText('bold', text)}\n`)
 }
 
-/**
- * The account to write to. Nothing is guessed, and nothing is written unless it is allowed.
- *
- * @param {NodeJS.ProcessEnv} env
- * @param {Service | undefined} real
- */
-function accountOf({ ALLOW_WRITES, CUSTOMER_ID, VIRTUAL_ACCOUNT_ID }, real) {
-  if (ALLOW_WRITES !== '1') return undefined
-  if (!real) throw new Problem('ALLOW_WRITES is for a real service: set BASE_URL and API_KEY as well.')
-  if (!CUSTOMER_ID || !VIRTUAL_ACCOUNT_ID) {
-    throw new Problem(
-      'ALLOW_WRITES=1 deactivates and reactivates an account: name it with CUSTOMER_ID and VIRTUAL_ACCOUNT_ID.',
-    )
-  }
-  return { customerId: CUSTOMER_ID, virtualAccountId: VIRTUAL_ACCOUNT_ID }
+/** @param {string} text */
+function say(text) {
+  console.log(wrapped(text, '  '))
 }
-
-runMain(import.meta.filename, main)

@@ -1,15 +1,17 @@
 // @ts-check
-// The five ways in which a call fails, and what to do about each. Against a fake service that is told to fail:
+// The five ways in which a call fails, and what to do about each. A fake service
+// inside this program fails on purpose:
 //
 //   npm run example examples/handle-errors.js
 
+import { styleText } from 'node:util'
 import { Client, isApiError } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
-import { heading, runMain, wrapped } from './terminal.js'
+import { runMain, wrapped } from './terminal.js'
 
 const service = new FakeService({ transactions: sampleTransactions(250) })
 const { baseUrl, apiKey, fetch } = service
-// No retries, so that each failure shows at once. By default a call is tried three times.
+// No retries, so that each failure shows at once. By default there are three attempts.
 const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
@@ -37,25 +39,28 @@ runMain(import.meta.filename, async () => {
   service.fail({ with: Response.json({ ...invalid, page: 1, totalItems: 1, limit: 20 }) })
   await attempt(() => client.transactions.list())
 
-  title('pagination: the list shrinks while it is read')
-  const seen = new Set()
-  const stoppedAt = await attempt(async () => {
-    for await (const { id } of client.transactions.list({ limit: 50 }, { concurrency: 1 })) {
-      seen.add(id)
-      if (seen.size === 100) service.transactions.splice(0, 3)
+  title('pagination: a loop cannot keep its promise')
+  await attempt(async () => {
+    for await (const _ of client.transactions.list({ limit: 1 }, { verified: true })) break
+  })
+
+  title('A loop that fails in the middle')
+  let count = 0
+  const stopped = await attempt(async () => {
+    for await (const _ of client.transactions.list({ limit: 50 })) {
+      if (++count === 50) service.fail({ with: new Response(null, { status: 503 }) })
     }
   })
-  for await (const { id } of client.transactions.list({ page: stoppedAt?.page ?? 1, limit: 50 })) seen.add(id)
-  const missed = service.transactions.filter(({ id }) => !seen.has(id))
-  say(`resumed: ${seen.size} of 250 read, ${missed.length} missed`)
+  for await (const _ of client.transactions.list({ limit: 50 }, { after: stopped?.cursor })) count++
+  say(`continued after the cursor of the error: ${count} of 250 read`)
 
-  title('A write whose response is lost: repeat it with the same key')
+  title('A write whose response is lost')
   service.fail({ method: 'POST', with: 'truncate' })
   const lost = await attempt(() => client.virtualAccounts.deactivate(account))
   if (lost?.outcomeUnknown) {
     const { idempotencyKey } = lost
     const { status } = await client.virtualAccounts.deactivate(account, { idempotencyKey })
-    say(`repeated with the same key: HTTP ${status}, the account is active: ${service.isActive(account)}`)
+    say(`retried: HTTP ${status}, the account is active: ${service.isActive(account)}`)
   }
 
   title('Not an ApiError: an abort, and a mistake in the call')
@@ -90,22 +95,23 @@ function advice(error) {
   switch (error.kind) {
     case 'http':
       if (error.retryAfterMs !== undefined) return `retry in ${error.retryAfterMs / 1000} s`
+      if (error.cursor) return 'continue after the cursor of the error'
       return `look at status ${error.status} and body ${JSON.stringify(error.body)}`
     case 'connection':
-      if (error.outcomeUnknown) return 'repeat it with the idempotencyKey of the error'
+      if (error.outcomeUnknown) return 'retry with the idempotencyKey of the error'
       return 'check baseUrl and the network, or retry later'
     case 'timeout':
       return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
     case 'invalid-response':
       return 'look at issues and body of the error: if the service is right, pass a schema'
     case 'pagination':
-      return `resume at page ${error.page}`
+      return 'do what the message says: it depends on what the service does'
   }
 }
 
 /** @param {string} text */
 function title(text) {
-  console.log(heading(text))
+  console.log(`\n${styleText('bold', text)}\n`)
 }
 
 /** @param {string} text */

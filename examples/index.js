@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { wrapped } from './terminal.js'
 
 const [given] = process.argv.slice(2)
 const program = given && pathOf(given)
@@ -15,12 +14,11 @@ if (program && program !== import.meta.filename) {
   // The program finds its own arguments.
   process.argv.splice(1, 2, program)
   await import(pathToFileURL(program).href)
+} else if (given === undefined || given === '--help' || given === '-h') {
+  console.log(`npm run example FILE runs a program, and -- --help after it explains it:\n\n${programs()}`)
 } else {
-  const isWrong = given !== undefined && !['--help', '-h'].includes(given)
-  if (isWrong) console.error(`There is no program ${given}. There are:\n\n${programs()}`)
-  else
-    console.log(`npm run example FILE runs a program, and -- --help after it explains it:\n\n${programs()}`)
-  process.exitCode = isWrong ? 1 : 0
+  console.error(`There is no program ${given}. There are:\n\n${programs()}`)
+  process.exitCode = 1
 }
 
 /** @param {string} file */
@@ -41,9 +39,5 @@ function pathOf(file) {
 function programs() {
   const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
   const rows = readme.matchAll(/^\| `npm run example (\S+)` \| (.*?)(?: \(\[.*)? \|$/gm)
-  const indent = ' '.repeat(34)
-  const lines = Array.from(rows, ([, file = '', text = '']) => {
-    return `  ${file}`.padEnd(indent.length) + wrapped(text, indent).trimStart()
-  })
-  return lines.join('\n')
+  return Array.from(rows, ([, file = '', text]) => `  ${file.padEnd(31)} ${text}`).join('\n')
 }

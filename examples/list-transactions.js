@@ -5,43 +5,40 @@
 //   BASE_URL=https://… API_KEY=… npm run example examples/list-transactions.js
 
 import Big from 'big.js'
-import { connect } from './connect.js'
-import { aligned, counted, grouped, runMain, wrapped } from './terminal.js'
+import { connect, findService } from './connect.js'
+import { aligned, counted, grouped, runMain } from './terminal.js'
 
 runMain(import.meta.filename, async () => {
-  const { client, where, close } = await connect()
-  try {
-    console.log(wrapped(`Listing the transactions of ${where}`))
-    // Nothing is sent yet: what you do with the list decides what is requested.
-    const transactions = client.transactions.list({ limit: 100 })
+  const service = findService()
+  const client = connect(service)
+  console.log(`Listing the transactions of ${service.name}`)
+  // Nothing is sent yet: what you do with the list decides what is requested.
+  const transactions = client.transactions.list({ limit: 100 })
 
-    // Awaited, it is one page: the first.
-    const { totalItems, pageCount, data } = await transactions
-    console.log(
-      `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. From the first page:`,
-    )
-    const shown = data.slice(0, 5)
-    const amounts = aligned(shown.map(({ amount }) => amount))
-    for (const [index, { id, currency, description }] of shown.entries()) {
-      console.log(`  ${id}  ${currency} ${amounts[index]}  ${description}`)
-    }
+  // Awaited, it is one page: the first.
+  const { totalItems, pageCount, data } = await transactions
+  console.log(
+    `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. From the first page:`,
+  )
+  const shown = data.slice(0, 5)
+  const amounts = aligned(shown.map(({ amount }) => amount))
+  for (const [index, { id, currency, description }] of shown.entries()) {
+    console.log(`  ${id}  ${currency} ${amounts[index]}  ${description}`)
+  }
 
-    // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
-    /** @type {Map<string, { count: number, sum: Big }>} */
-    const currencies = new Map()
-    for await (const { currency, amount } of transactions) {
-      const entry = currencies.get(currency) ?? { count: 0, sum: new Big(0) }
-      currencies.set(currency, entry)
-      entry.count++
-      entry.sum = entry.sum.plus(amount)
-    }
-    console.log('\nAll pages, by currency:')
-    const sorted = [...currencies].sort()
-    const sums = aligned(sorted.map(([, { sum }]) => sum.toFixed()))
-    for (const [index, [currency, { count }]] of sorted.entries()) {
-      console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sums[index]}`.trimEnd())
-    }
-  } finally {
-    await close()
+  // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
+  /** @type {Map<string, { count: number, sum: Big }>} */
+  const currencies = new Map()
+  for await (const { currency, amount } of transactions) {
+    const entry = currencies.get(currency) ?? { count: 0, sum: new Big(0) }
+    currencies.set(currency, entry)
+    entry.count++
+    entry.sum = entry.sum.plus(amount)
+  }
+  console.log('\nAll pages, by currency:')
+  const sorted = [...currencies].sort()
+  const sums = aligned(sorted.map(([, { sum }]) => sum.toFixed()))
+  for (const [index, [currency, { count }]] of sorted.entries()) {
+    console.log(`  ${currency}  ${grouped(count).padStart(7)}  ${sums[index]}`.trimEnd())
   }
 })

@@ -124,13 +124,13 @@ function verify(service, failed) {
 async function startService() {
   const service = new FakeService()
   let count = 0
-  const server = createServer(async ({ method, url, headersDistinct }, reply) => {
+  const server = createServer(async ({ method = 'GET', url, headersDistinct }, reply) => {
     count++
     if (count % 3000 === 0) return reply.writeHead(429, { 'Retry-After': '1' }).end()
     if (count % 100 === 0) return reply.writeHead(503).end()
-    const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join()])
-    const request = new Request(service.baseUrl + url, { method, headers: Object.fromEntries(headers) })
-    const response = await service.handle(request)
+    const headers = new Headers()
+    for (const [name, values = []] of Object.entries(headersDistinct)) headers.set(name, values.join())
+    const response = await service.handle(new Request(service.baseUrl + url, { method, headers }))
     // Applied, but the response is lost.
     if (count % 70 === 0) return reply.destroy()
     reply.writeHead(response.status).end(await response.text())

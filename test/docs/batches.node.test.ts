@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { startFakeServer } from '../../examples/fake-server.js'
+import { startFakeServer } from '../fake-server.js'
 import { errors, filesIn, run, service } from './guide.ts'
 import { root, snippet } from './snippets.ts'
 
@@ -84,7 +84,7 @@ test('counts an id that only a bug makes as not applied', async () => {
 test('sends the same keys after it was killed, and none to accounts that are done', {
   timeout: 60_000,
 }, async () => {
-  const fake = await startFakeServer({ port: 0, latency: 5 })
+  const fake = await startFakeServer({ latency: 5 })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'deactivate.js'), code)

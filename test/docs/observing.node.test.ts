@@ -10,7 +10,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import * as pinoModule from 'pino'
 import { Client, type ClientEvent } from 'virtual-accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { startFakeServer } from '../../examples/fake-server.js'
+import { startFakeServer } from '../fake-server.js'
 import { account, refuse, run, service } from './guide.ts'
 import { snippet } from './snippets.ts'
 
@@ -138,7 +138,7 @@ test('traces: the instrumentation of undici gives each attempt a span', async ()
   const instrumentation = new UndiciInstrumentation()
   instrumentation.setTracerProvider(tracerProvider as never)
   instrumentation.enable()
-  const fake = await startFakeServer({ port: 0 })
+  const fake = await startFakeServer()
   fake.service.fail({ with: () => new Response(null, { status: 503 }) })
   await new Client({ baseUrl: fake.url, apiKey: fake.service.apiKey }).transactions.list()
   instrumentation.disable()

@@ -1,18 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FakeServiceOptions } from 'virtual-accounts/testing'
 import { expect, onTestFinished } from 'vitest'
-import { startFakeServer } from '../../examples/fake-server.js'
+import { startFakeServer } from '../fake-server.js'
 import { environment, fromSource, root } from '../program.ts'
 
 // The programs of examples/, each run as a user does: a process of its own, in a folder of its own, started as
 // `npm run example` starts it.
-
-export const ofFake = { BASE_URL: '', API_KEY: '', ALLOW_WRITES: '' }
 
 /** A folder of its own for a test. */
 export function createFolder(): string {
@@ -22,12 +19,13 @@ export function createFolder(): string {
 }
 
 export interface Ended {
-  readonly code: number
+  readonly code: number | NodeJS.Signals
   readonly stdout: string
   readonly stderr: string
 }
 
 interface RunOptions {
+  /** BASE_URL and API_KEY are not set unless given. */
   readonly env?: Record<string, string>
   readonly args?: readonly string[]
   /** Flags of Node. */
@@ -35,55 +33,47 @@ interface RunOptions {
   readonly folder?: string
   /** Ctrl-C as soon as stderr matches. */
   readonly interruptAt?: RegExp
+  /** Sends SIGKILL when it aborts. */
+  readonly killer?: AbortSignal
 }
 
 /** Runs an example to its end. */
-export function run(
-  example: string,
-  { env = {}, args = [], flags = [], folder = tmpdir(), interruptAt }: RunOptions = {},
-): Promise<Ended> {
-  const options = { cwd: folder, env: environment({ NO_COLOR: '1', ...env }) }
+export function run(example: string, options: RunOptions = {}): Promise<Ended> {
+  const { env, args = [], flags = [], folder = tmpdir(), interruptAt, killer } = options
   const command = [...fromSource, ...flags, resolve(root, 'examples', example), ...args]
   return new Promise(end => {
-    const child = execFile(process.execPath, command, options, (error, stdout, stderr) => {
-      end({ code: Number(error?.code ?? 0), stdout, stderr })
-    })
+    const child = execFile(
+      process.execPath,
+      command,
+      { cwd: folder, env: environment({ BASE_URL: '', API_KEY: '', NO_COLOR: '1', ...env }) },
+      (error, stdout, stderr) => end({ code: error?.signal ?? Number(error?.code ?? 0), stdout, stderr }),
+    )
     child.stderr?.on('data', text => interruptAt?.test(text) && child.kill('SIGINT'))
+    killer?.addEventListener('abort', () => child.kill('SIGKILL'))
   })
 }
 
-/** Starts an example, and resolves when it has printed a line that matches. */
+/** Starts an example that ends with the test, and returns what its first matching line has. */
 export async function startUntil(
   line: RegExp,
   example: string,
   env: Record<string, string>,
-  folder: string = tmpdir(),
-  stream: 'stdout' | 'stderr' = 'stdout',
-): Promise<{ child: ChildProcess; match: RegExpExecArray }> {
+): Promise<RegExpExecArray> {
   const child = spawn(process.execPath, [...fromSource, join(root, 'examples', example)], {
-    cwd: folder,
     env: environment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   })
-  onTestFinished(() => kill(child))
-  for await (const text of createInterface({ input: child[stream] })) {
+  onTestFinished(() => void child.kill('SIGKILL'))
+  for await (const text of createInterface({ input: child.stdout })) {
     const match = line.exec(text)
-    if (match) return { child, match }
+    if (match) return match
   }
   throw new Error(`${example} ended without a line like ${line}`)
 }
 
-/** As a power cut does: the program cannot tidy up. */
-export async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
-}
-
 /** Starts a server of a fake service for a test. */
-export async function serveFake(options: Omit<FakeServiceOptions, 'baseUrl'>) {
-  const { service, url, close } = await startFakeServer({ port: 0, ...options })
+export async function serveFake(options: Omit<FakeServiceOptions, 'baseUrl'> = {}) {
+  const { service, url, close } = await startFakeServer(options)
   onTestFinished(() => void close())
   return { service, env: { BASE_URL: url, API_KEY: service.apiKey } }
 }

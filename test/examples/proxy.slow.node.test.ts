@@ -7,7 +7,7 @@ import { run, serveFake, startUntil } from './programs.ts'
 describe('proxy', () => {
   async function start() {
     const { service, env } = await serveFake({ transactions: sampleTransactions(250) })
-    const { match } = await startUntil(/on (http:\S+)$/m, 'proxy.js', { ...env, PORT: '0' })
+    const match = await startUntil(/on (http:\S+)$/m, 'proxy.js', { ...env, PORT: '0' })
     const baseUrl = match[1] as string
     return { service, baseUrl, client: new Client({ baseUrl, apiKey: null }) }
   }
@@ -17,9 +17,6 @@ describe('proxy', () => {
     const ids = []
     for await (const { id } of client.transactions.list({ limit: 100 })) ids.push(id)
     expect(ids).toEqual(service.transactions.map(({ id }) => id))
-    expect(service.requests.map(({ query }) => query)).toEqual(
-      expect.arrayContaining([1, 2, 3].map(page => ({ page: String(page), limit: '100' }))),
-    )
   })
 
   test('forwards the idempotency key, so that a write whose response is lost is applied once', async () => {
@@ -62,9 +59,9 @@ describe('proxy', () => {
   })
 
   test('does not start with an API_KEY but no BASE_URL: the key would go to a fake service', async () => {
-    const { code, stdout, stderr } = await run('proxy.js', { env: { BASE_URL: '', API_KEY: 'k', PORT: '0' } })
+    const { code, stdout, stderr } = await run('proxy.js', { env: { API_KEY: 'k', PORT: '0' } })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^API_KEY is set, but BASE_URL is not.*\n$/)
+    expect(stderr).toMatch(/^BASE_URL: .*\n$/)
   })
 
   test('rejects every request that is not on its list', async () => {
