@@ -330,9 +330,7 @@ function Changes({ changes }: { changes: readonly Change[] }) {
                 <td className="customer">
                   <Id>{customerId}</Id>
                 </td>
-                <td className="change">
-                  <span className={`badge ${operation}`}>{operation}d</span>
-                </td>
+                <td className={operation}>{operation}d</td>
                 <td className="time">
                   <time dateTime={new Date(at).toISOString()}>{dateTime(at)}</time>
                 </td>

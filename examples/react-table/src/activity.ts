@@ -2,6 +2,9 @@ import { type AnyApiError, type ClientEvent, isApiError } from 'virtual-accounts
 import { grouped } from './format.ts'
 import { Store } from './store.ts'
 
+/** The states of a call. Their marks differ by shape, not by colour alone. */
+export const callMarks = { waiting: '○', done: '●', retrying: '↻', cancelled: '–', failed: '✕' }
+
 /** One call of the client, as its events describe it. */
 export interface Call {
   readonly id: string
@@ -9,8 +12,14 @@ export interface Call {
   readonly path: string
   readonly page: number | undefined
   readonly idempotencyKey: string | undefined
-  readonly state: 'waiting' | 'done' | 'retrying' | 'cancelled' | 'failed'
+  readonly state: keyof typeof callMarks
   readonly detail: string
+}
+
+/** What a call that is not settled waits for: a response, or its next attempt. */
+export interface Waiting {
+  readonly since: number
+  readonly retry: { readonly at: number; readonly reason: string } | undefined
 }
 
 export interface Activity {
@@ -19,28 +28,40 @@ export interface Activity {
   readonly inFlight: number
   /** The newest first. */
   readonly calls: readonly Call[]
+  readonly waiting: Waiting | undefined
 }
 
 const shownCalls = 7
 
 /** What the client sends and receives, for people who want to watch. Its `add` is the client's `onEvent`. */
 export class ActivityLog {
-  readonly store = new Store<Activity>({ requests: 0, retries: 0, inFlight: 0, calls: [] })
-  readonly #inFlight = new Set<string>()
+  readonly store = new Store<Activity>({
+    requests: 0,
+    retries: 0,
+    inFlight: 0,
+    calls: [],
+    waiting: undefined,
+  })
+  /** By id of the call. */
+  readonly #waiting = new Map<string, Waiting>()
   #calls: Call[] = []
   #requests = 0
   #retries = 0
   #scheduled = false
 
   readonly add = (event: ClientEvent) => {
-    if (event.type === 'drift') return
+    // Not about a call.
+    if (event.type === 'drift' || event.type === 'end') return
     const { callId: id, method, path, page } = event
     const before = this.#calls.find(call => call.id === id)
     if (event.type === 'request') {
       this.#requests++
-      this.#inFlight.add(id)
-    } else this.#inFlight.delete(id)
-    if (event.type === 'retry') this.#retries++
+      this.#waiting.set(id, { since: Date.now(), retry: undefined })
+    } else if (event.type === 'retry') {
+      this.#retries++
+      const retry = { at: Date.now() + event.delayMs, reason: reason(event.error) }
+      this.#waiting.set(id, { since: Date.now(), retry })
+    } else this.#waiting.delete(id)
 
     const idempotencyKey = event.type === 'request' ? event.idempotencyKey : before?.idempotencyKey
     const call: Call = { id, method, path, page, idempotencyKey, ...stateOf(event) }
@@ -56,17 +77,19 @@ export class ActivityLog {
     this.#scheduled = true
     setTimeout(() => {
       this.#scheduled = false
+      const waiting = [...this.#waiting.values()]
       this.store.set({
         requests: this.#requests,
         retries: this.#retries,
-        inFlight: this.#inFlight.size,
+        inFlight: waiting.filter(({ retry }) => !retry).length,
         calls: this.#calls,
+        waiting: waiting.find(({ retry }) => retry) ?? waiting[0],
       })
     }, 150)
   }
 }
 
-function stateOf(event: Exclude<ClientEvent, { type: 'drift' }>): Pick<Call, 'state' | 'detail'> {
+function stateOf(event: Exclude<ClientEvent, { type: 'drift' | 'end' }>): Pick<Call, 'state' | 'detail'> {
   switch (event.type) {
     case 'request':
       return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'in flight' }

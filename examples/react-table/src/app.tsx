@@ -5,9 +5,11 @@ import { ActivityPanel, Faults } from './aside.tsx'
 import type { Backend } from './backend.ts'
 import type { Collection } from './collection.ts'
 import { EverythingView } from './everything-view.tsx'
+import logo from './logo.svg'
 import { useMedia, wide } from './media.ts'
 import { linkTo, useRoute, type View, views } from './route.ts'
 import { TransactionsView } from './transactions-view.tsx'
+import { Waiting } from './waiting.tsx'
 
 const names: Record<View, string> = {
   transactions: 'Transactions',
@@ -34,27 +36,22 @@ export function App({ backend, collection, accounts }: AppProps) {
     scrollTo(0, 0)
   }, [view])
 
-  const asideContent = (
-    <>
+  const aside = (
+    <aside aria-label="Failures and activity">
       {faults && <Faults faults={faults} />}
       <ActivityPanel activity={activity} />
-    </>
+    </aside>
   )
   return (
     <>
       <header className="top">
         <div className="bar">
           <p className="brand">
-            <Logo /> Virtual accounts
+            <img src={logo} alt="" width="24" height="24" /> Virtual accounts
           </p>
           <nav aria-label="Views">
             {views.map(name => (
-              <a
-                key={name}
-                href={linkTo(name)}
-                data-name={names[name]}
-                aria-current={name === view ? 'page' : undefined}
-              >
+              <a key={name} href={linkTo(name)} aria-current={name === view ? 'page' : undefined}>
                 {names[name]}
               </a>
             ))}
@@ -69,33 +66,17 @@ export function App({ backend, collection, accounts }: AppProps) {
             )}
           </p>
         </div>
+        <Waiting activity={activity} />
       </header>
       <div className="columns">
-        {!hasRoom && (
-          <aside aria-label="Failures and activity">
-            <details>
-              <summary>{faults ? 'Failures and activity' : 'Client activity'}</summary>
-              {asideContent}
-            </details>
-          </aside>
-        )}
+        {!hasRoom && aside}
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}
         </main>
-        {hasRoom && <aside aria-label="Failures and activity">{asideContent}</aside>}
+        {hasRoom && aside}
       </div>
     </>
-  )
-}
-
-/** The icon of the page, in the colours of the scheme. */
-function Logo() {
-  return (
-    <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
-      <rect width="32" height="32" rx="8" fill="var(--accent)" />
-      <path d="M9 11h14M9 16h14M9 21h8" stroke="var(--on-accent)" strokeWidth="2.6" strokeLinecap="round" />
-    </svg>
   )
 }

@@ -1,16 +1,41 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ActivityLog, Call } from './activity.ts'
+import type { ReactNode } from 'react'
+import { type ActivityLog, type Call, callMarks } from './activity.ts'
 import type { FaultName } from './backend.ts'
 import { grouped } from './format.ts'
+import { narrow, useMedia, wide } from './media.ts'
 import { type Store, useStore } from './store.ts'
 
 const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
+  slow: ['Slow service', 'Each response takes 3 s.'],
+  overloaded: ['Overloaded', '503 and Retry-After: 5 s. The client retries twice.'],
   offline: ['No network', 'No request reaches the service.'],
-  key: ['Wrong API key', 'The service responds with 401.'],
   busy: ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
+  key: ['Wrong API key', 'The service responds with 401.'],
   broken: ['Invalid page', 'Lists do not match the interface.'],
   missing: ['No such account', 'Changes of accounts are rejected with 404.'],
   lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
+}
+
+interface PanelProps {
+  readonly id: string
+  readonly title: string
+  readonly folded: boolean
+  readonly children: ReactNode
+}
+
+function Panel({ id, title, folded, children }: PanelProps) {
+  return folded ? (
+    <details className="panel">
+      <summary>{title}</summary>
+      {children}
+    </details>
+  ) : (
+    <section className="panel" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  )
 }
 
 export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
@@ -25,23 +50,21 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     if (next.has(name)) void queryClient.invalidateQueries()
   }
   return (
-    <section aria-labelledby="faults">
-      <h2 id="faults">Simulate failures</h2>
+    <Panel id="faults" title="Simulate failures" folded={useMedia(narrow)}>
       <ul className="faults">
         {(Object.keys(faultTexts) as FaultName[]).map(name => {
           const [label, hint] = faultTexts[name]
           return (
             <li key={name}>
-              <button
-                type="button"
-                role="switch"
-                aria-checked={on.has(name)}
-                aria-describedby={`fault-${name}`}
-                onClick={() => toggle(name)}
-              >
-                <span className="track" aria-hidden="true" />
+              <label title={hint}>
+                <input
+                  type="checkbox"
+                  aria-describedby={`fault-${name}`}
+                  checked={on.has(name)}
+                  onChange={() => toggle(name)}
+                />
                 {label}
-              </button>
+              </label>
               <p id={`fault-${name}`} className="muted">
                 {hint}
               </p>
@@ -49,7 +72,7 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
           )
         })}
       </ul>
-    </section>
+    </Panel>
   )
 }
 
@@ -57,14 +80,20 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
 export function ActivityPanel({ activity }: { activity: ActivityLog }) {
   const { requests, retries, inFlight, calls } = useStore(activity.store)
   return (
-    <section aria-labelledby="activity">
-      <h2 id="activity">Client activity</h2>
+    <Panel id="activity" title="Client activity" folded={!useMedia(wide)}>
       <dl className="counters">
         <Counter name="Requests" value={requests} />
         <Counter name="Retries" value={retries} />
         <Counter name="In flight" value={inFlight} />
       </dl>
-      <ol className="calls">
+      <ul className="legend" aria-label="Marks of calls">
+        {(Object.keys(callMarks) as Call['state'][]).map(state => (
+          <li key={state} className={state}>
+            <Mark state={state} /> {state}
+          </li>
+        ))}
+      </ul>
+      <ol className="calls" aria-label="Latest calls">
         {calls.length === 0 && <li className="detail">No requests yet</li>}
         {calls.map((call, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
@@ -73,12 +102,12 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
           </li>
         ))}
       </ol>
-    </section>
+    </Panel>
   )
 }
 
 function CallLine({ call }: { call: Call }) {
-  const { method, path, page, detail, idempotencyKey } = call
+  const { method, path, page, state, detail, idempotencyKey } = call
   const [, customer, account, operation] = accountPath.exec(path) ?? []
   return (
     <>
@@ -88,13 +117,23 @@ function CallLine({ call }: { call: Call }) {
       </span>
       {account && customer && (
         <>
-          <span className="mono account">account {decodeURIComponent(account)}</span>
-          <span className="mono account">customer {decodeURIComponent(customer)}</span>
+          <span className="mono">account {decodeURIComponent(account)}</span>
+          <span className="mono">customer {decodeURIComponent(customer)}</span>
         </>
       )}
-      <span className="detail">{detail}</span>
-      {idempotencyKey && <span className="mono key">key {idempotencyKey}</span>}
+      <span className="detail">
+        <Mark state={state} /> {detail}
+      </span>
+      {idempotencyKey && <span className="mono">key {idempotencyKey}</span>}
     </>
+  )
+}
+
+function Mark({ state }: { state: Call['state'] }) {
+  return (
+    <span className="mark" aria-hidden="true">
+      {callMarks[state]}
+    </span>
   )
 }
 
@@ -102,9 +141,9 @@ const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/(\w+)$/
 
 function Counter({ name, value }: { name: string; value: number }) {
   return (
-    <div>
+    <>
       <dt>{name}</dt>
       <dd>{grouped(value)}</dd>
-    </div>
+    </>
   )
 }

@@ -14,7 +14,7 @@ export function Confirm({ title, children, action, onConfirm, onClose }: Confirm
   useEffect(() => dialog.current?.showModal(), [])
   const close = () => dialog.current?.close()
   return (
-    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={onClose}>
+    <dialog className="card padded" ref={dialog} aria-labelledby="confirm-title" onClose={onClose}>
       <h2 id="confirm-title">{title}</h2>
       {children}
       <div className="actions">

@@ -3,7 +3,7 @@
 import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
 
 /** Failures that the service can simulate. A wrong key is not among them: the page sends it. */
-export type ServiceFault = 'offline' | 'busy' | 'broken' | 'missing' | 'lost'
+export type ServiceFault = 'slow' | 'overloaded' | 'offline' | 'busy' | 'broken' | 'missing' | 'lost'
 
 export type ToWorker =
   | { type: 'start'; baseUrl: string; apiKey: string; count: number; latency: number }
@@ -31,6 +31,13 @@ export type FromWorker =
 
 /** The fault for one request, or `undefined` if the request is not affected. */
 const faultsFor: Record<ServiceFault, (request: { method: string; url: string }) => Fault | undefined> = {
+  slow: () => undefined,
+  overloaded: () => ({
+    with: Response.json(
+      { error: { message: 'Overloaded.' } },
+      { status: 503, headers: { 'Retry-After': '5' } },
+    ),
+  }),
   offline: () => ({ with: 'network-error' }),
   busy: () => ({
     with: Response.json(
@@ -91,6 +98,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
 async function respond({ id, url, ...init }: ToWorker & { type: 'request' }) {
   const controller = new AbortController()
   inFlight.set(id, controller)
+  if (faults.includes('slow')) await new Promise(resolve => setTimeout(resolve, 3000))
   const fault = faults.map(name => faultsFor[name]({ method: init.method, url })).find(Boolean)
   if (fault) service.fail(fault)
   try {

@@ -12,7 +12,7 @@ import { Problem } from './problem.tsx'
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // Retries and offline queries are left to the client: see docs/react-query.md.
+      // The client retries, and says why it failed without a network.
       retry: false,
       networkMode: 'always',
       staleTime: 30_000,
@@ -40,7 +40,7 @@ try {
       ? (['Use the fake service', () => location.assign(location.pathname)] as const)
       : (['Reload', () => location.reload()] as const)
   root.render(
-    <main className="alone">
+    <main className="columns">
       <Problem error={error} at={Date.now()} action={action} onAction={onAction} />
     </main>,
   )

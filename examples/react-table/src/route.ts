@@ -4,8 +4,9 @@ export const views = ['transactions', 'everything', 'accounts'] as const
 export type View = (typeof views)[number]
 
 export const pageSizes = [10, 25, 50, 100]
+const defaultLimit = 25
 
-/** Accounts have only a view, and the list of all transactions has no pages. */
+/** All views share these, so that each is as it was left, and a filter applies to both lists. */
 export interface Route {
   readonly view: View
   readonly page: number
@@ -16,12 +17,6 @@ export interface Route {
 /** What the page shows is part of its URL, so that reloading, links and the back button work. */
 const route = new Store(parsed())
 let filterTimer: ReturnType<typeof setTimeout> | undefined
-
-/** Each view as it was seen last. */
-const lastOf = new Map<View, Route>()
-const remember = () => lastOf.set(route.get().view, route.get())
-remember()
-route.subscribe(remember)
 
 addEventListener('hashchange', () => {
   clearTimeout(filterTimer)
@@ -48,9 +43,9 @@ export function setFilter(filter: string) {
   filterTimer = setTimeout(() => history.replaceState(null, '', hrefOf(route.get())), 200)
 }
 
-/** Leads to a view as it was seen last. */
+/** Leads to a view, with everything else as it is. */
 export function linkTo(view: View): string {
-  return hrefOf(lastOf.get(view) ?? parse(`#${view}`))
+  return hrefOf({ ...route.get(), view })
 }
 
 /** What the URL says. What it says wrongly is replaced by what is shown. */
@@ -60,14 +55,12 @@ function parsed(): Route {
   return shown
 }
 
-/** With the parameters of its view alone. */
+/** With what differs from a new page. */
 function hrefOf({ view, page, limit, filter }: Route): string {
   const query = new URLSearchParams()
-  if (view === 'transactions') {
-    query.set('page', String(page))
-    query.set('limit', String(limit))
-  }
-  if (view !== 'accounts' && filter) query.set('filter', filter)
+  if (page !== 1) query.set('page', String(page))
+  if (limit !== defaultLimit) query.set('limit', String(limit))
+  if (filter) query.set('filter', filter)
   return query.size > 0 ? `#${view}?${query}` : `#${view}`
 }
 
@@ -79,7 +72,7 @@ function parse(hash: string): Route {
   return {
     view: views.find(view => view === name) ?? 'transactions',
     page: /^[1-9]\d{0,8}$/.test(page) ? Number(page) : 1,
-    limit: pageSizes.includes(limit) ? limit : 25,
+    limit: pageSizes.includes(limit) ? limit : defaultLimit,
     filter: parameters.get('filter') ?? '',
   }
 }

@@ -21,7 +21,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
         <FiguresTable sums={sums} />
       </section>
       <div className="amounts">
-        <label className="field inline">
+        <label className="field">
           <span>Amounts in</span>
           <select disabled={!shown} value={shown?.currency} onChange={event => setChosen(event.target.value)}>
             {shown ? (
@@ -55,7 +55,7 @@ function WaitingCharts({ text }: { text: string }) {
       {['Transactions by amount', 'Sum by position in the list'].map(caption => (
         <figure key={caption}>
           <figcaption>{caption}</figcaption>
-          <p className="chart waiting muted">{text}</p>
+          <p className="chart pending muted">{text}</p>
         </figure>
       ))}
     </div>
@@ -95,7 +95,7 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
           <td className="amount count">{grouped(count)}</td>
           <AmountCell value={sum} />
           <PercentileCell label="Median" className="median" percent={50} sorted={sorted} />
-          <PercentileCell label="95th percentile" className="percentile" percent={95} sorted={sorted} />
+          <PercentileCell label="95 %" className="percentile" percent={95} sorted={sorted} />
         </tr>
       ))}
     </tbody>

@@ -1,4 +1,4 @@
-import { test as base, type CDPSession, expect, type Locator, type Page } from '@playwright/test'
+import { test as base, expect, type Page } from '@playwright/test'
 
 /** A test that also fails when the page writes an error to the console, or throws one. */
 export const test = base.extend({
@@ -19,8 +19,12 @@ export function rows(page: Page) {
   return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.placeholder)')
 }
 
-export function faultSwitch(page: Page, name: string) {
-  return page.getByRole('switch', { name })
+/** Where the switches are folded, they are unfolded first. */
+export async function toggleFault(page: Page, name: string) {
+  const faultSwitch = page.getByRole('checkbox', { name })
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  if (!(await faultSwitch.isVisible())) await page.getByText('Simulate failures').click()
+  await faultSwitch.click()
 }
 
 export async function open(page: Page, view: string, query = '?count=2000&latency=0') {
@@ -70,56 +74,19 @@ export async function serveList(page: Page, items: () => readonly object[]) {
   return requested
 }
 
-/** What the browser says is wrong with a field, and tells assistive technology; empty if nothing is. */
-export function validationMessage(field: Locator): Promise<string> {
-  return field.evaluate(element => (element as HTMLInputElement).validationMessage)
-}
-
-/** The browser as on a machine that is four times as slow. */
-export async function throttle(page: Page): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })
-  return session
-}
-
-/** Cumulative Layout Shift as the browser reports it: https://web.dev/articles/cls. */
+/** Cumulative Layout Shift as the browser reports it, of all shifts: https://web.dev/articles/cls. */
 export async function layoutShift(page: Page): Promise<number> {
   // Entries are delivered after the frame that has shifted.
   await page.waitForTimeout(200)
-  return page.evaluate(() => {
-    let [worst, sum, first, last] = [0, 0, 0, 0]
-    for (const { value, startTime } of (globalThis as unknown as { shifts: Shift[] }).shifts) {
-      // Shifts less than 1 s apart and within 5 s count as one.
-      const continues = startTime - last < 1000 && startTime - first < 5000
-      if (!continues) first = startTime
-      sum = continues ? sum + value : value
-      last = startTime
-      worst = Math.max(worst, sum)
-    }
-    return worst
-  })
+  return page.evaluate(() => (globalThis as unknown as { shift: { sum: number } }).shift.sum)
 }
-
-export async function forgetLayoutShifts(page: Page) {
-  // What moved just now is reported late.
-  await page.waitForTimeout(200)
-  await page.evaluate(() => (globalThis as unknown as { shifts: Shift[] }).shifts.splice(0))
-}
-
-/** The names that the browser gives to assistive technology, of everything with this role. */
-export async function accessibleNames(page: Page, role: string): Promise<string[]> {
-  const session = await page.context().newCDPSession(page)
-  const { nodes } = await session.send('Accessibility.getFullAXTree')
-  await session.detach()
-  return nodes.filter(node => node.role?.value === role && !node.ignored).map(({ name }) => name?.value)
-}
-
-type Shift = PerformanceEntry & { value: number; hadRecentInput: boolean }
 
 function observeLayoutShifts() {
-  const shifts: Shift[] = []
-  Object.assign(globalThis, { shifts })
+  const shift = { sum: 0 }
+  Object.assign(globalThis, { shift })
+  type Shift = PerformanceEntry & { value: number; hadRecentInput: boolean }
   new PerformanceObserver(list => {
-    for (const entry of list.getEntries() as Shift[]) if (!entry.hadRecentInput) shifts.push(entry)
+    for (const { hadRecentInput, value } of list.getEntries() as Shift[])
+      if (!hadRecentInput) shift.sum += value
   }).observe({ type: 'layout-shift', buffered: true })
 }
