@@ -35,12 +35,11 @@ interface Loaded {
   readonly currencies: Map<string, { sum: Big; amounts: number[]; sorted: Float64Array | undefined }>
   readonly place: { scrollTop: number }
   total: number | undefined
-  /** The page size of the service, which may be smaller than the one requested. */
-  limit: number
+  /** Goes on after the last transaction. */
+  cursor: string | undefined
   seconds: number
 }
 
-const limit = 100
 const empty = (): Loaded => ({
   transactions: [],
   texts: [],
@@ -48,16 +47,16 @@ const empty = (): Loaded => ({
   currencies: new Map(),
   place: { scrollTop: 0 },
   total: undefined,
-  limit,
+  cursor: undefined,
   seconds: 0,
 })
 
 /**
- * All transactions of the service, loaded by one loop over its pages.
+ * All transactions of the service, loaded by one loop. It is verified: either nothing was missed, or it fails.
  *
- * It runs on the main thread and needs no other: pages arrive one by one, and the browser can paint and respond between
- * them. What takes long for 100,000 items is published a few times a second (this), rendered only where it is visible
- * (the table), or done in slices (the filter, the CSV file).
+ * It runs on the main thread: batches arrive one by one, and the browser can paint and respond between them. What takes
+ * long for 100,000 items is published a few times a second (this), rendered only where it is visible (the table), or
+ * done in slices (the filter, the CSV file).
  */
 export class Collection {
   readonly store: Store<Progress>
@@ -75,7 +74,7 @@ export class Collection {
     return this.#load()
   }
 
-  /** Continues after a cancel or a failure. */
+  /** Goes on after a cancel or a failure, whatever happened to the list meanwhile. */
   readonly resume = () => this.#load()
 
   readonly cancel = () => this.#abort.abort()
@@ -84,7 +83,7 @@ export class Collection {
     this.#abort.abort()
     const abort = new AbortController()
     this.#abort = abort
-    let loaded = this.#loaded
+    const loaded = this.#loaded
     const secondsBefore = loaded.seconds
     const began = performance.now()
     const publish = (state: Progress['state'], failure?: Progress['failure']) => {
@@ -98,15 +97,15 @@ export class Collection {
     const timer = setInterval(() => publish('loading'), 200)
     let outcome: Parameters<typeof publish>
     try {
-      if (!(await this.#isUnchanged(loaded, abort.signal))) {
-        loaded = empty()
-        this.#loaded = loaded
-      }
-      const list = this.#client.transactions.list({ page: lastPage(loaded), limit }, { signal: abort.signal })
-      for await (const page of list.pages()) {
-        loaded.total = page.totalItems
-        loaded.limit = page.limit
-        for (const transaction of page.data) add(loaded, transaction)
+      const list = this.#client.transactions.list(
+        { limit: 100 },
+        { after: loaded.cursor, verified: true, signal: abort.signal },
+      )
+      for await (const { items, cursor, totalItems } of list.batches()) {
+        for (const transaction of items) add(loaded, transaction)
+        loaded.cursor = cursor
+        // Less than what is loaded, when some of it was removed meanwhile.
+        loaded.total = Math.max(totalItems, loaded.transactions.length)
       }
       loaded.total = loaded.transactions.length
       outcome = ['done']
@@ -118,26 +117,11 @@ export class Collection {
     await sortAmounts(loaded)
     publish(...outcome)
   }
-
-  /**
-   * Whether the last transaction that was loaded is still on its page: then nothing before it can have been missed. When
-   * it has moved, the list has changed meanwhile, and only reading it from the start finds everything.
-   */
-  async #isUnchanged(loaded: Loaded, signal: AbortSignal): Promise<boolean> {
-    const last = loaded.transactions.at(-1)
-    if (!last) return true
-    const { data } = await this.#client.transactions.list({ page: lastPage(loaded), limit }, { signal })
-    return data.some(({ id }) => id === last.id)
-  }
-}
-
-function lastPage({ transactions, limit }: Loaded): number {
-  return Math.max(1, Math.ceil(transactions.length / limit))
 }
 
 function add({ transactions, texts, ids, currencies }: Loaded, transaction: Transaction) {
   const { id, currency, amount } = transaction
-  // Pages repeat items when the list grows, and when loading resumes.
+  // One that itself moves far while the list is read may come twice.
   if (ids.has(id)) return
   ids.add(id)
   transactions.push(transaction)

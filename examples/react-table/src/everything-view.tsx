@@ -5,7 +5,7 @@ import { csvOf, download } from './csv.ts'
 import { explain } from './explain.ts'
 import { Filter, NoMatch } from './filter.tsx'
 import { useReveal } from './focus.ts'
-import { counted, elapsed, grouped, pace, timeOfDay } from './format.ts'
+import { counted, duration, grouped, timeOfDay } from './format.ts'
 import { Details, RetryButton } from './problem.tsx'
 import { useMatches } from './search.ts'
 import { useStore } from './store.ts'
@@ -67,11 +67,16 @@ function Figures({ progress: { state, count, total, seconds } }: { progress: Pro
   if (state === 'idle') return <p className="steady muted">Nothing is loaded yet.</p>
   if (total === undefined)
     return <p className="steady">{state === 'loading' ? 'Loading…' : 'Nothing was loaded.'}</p>
-  const speed = pace({ done: count, total, seconds, left: state === 'loading' ? total - count : 0 })
+  const perSecond = count / seconds
+  const speed = [
+    count > 0 && `${grouped(Math.round(perSecond))} a second`,
+    // Before a hundredth is done it would be a guess.
+    state === 'loading' && count * 100 >= total && `${duration((total - count) / perSecond)} left`,
+  ]
   const facts: Record<Progress['state'], string> = {
     idle: '',
-    loading: speed ? '' : 'Loading…',
-    done: `Complete in ${elapsed(seconds)}`,
+    loading: '',
+    done: `Complete in ${seconds.toFixed(1)} s`,
     cancelled: 'Cancelled',
     failed: 'Stopped',
   }
@@ -79,11 +84,7 @@ function Figures({ progress: { state, count, total, seconds } }: { progress: Pro
     <p className="steady">
       <strong>{grouped(count)}</strong> of {grouped(total)}
       <br />
-      <span className="muted">
-        {facts[state]}
-        {facts[state] && speed && ', '}
-        {speed}
-      </span>
+      <span className="muted">{[facts[state], ...speed].filter(Boolean).join(', ')}</span>
     </p>
   )
 }
@@ -103,8 +104,11 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   }
   const texts: Record<Progress['state'], string> = {
     idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
-    loading: 'Sums are always exact. You can filter and scroll the list while it grows.',
-    done: count > 0 ? 'Sums are exact, and the CSV file has every transaction.' : 'All pages are loaded.',
+    loading: 'Sums are of what is loaded so far. You can filter and scroll the list while it grows.',
+    done:
+      count > 0
+        ? 'Verified: no transaction was missed. Sums are exact, and the CSV file is complete.'
+        : 'The whole list is loaded.',
     cancelled:
       count > 0
         ? 'Only part of the list is loaded. Resume to load the rest.'
@@ -154,7 +158,7 @@ function LoadButton({
       </RetryButton>
     )
   }
-  // After a change of the list, resuming could miss transactions.
+  // Resuming could miss transactions.
   const mustStartOver = isApiError(failure?.error) && failure.error.kind === 'pagination'
   const { isRetryable, waitMs = 0 } = failure ? explain(failure.error) : { isRetryable: true }
   return (

@@ -57,8 +57,9 @@ export function explain(error: unknown): Explanation {
       }
     case 'pagination':
       return {
-        title: 'The list changed while it was read',
-        advice: 'Some transactions may be missing. Start over to get them all.',
+        title: 'The list may be incomplete',
+        advice:
+          'It changed too much while it was read, or its pages contradict each other. Start over. If that fails again, tell whoever runs the service.',
         isRetryable: true,
         details,
       }
