@@ -1,39 +1,30 @@
 // What the sidebar shows, in the order in which a reader needs it. Names of pages are their paths in the repository.
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 
-export const guides = [
-  { text: 'Start', pages: docs('getting-started', 'options', 'probe', 'migrating') },
-  {
-    text: 'Lists',
-    pages: docs('iterating-lists', 'changing-lists', 'exports', 'iterating-further', 'sync-to-database'),
-  },
-  { text: 'Calls', pages: docs('writes', 'batches', 'errors', 'typing', 'testing') },
-  {
-    text: 'Platforms',
-    pages: [
-      ...docs('runtimes', 'browser', 'react-query'),
-      'examples/react-table/README',
-      ...docs('networks'),
-    ],
-  },
-  { text: 'In production', pages: docs('observing', 'rate-limits', 'scaling', 'performance') },
-  { text: 'The service', pages: docs('interface', 'unspecified') },
-]
+const root = new URL('..', import.meta.url)
+
+const chosen = [
+  { text: 'Start', pages: docs('getting-started', 'options', 'probe') },
+  { text: 'Lists', pages: docs('lists', 'changing-lists', 'exports') },
+  { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
+  { text: 'Platforms', pages: [...docs('browser', 'runtimes'), 'examples/react-table/README'] },
+  { text: 'In production', pages: docs('observing', 'scaling', 'performance') },
+  { text: 'The service', pages: docs('interface') },
+].map(({ text, pages }) => ({ text, pages: pages.filter(page => existsSync(new URL(`${page}.md`, root))) }))
+
+const others = pagesIn('docs/*.md').filter(
+  page => page !== 'docs/architecture' && !chosen.some(({ pages }) => pages.includes(page)),
+)
+
+export const guides = others.length > 0 ? [...chosen, { text: 'More', pages: others }] : chosen
 
 export const project = [
-  { text: 'How it works', pages: docs('architecture', 'one-call') },
-  { text: 'Decisions', pages: ['docs/decisions/README', ...decisions()] },
+  { text: 'How it works', pages: ['docs/architecture', ...pagesIn('docs/decisions/*.md')] },
   {
     text: 'The project',
-    pages: [
-      'CHANGELOG',
-      'CONTRIBUTING',
-      'examples/README',
-      'SECURITY',
-      'THIRD-PARTY-LICENSES',
-      'bench/README',
-      'test/simulation/README',
-    ],
+    pages: pagesIn(
+      '{CHANGELOG,CONTRIBUTING,SECURITY,THIRD-PARTY-LICENSES,{examples,bench,test/simulation}/README}.md',
+    ),
   },
 ]
 
@@ -41,10 +32,7 @@ function docs(...names) {
   return names.map(name => `docs/${name}`)
 }
 
-function decisions() {
-  const files = globSync('docs/decisions/*.md', {
-    cwd: new URL('..', import.meta.url),
-    exclude: ['**/README.md'],
-  })
+function pagesIn(pattern) {
+  const files = globSync(pattern, { cwd: root })
   return files.map(file => file.replace(/\.md$/, '')).toSorted()
 }

@@ -18,9 +18,17 @@ export function writeForModels({ outDir, site: { title, description, base } }) {
   write('llms.txt', [`# ${title}\n`, `> ${description}\n`, ...index].join('\n'))
 
   function entry(page) {
-    const [, heading] = /^# (.*)$/m.exec(textOf(page))
-    return `- [${heading}](${base}${page}.md)`
+    const text = textOf(page)
+    const [, heading] = /^# (.*)$/m.exec(text)
+    return `- [${heading}](${base}${page}.md): ${firstSentence(text)}`
   }
+}
+
+/** Of the first paragraph that is prose, without its links. */
+function firstSentence(text) {
+  const prose = text.split(/\n{2,}/).find(block => /^(?!```)[\w`[*]/.test(block))
+  const plain = prose.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('\n', ' ')
+  return plain.replace(/[.:?] .*|:$/, '.')
 }
 
 /** A guide without the comments that only its tests need. */
