@@ -4,9 +4,12 @@ import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
 export function load(app) {
   app.renderer.on(MarkdownPageEvent.END, page => {
     page.contents = page.contents
-      // In a table: a default is one line of code, and nothing where there is none.
-      .replace(/<td>\n\n```ts\n(.*)\n```\n\n<\/td>/g, '<td>\n\n`$1`\n\n</td>')
-      .replace(/<td>\n\n(`undefined`|&hyphen;)\n\n<\/td>/g, '<td></td>')
+      .replaceAll(/^#+ Default Value\n\n(?:```ts\n(.*)\n```|(.*))$/gm, (_all, code, text) =>
+        (code ?? text) === 'undefined' ? '' : `Default: ${code ? `\`${code}\`` : text}`,
+      )
+      // Where a property comes from is said once, at the top.
+      .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
+      .replaceAll(/^\*\*\*\n/gm, '')
       // A section of its own would come before the properties.
       .replace(/^## Extends\n\n- (.*)$/m, 'Extends $1.')
   })
