@@ -1,3 +1,4 @@
+import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild'
 import { defineConfig } from 'tsup'
 
 export default defineConfig([
@@ -17,8 +18,15 @@ export default defineConfig([
     treeshake: true,
     // Users install one package: docs/decisions/bundled-dependencies.md
     noExternal: ['ky', 'zod'],
-    // For tools/sbom.js.
-    metafile: true,
+    // Names what is bundled, which npm and scanners cannot see.
+    esbuildPlugins: [
+      cyclonedxEsbuildPlugin({
+        outputFile: 'sbom.cdx.json',
+        mcType: 'library',
+        outputReproducible: true,
+        logLevel: 'silent',
+      }),
+    ],
     dts: {
       entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', probe: 'src/probe/index.ts' },
       resolve: ['@standard-schema/spec'],
