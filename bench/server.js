@@ -3,27 +3,27 @@
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { loadPeer } from './entries.js'
-import { limit, pageOf } from './services.js'
+import { loadPeer } from './kinds.js'
+import { itemText } from './services.js'
 
-const one = Buffer.from('{"id":"t1","amount":12.5,"currency":"EUR","description":"Invoice 1"}')
+const single = Buffer.from('{"id":"t1","amount":12.5,"currency":"EUR","description":"Invoice 1"}')
 
-/** Starts the process. `open` gives an origin, and `close`, which tells how many requests came. */
+/** Starts the process. `open` resolves with an origin, and `close` with the number of requests. */
 export async function startServer() {
   const child = fork(fileURLToPath(import.meta.url), ['--serve'], { execArgv: [] })
-  const waiting = new Map()
-  let asked = 0
-  child.on('message', ({ id, answer }) => waiting.get(id)(answer))
-  const ask = question =>
+  const pending = new Map()
+  let sent = 0
+  child.on('message', ({ id, result }) => pending.get(id)(result))
+  const call = message =>
     new Promise(resolve => {
-      const id = ++asked
-      waiting.set(id, resolve)
-      child.send({ id, ...question })
+      const id = ++sent
+      pending.set(id, resolve)
+      child.send({ id, ...message })
     })
   return {
-    async open(peer, items, latency) {
-      const port = await ask({ open: { peer, items, latency } })
-      return { origin: `http://127.0.0.1:${port}`, close: () => ask({ close: port }) }
+    async open({ peer, items, latency }) {
+      const port = await call({ open: { peer, items, latency } })
+      return { origin: `http://127.0.0.1:${port}`, close: () => call({ close: port }) }
     },
     stop: () => child.kill(),
   }
@@ -33,27 +33,26 @@ function serve() {
   const open = new Map()
   // Whoever started it is gone.
   process.once('disconnect', () => process.exit())
-  process.on('message', async ({ id, ...question }) => {
-    const answer = (id, answer) => process.send({ id, answer })
-    if (question.open) {
-      const server = await listen(question.open)
+  process.on('message', async ({ id, ...message }) => {
+    if (message.open) {
+      const server = await listen(message.open)
       open.set(server.port, server)
-      answer(id, server.port)
+      process.send({ id, result: server.port })
     } else {
-      answer(id, open.get(question.close).close())
-      open.delete(question.close)
+      process.send({ id, result: open.get(message.close).close() })
+      open.delete(message.close)
     }
   })
 }
 
 async function listen({ peer, items, latency }) {
   const { service } = await loadPeer(peer)
+  const pageOf = pages(service, items)
   let requests = 0
-  let page
   const respond = (request, response) => {
-    const { pathname, searchParams } = new URL(request.url, 'http://localhost')
+    const { pathname, searchParams, origin } = new URL(request.url, `http://127.0.0.1:${port}`)
     const isList = request.method === 'GET' && pathname === service.path
-    const { body, headers } = isList ? page(searchParams) : { body: one }
+    const { body, headers } = isList ? pageOf(searchParams, origin) : { body: single }
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length, ...headers })
     response.end(body)
   }
@@ -68,7 +67,6 @@ async function listen({ peer, items, latency }) {
   server.keepAliveTimeout = 60_000
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address()
-  page = pages(service, items, `http://127.0.0.1:${port}`)
   const close = () => {
     server.close()
     server.closeAllConnections()
@@ -77,15 +75,19 @@ async function listen({ peer, items, latency }) {
   return { port, close }
 }
 
-/** Pages by query. Made before the walk begins, but for the list that is too long to hold. */
-function pages(service, total, origin) {
-  const make = start => pageOf(service, { start, total, origin })
-  const made = []
-  if (total <= 100_000) for (let start = 0; start < total; start += limit) made.push(make(start))
-  return query => {
-    if (![...query.values()].includes(String(limit))) throw new Error(`not asked for ${limit} items a page`)
-    const start = service.start(query)
-    return made[start / limit] ?? make(start)
+/** A page by its query. Items are made before the walk begins, unless the list is too long to hold. */
+function pages(service, total) {
+  const texts = total <= 100_000 ? Array.from({ length: total }, (_, index) => itemText(index)) : undefined
+  return (query, origin) => {
+    const size = Number(query.get('limit') ?? query.get('per_page'))
+    if (!(size > 0)) throw new Error('no page size was requested')
+    const start = service.start(query, size)
+    const end = Math.min(start + size, total)
+    const onPage = texts
+      ? texts.slice(start, end)
+      : Array.from({ length: Math.max(0, end - start) }, (_, index) => itemText(start + index))
+    const facts = { data: `[${onPage.join(',')}]`, start, end, more: end < total, total, size, origin }
+    return { body: Buffer.from(service.page(facts)), headers: service.headers?.(facts) }
   }
 }
 

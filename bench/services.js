@@ -1,7 +1,4 @@
-// What the server answers with: the items that all peers walk, and the ways of paging that several of them share.
-
-/** Items a page, for everybody. */
-export const limit = 100
+// What the server responds with: the items that all peers read, and the ways of paging that several of them share.
 
 /** For everybody, and as long as keys are: some clients do something with each character of it. */
 export const key = 'bench_0123456789abcdefghijklmnopqrstuvwx'
@@ -18,40 +15,27 @@ export function indexAfter(id) {
   return Number(id.slice(1)) + 1
 }
 
-/** Fields beside the description, which fills every item up to the same size. */
-function defaultItem(index) {
-  return { id: idOf(index), amount: (index % 100_000) / 100, currency: 'EUR' }
-}
-
-export function itemText(index, fieldsOf = defaultItem) {
-  const rest = `${JSON.stringify(fieldsOf(index)).slice(0, -1)},"description":"`
+/** The description fills every item up to the same size. */
+export function itemText(index) {
+  const fields = { id: idOf(index), amount: (index % 100_000) / 100, currency: 'EUR' }
+  const rest = `${JSON.stringify(fields).slice(0, -1)},"description":"`
   return `${rest}${words.slice(0, bytesPerItem - rest.length - 2)}"}`
 }
 
-/**
- * One page of a list of `total` items in a peer's dialect: its body and headers.
- * `end` is the index after its last item, `more` whether any follows.
- */
-export function pageOf(service, { start, total, size = limit, origin }) {
-  const end = Math.min(start + size, total)
-  const texts = []
-  for (let index = start; index < end; index++) texts.push(itemText(index, service.item))
-  const facts = { data: `[${texts.join(',')}]`, start, end, more: end < total, total, size, origin }
-  return { body: Buffer.from(service.page(facts)), headers: service.headers?.(facts) ?? {} }
-}
+const startOfPage = (query, size) => (Number(query.get('page')) - 1) * size
 
 /** `page` and `limit`, as the service of our interface has them. */
 export const pageNumbers = {
   path: '/transactions',
-  start: query => (Number(query.get('page')) - 1) * limit,
+  start: startOfPage,
   page: ({ data, start, total, size }) =>
     `{"data":${data},"page":${start / size + 1},"totalItems":${total},"limit":${size}}`,
 }
 
-/** The same, walked by hand: what one writes around a client that has no pagination of its own. */
-export async function walkPageNumbers(ask, visit) {
+/** The same, read by hand: what one writes around a client that has no pagination of its own. */
+export async function walkPageNumbers(get, limit, visit) {
   for (let page = 1; ; page++) {
-    const { data, totalItems } = await ask({ page, limit })
+    const { data, totalItems } = await get({ page, limit })
     for (const item of data) visit(item)
     if (page * limit >= totalItems) return
   }
@@ -60,8 +44,10 @@ export async function walkPageNumbers(ask, visit) {
 /** A bare array, and the address of the next page in a Link header. */
 export const links = {
   path: '/transactions',
-  start: query => (Number(query.get('page')) - 1) * limit,
+  start: startOfPage,
   page: ({ data }) => data,
-  headers: ({ end, more, origin }) =>
-    more ? { link: `<${origin}/transactions?page=${end / limit + 1}&per_page=${limit}>; rel="next"` } : {},
+  headers: ({ start, size, total, origin }) =>
+    start + size < total
+      ? { link: `<${origin}/transactions?page=${start / size + 2}&per_page=${size}>; rel="next"` }
+      : {},
 }

@@ -1,4 +1,4 @@
-import { idOf, indexAfter, key, limit } from '../services.js'
+import { idOf, indexAfter, key } from '../services.js'
 
 // 0.x: what the registry calls the latest, 1.0.0, is something else.
 export const packages = ['increase']
@@ -10,7 +10,7 @@ export const service = {
   page: ({ data, end, more }) => `{"data":${data},"next_cursor":${more ? `"${idOf(end - 1)}"` : null}}`,
 }
 
-export async function connect(origin) {
+export async function connect({ origin, limit }) {
   const { default: Increase } = await import('increase')
   const client = new Increase({ baseURL: origin, apiKey: key })
   return {

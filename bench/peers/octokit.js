@@ -1,4 +1,4 @@
-import { key, limit, links } from '../services.js'
+import { key, links } from '../services.js'
 
 export const packages = ['@octokit/core', '@octokit/plugin-paginate-rest']
 export const entry =
@@ -6,7 +6,7 @@ export const entry =
 
 export const service = links
 
-export async function connect(origin) {
+export async function connect({ origin, limit }) {
   const { Octokit } = await import('@octokit/core')
   const { paginateRest } = await import('@octokit/plugin-paginate-rest')
   const octokit = new (Octokit.plugin(paginateRest))({ baseUrl: origin, auth: key })

@@ -1,4 +1,4 @@
-import { idOf, indexAfter, key, limit } from '../services.js'
+import { idOf, indexAfter, key } from '../services.js'
 
 export const packages = ['openai']
 export const entry = "export { default } from 'openai'"
@@ -9,15 +9,14 @@ export const service = {
   page: ({ data, more }) => `{"object":"list","data":${data},"has_more":${more}}`,
 }
 
-export async function connect(origin, { size = limit, ...options } = {}) {
+export async function connect({ origin, limit }) {
   const { default: OpenAI } = await import('openai')
-  const client = new OpenAI({ baseURL: origin, apiKey: key, fetch: options.fetch })
+  const client = new OpenAI({ baseURL: origin, apiKey: key })
   return {
     async walk(visit) {
       for await (const item of client.files.list({ limit })) visit(item)
     },
     get: () => client.files.retrieve(idOf(1)),
     post: () => client.moderations.create({ input: 'EUR 12.50' }),
-    page: () => client.files.list({ limit: size }),
   }
 }

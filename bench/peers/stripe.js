@@ -1,4 +1,4 @@
-import { idOf, indexAfter, key, limit } from '../services.js'
+import { idOf, indexAfter, key } from '../services.js'
 
 export const packages = ['stripe']
 export const entry = "export { default } from 'stripe'"
@@ -9,7 +9,7 @@ export const service = {
   page: ({ data, more }) => `{"object":"list","url":"/v1/charges","has_more":${more},"data":${data}}`,
 }
 
-export async function connect(origin) {
+export async function connect({ origin, limit }) {
   const { default: Stripe } = await import('stripe')
   const { hostname, port } = new URL(origin)
   const client = new Stripe(key, { protocol: 'http', host: hostname, port })

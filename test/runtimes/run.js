@@ -1,5 +1,5 @@
 // The packed package in every runtime that it is for: the cases of cases.js, and the examples for that runtime.
-// Usage: npm run test:runtimes, after `npm ci` in this folder and in tools/nodes. Node 22 or later runs this file itself.
+// Usage: npm run test:runtimes, after `npm ci` in this folder. Node 22 or later runs this file itself.
 
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,9 +26,9 @@ const execute = (command, args, env = {}) =>
 
 const { platform, arch } = process
 const nodes = {
-  26: join(root, `tools/nodes/node_modules/node-26-${platform}-${arch}/bin/node`),
+  26: join(here, `node_modules/node-26-${platform}-${arch}/bin/node`),
   24: join(root, 'node_modules/.bin/node'),
-  22: join(root, `tools/nodes/node_modules/node-22-${platform}-${arch}/bin/node`),
+  22: join(here, `node_modules/node-22-${platform}-${arch}/bin/node`),
 }
 const bun = join(here, `node_modules/@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`)
 const deno = join(here, `node_modules/@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}/deno`)
