@@ -18,8 +18,8 @@ const resolve = {
 /** Programs that are run as users run them, and the like: seconds each. */
 export const slow = 'test/**/*.slow.node.test.ts'
 
-/** These need the packages of test/docs. README and the links of all pages do not. */
-const documentation = 'test/docs/!(readme|pages).node.test.ts'
+/** These need the packages of test/docs. The links of all pages do not. */
+const documentation = 'test/docs/!(pages).node.test.ts'
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
 const projects: TestProjectInlineConfiguration[] = [

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, matchesGlob, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -8,6 +8,8 @@ const others = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
+  'THIRD-PARTY-LICENSES.md',
   'examples/README.md',
   'examples/react-table/README.md',
   'site/index.md',
@@ -32,13 +34,10 @@ test('docs/architecture.md shows only files that exist', () => {
   expect(shown.filter(name => !names.has(name))).toEqual([])
 })
 
-test('README.md has no links, which lead nowhere on npm, but shows and names files of the package', () => {
-  expect(linksOf('README.md').filter(link => !/\.webp$/.test(link) || !isPacked(link))).toEqual([])
-  const named = read('README.md').match(/\bdocs\/[\w-]+\.md|\b[A-Z-]+\.md/g) ?? []
-  expect(named.filter(file => !existsSync(join(root, file)))).toEqual([])
-  const guides = named.filter(file => file.startsWith('docs/'))
-  expect(guides).not.toEqual([])
-  expect(guides.filter(file => !isPacked(file))).toEqual([])
+test('README.md shows pictures and links to guides that the package contains', () => {
+  const links = linksOf('README.md').filter(link => link.startsWith('docs/'))
+  expect(links.length).toBeGreaterThan(10)
+  expect(links.filter(link => !isPacked(link.replace(/#.*/, '')))).toEqual([])
 })
 
 test('CHANGELOG.md links only to files that the package contains', () => {
@@ -46,11 +45,9 @@ test('CHANGELOG.md links only to files that the package contains', () => {
   expect(files.filter(file => file !== '' && !isPacked(file))).toEqual([])
 })
 
-test('getting-started.md lists every guide that users need', () => {
+test('getting-started.md lists every guide', () => {
   const listed = linksOf('docs/getting-started.md')
-  const forContributors = ['architecture.md', 'one-call.md']
-  const expected = guides.filter(guide => !guide.startsWith('decisions/') && !forContributors.includes(guide))
-  expect(expected.filter(guide => guide !== 'getting-started.md' && !listed.includes(guide))).toEqual([])
+  expect(guides.filter(guide => guide !== 'getting-started.md' && !listed.includes(guide))).toEqual([])
 })
 
 describe.each(guides)('docs/%s', guide => {

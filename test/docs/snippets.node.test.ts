@@ -1,59 +1,109 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
-import { run } from './guide.ts'
-import { outputsOf, pages, root, type Snippet, snippetsOf } from './snippets.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { folder, printed, run, service } from './guide.ts'
+import { pages, root, type Snippet, snippetsOf } from './snippets.ts'
 
-// Each block of TypeScript is compiled. A block that shows what it prints is run here, unless a test names it. Any other
-// block must be named by a test in this folder, with literals, or the first test fails.
+// Each program of README.md and of the guides is compiled, if it is TypeScript, and run here, unless another test of this
+// folder names it. It must print what its comments show, and tests in it must pass.
 
-const programs = pages
-  .flatMap(snippetsOf)
-  .filter(({ language }) => ['ts', 'tsx', 'js', 'html'].includes(language))
-const nameOf = ({ page, heading, number }: Snippet) => `${page}: ${heading} ${number}`
+const programs = pages.flatMap(snippetsOf)
+const nameOf = ({ page, heading }: Pick<Snippet, 'page' | 'heading'>) => `${page}: ${heading}`
 
-const tests = globSync('*.ts', { cwd: import.meta.dirname }).map(file =>
+const tests = globSync('*.test.ts', { cwd: import.meta.dirname }).map(file =>
   readFileSync(join(import.meta.dirname, file), 'utf8'),
 )
-const calls = tests.flatMap(text => [
-  ...text.matchAll(/\bsnippet\(\s*'([^']+)',\s*'([^']+)'(?:,\s*(\d+))?,?\s*\)/g),
-])
-const named = new Set(calls.map(([, page, heading, number = 1]) => `${page}: ${heading} ${number}`))
-const others = programs.filter(block => !named.has(nameOf(block)))
-const isSelfTest = ({ code, language }: Snippet) => language !== 'html' && outputsOf(code).length > 0
+const named = tests.flatMap(text =>
+  Array.from(text.matchAll(/\bsnippet\('([^']+)', '([^']+)'\)/g), ([, page = '', heading = '']) =>
+    nameOf({ page, heading }),
+  ),
+)
 
-test('every block is run', () => {
-  expect(others.filter(block => !isSelfTest(block)).map(nameOf)).toEqual([])
-})
+const writeFile = (name: string, text: string) => {
+  mkdirSync(dirname(join(folder, name)), { recursive: true })
+  writeFileSync(join(folder, name), text)
+}
+const respond = (body: unknown, status = 200) => service.fail({ with: () => Response.json(body, { status }) })
+const serveRefunds = () => service.serveList('/refunds', [{ id: 'r1' }])
+const amountsOf = (...amounts: unknown[]) => {
+  const data = amounts.map((amount, index) => `{"id":"t${index}","amount":${amount}}`).join()
+  const page = `{"data":[${data}],"page":1,"limit":100,"totalItems":${amounts.length}}`
+  service.fail({ with: () => new Response(page) })
+}
 
-describe('a block prints what it shows', () => {
-  test.each(others.filter(isSelfTest).map(block => [nameOf(block), block.code]))('%s', async (_, code) => {
-    await run(code)
+/** What a program needs to find. */
+const prepared: Record<string, () => void> = {
+  'README.md: When it fails': () => respond({ message: 'account is already inactive' }, 422),
+  'README.md: Other endpoints': serveRefunds,
+  'lists.md: Other lists': serveRefunds,
+  'options.md: An API key that changes': () => writeFile('run/secrets/api-key', 'test_key\n'),
+  'runtimes.md: An agent of undici': () => {
+    writeFile('client.pem', '')
+    writeFile('client.key', '')
+  },
+  'testing.md: With MSW': () => vi.unstubAllGlobals(), // MSW intercepts only the runtime's own fetch.
+  'typing.md: Numbers': () => amountsOf('9007199254740993', 0.1, 0.2),
+  'typing.md: Typing what is not specified': () => respondToRequest(),
+}
+const respondToRequest = () =>
+  service.fail({ path: /^\/customers/, with: () => Response.json({ id: 'c1', name: 'Ada' }) })
+
+/** Enough of vitest to run the tests of a program within a test. */
+class Runner {
+  readonly #steps: Record<string, (() => unknown)[]> = {}
+  readonly module: object = {
+    expect,
+    vi,
+    test: (_name: string, body: () => unknown) => this.#add('test', body),
+    ...Object.fromEntries(
+      ['beforeAll', 'beforeEach', 'afterEach', 'afterAll'].map(name => [
+        name,
+        (hook: () => unknown) => this.#add(name, hook),
+      ]),
+    ),
+  }
+
+  #add(name: string, step: () => unknown): void {
+    this.#steps[name] = [...(this.#steps[name] ?? []), step]
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (const name of ['beforeAll', 'beforeEach', 'test', 'afterEach'])
+        for (const step of this.#steps[name] ?? []) await step()
+    } finally {
+      for (const step of this.#steps.afterAll ?? []) await step()
+    }
+  }
+}
+
+describe('runs, and prints what it shows', () => {
+  const others = programs.filter(program => !named.includes(nameOf(program)))
+  test.each(others.map(program => [nameOf(program), program] as const))('%s', async (name, program) => {
+    prepared[name]?.()
+    const runner = new Runner()
+    await run(program.code, {}, { vitest: () => runner.module })
+    await runner.run()
+    if (program.shown !== undefined) expect(printed()).toContain(program.shown.trim().replaceAll('\n', ' '))
   })
 })
-
-/** Blocks that others import. */
-const fileNames: Record<string, string> = { 'react-query.md: Queries 1': 'queries' }
 
 test('the TypeScript of all pages compiles', { timeout: 120_000 }, () => {
   const here = import.meta.dirname
   const files = new Map(
     programs
-      .filter(({ language }) => language.startsWith('ts'))
-      .map(block => {
-        const name = fileNames[nameOf(block)] ?? nameOf(block).replaceAll('/', ' ')
-        return [join(here, `${name}.${block.language}`), `${block.code}\nexport {}`]
+      .filter(({ language }) => language !== 'js')
+      .map((program, index) => {
+        const name = `${nameOf(program)} ${index}`.replaceAll('/', ' ')
+        return [join(here, `${name}.${program.language}`), `${program.code}\nexport {}`]
       }),
   )
   files.set(join(here, 'given.d.ts'), given)
   const config = ts.getParsedCommandLineOfConfigFile(
     join(here, 'tsconfig.json'),
     {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: () => {},
-    },
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} },
   )
   const host = ts.createCompilerHost(config?.options ?? {})
   const { fileExists, readFile } = host

@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, vi } from 'vitest'
 
-/** A code block of README.md or of a guide. */
+/** A program in README.md or in a guide. */
 export interface Snippet {
-  /** `README.md`, the first page of the site, or the path in docs, such as `writes.md`. */
+  /** `README.md`, a page of the site, or the path in docs, such as `writes.md`. */
   readonly page: string
   readonly heading: string
-  /** Counts the blocks below the heading, from 1. */
-  readonly number: number
   readonly language: string
   readonly code: string
+  /** The block of text right after it: what it prints, too. */
+  readonly shown: string | undefined
 }
 
 export const root: string = join(import.meta.dirname, '../..')
 
-/** The pages whose blocks are snippets. */
+/** The pages whose programs are compiled and run. */
 export const pages: readonly string[] = [
   'README.md',
   'site/index.md',
@@ -31,39 +31,40 @@ export function readPage(page: string): string {
   return readFileSync(join(root, isElsewhere ? '' : 'docs', page), 'utf8')
 }
 
-/** The blocks of a page, in order. */
+/** The programs of a page, in order. */
 export function snippetsOf(page: string): Snippet[] {
-  const found = readPage(page).matchAll(/^#+ (.*)$|^```(\w+)\n([\s\S]*?)^```$/gm)
+  const blocks = readPage(page).matchAll(
+    /^#+ (.*)$|^```(\w+)\n([\s\S]*?)^```(?:\n+```text\n([\s\S]*?)^```)?/gm,
+  )
   let heading = ''
-  let number = 0
   const snippets: Snippet[] = []
-  for (const [, title, language = '', code = ''] of found) {
-    if (title === undefined) snippets.push({ page, heading, number: ++number, language, code })
-    else [heading, number] = [title, 0]
+  for (const [, title, language = '', code = '', shown] of blocks) {
+    if (title !== undefined) heading = title
+    else if (/^(?:ts|tsx|js)$/.test(language)) snippets.push({ page, heading, language, code, shown })
   }
   return snippets
 }
 
-/** The code of a block below a heading. Call it with literals: snippets.node.test.ts looks for them. */
-export function snippet(page: string, heading: string, number = 1): string {
-  const found = snippetsOf(page).find(block => block.heading === heading && block.number === number)
-  if (!found) throw new Error(`${page} has no block ${number} below "${heading}"`)
+/** The one program below a heading. Call it with literals: snippets.node.test.ts looks for them. */
+export function snippet(page: string, heading: string): string {
+  const [found, ...others] = snippetsOf(page).filter(block => block.heading === heading)
+  if (!found || others.length > 0) throw new Error(`${page}: expected one program below "${heading}"`)
   return found.code
 }
 
-/** What a block may import from elsewhere than the installed packages, by name. */
+/** What a program may import from elsewhere than the installed packages, by name. */
 export type Modules = Readonly<Record<string, () => unknown>>
 
-// biome-ignore lint/suspicious/noExplicitAny: what a block declares has the types that the block says
+// biome-ignore lint/suspicious/noExplicitAny: what a program declares has the types that it says
 export type Declared = Record<string, any>
 
 /**
- * Runs a block as a reader would, and returns what it declares. What it prints must be what its comments say:
+ * Runs a program as a reader would, and returns what it declares. What it prints must be what its comments say:
  * `console.log(status) // 200`.
  *
  * @param givens What it uses without declaring it.
  */
-export async function runCode(code: string, givens: object, modules: Modules = {}): Promise<Declared> {
+export async function runCode(code: string, givens: object, modules: Modules): Promise<Declared> {
   const load = (name: string) => modules[name]?.() ?? import(/* @vite-ignore */ name)
   const before = printed().length
   const scope = { ...givens, load }
@@ -75,20 +76,10 @@ export async function runCode(code: string, givens: object, modules: Modules = {
 
 /** The lines that `console.log` was given. */
 export function printed(): string[] {
-  return linesOf('log')
+  return vi.mocked(console.log).mock.calls.map(values => values.map(String).join(' '))
 }
 
-/** The lines that `console.error` was given. */
-export function errors(): string[] {
-  return linesOf('error')
-}
-
-function linesOf(method: 'log' | 'error'): string[] {
-  return vi.mocked(console[method]).mock.calls.map(values => values.join(' '))
-}
-
-/** What a block says that it prints. */
-export function outputsOf(code: string): string[] {
+function outputsOf(code: string): string[] {
   return Array.from(code.matchAll(/console\.log\(.*\) \/\/ (.*)/g), ([, output]) => output as string)
 }
 
@@ -105,10 +96,10 @@ const AsyncFunction = (async () => {}).constructor as new (
   ...parameters: string[]
 ) => (...values: unknown[]) => Promise<unknown>
 
-/** In braces, so that a block can declare again what it is given. Returns what the block declares. */
+/** In braces, so that a program can declare again what it is given. Returns what the program declares. */
 function toFunctionBody(code: string): string {
   const script = ts
-    .transpile(code, { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, jsx: ts.JsxEmit.React })
+    .transpile(code, { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext })
     .replace(/^export \{\};?$/gm, '')
     .replace(/^export (?=const|function|async|class)/gm, '')
     .replace(
