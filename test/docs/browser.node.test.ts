@@ -21,7 +21,7 @@ describe('a server that adds the key', () => {
     isSignedIn.mockResolvedValue(true)
     send.mockImplementation(service.fetch)
     const givens = { isSignedIn, fetch: send }
-    const { forward } = await run(snippet('browser.md', 'A server that adds the key'), givens)
+    const { forward } = await run(snippet('browser.md', 'A server that adds the key'), {}, givens)
     vi.stubGlobal('location', new URL('https://www.example.com'))
     vi.stubGlobal('fetch', (url: string, init: RequestInit) => forward(new Request(url, init)))
     client = (await run(snippet('browser.md', 'The page'))).client

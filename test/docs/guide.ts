@@ -1,8 +1,5 @@
-import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as fsPromises from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'virtual-accounts'
@@ -42,45 +39,40 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs a program that may use `service`, `client` and `account` without declaring them. Returns what it declares. */
-export function run(code: string, givens: object = {}, modules: Modules = {}): Promise<Declared> {
+/**
+ * Runs a program that may use `service`, `client`, `account` and `idempotencyKey` without declaring them, in a folder of its
+ * own. Returns what it declares.
+ */
+export function run(code: string, modules: Modules = {}, givens: object = {}): Promise<Declared> {
   const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey })
-  return runCode(code, { service, client, account, ...givens }, { ...files, ...modules })
+  const scope = { service, client, account, idempotencyKey: 'k1', ...givens }
+  return runCode(code, scope, { ...filesIn(folder), ...modules })
 }
 
 export function keys(): (string | null)[] {
   return service.requests.map(({ headers }) => headers.get('Idempotency-Key'))
 }
 
-/** `node:fs` and `node:fs/promises`, as if the folder were the root of the file system. */
-const within = (module: object) => () =>
-  Object.fromEntries(
-    Object.entries(module).map(([name, use]) => [
-      name,
-      typeof use === 'function'
-        ? (path: string, ...rest: unknown[]) => use(join(folder, path), ...rest)
-        : use,
-    ]),
-  )
-const files: Modules = { 'node:fs': within(fs), 'node:fs/promises': within(fsPromises) }
-
-/** Serves a fake over HTTP, for programs that are run as a user runs them. */
-export async function serve(
-  transactions: number,
-): Promise<{ service: FakeService; env: Record<string, string>; close: () => void }> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const service = new FakeService({ baseUrl, transactions: sampleTransactions(transactions), latency: 5 })
-  server.on('request', async ({ method = 'GET', url, headers }, reply) => {
-    const request = new Request(baseUrl + url, { method, headers: headers as Record<string, string> })
-    const response = await service.handle(request)
-    reply.writeHead(response.status, Object.fromEntries(response.headers))
-    reply.end(await response.text())
-  })
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
+/** Responds with a status to requests for some pages, until the returned function is called. */
+export function failPages(status: number, isFailing: (page: number) => boolean): () => void {
+  const fetch: typeof service.fetch = async (input, init) => {
+    const page = Number(new URL(String(input)).searchParams.get('page'))
+    return isFailing(page) ? new Response(null, { status }) : service.fetch(input, init)
   }
-  return { service, env: { BASE_URL: baseUrl, API_KEY: service.apiKey }, close }
+  vi.stubGlobal('fetch', fetch)
+  return () => vi.stubGlobal('fetch', service.fetch)
+}
+
+/** `node:fs` and `node:fs/promises`, as if the folder were the root of the file system. */
+export function filesIn(folder: string): Modules {
+  const within = (module: object) => () =>
+    Object.fromEntries(
+      Object.entries(module).map(([name, use]) => [
+        name,
+        typeof use === 'function'
+          ? (path: string, ...rest: unknown[]) => use(join(folder, path), ...rest)
+          : use,
+      ]),
+    )
+  return { 'node:fs': within(fs), 'node:fs/promises': within(fsPromises) }
 }

@@ -1,9 +1,10 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
+import { Client } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
-import { folder, printed, run, service } from './guide.ts'
-import { pages, root, type Snippet, snippetsOf } from './snippets.ts'
+import { account, folder, printed, run, service } from './guide.ts'
+import { pages, readPage, root, type Snippet, snippetsOf } from './snippets.ts'
 
 // Each program of README.md and of the guides is compiled, if it is TypeScript, and run here, unless another test of this
 // folder names it. It must print what its comments show, and tests in it must pass.
@@ -44,10 +45,9 @@ const prepared: Record<string, () => void> = {
   },
   'testing.md: With MSW': () => vi.unstubAllGlobals(), // MSW intercepts only the runtime's own fetch.
   'typing.md: Numbers': () => amountsOf('9007199254740993', 0.1, 0.2),
-  'typing.md: Typing what is not specified': () => respondToRequest(),
+  'typing.md: Typing what is not specified': () =>
+    service.fail({ path: '/customers/c1', with: Response.json({ id: 'c1', name: 'Ada' }) }),
 }
-const respondToRequest = () =>
-  service.fail({ path: /^\/customers/, with: () => Response.json({ id: 'c1', name: 'Ada' }) })
 
 /** Enough of vitest to run the tests of a program within a test. */
 class Runner {
@@ -83,10 +83,25 @@ describe('runs, and prints what it shows', () => {
   test.each(others.map(program => [nameOf(program), program] as const))('%s', async (name, program) => {
     prepared[name]?.()
     const runner = new Runner()
-    await run(program.code, {}, { vitest: () => runner.module })
+    await run(program.code, { vitest: () => runner.module })
     await runner.run()
     if (program.shown !== undefined) expect(printed()).toContain(program.shown.trim().replaceAll('\n', ' '))
   })
+})
+
+test('errors.md shows how messages begin', async () => {
+  const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: lost }))
+  const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey })
+  const messages = []
+  for (const used of [client, client.withOptions({ fetch })]) {
+    respond({ message: 'account is already inactive' }, 422)
+    messages.push(await used.virtualAccounts.deactivate(account).catch(({ message }) => message))
+  }
+  const [, shown = ''] = /## Messages[\s\S]*?```text\n([\s\S]*?)```/.exec(readPage('errors.md')) ?? []
+  const [refused = '', noResponse = ''] = shown.trim().split('\n\n')
+  expect(messages[0]).toBe(refused.replaceAll('\n', ' '))
+  expect(messages[1]).toContain(noResponse.replaceAll('\n', ' '))
 })
 
 test('the TypeScript of all pages compiles', { timeout: 120_000 }, () => {

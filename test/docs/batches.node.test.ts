@@ -4,7 +4,8 @@ import { appendFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { folder, run, serve, service } from './guide.ts'
+import { startFakeServer } from '../../examples/fake-server.js'
+import { folder, run, service } from './guide.ts'
 import { readPage, root, snippet } from './snippets.ts'
 
 // The batch of writes.md: in this process, and once as a user runs it.
@@ -25,7 +26,7 @@ beforeEach(() => writeFileSync(join(folder, 'accounts.json'), JSON.stringify(acc
 /** Runs the program to its end: its last line and its exit code. */
 async function runBatch() {
   const process = { env: { BASE_URL: service.baseUrl, API_KEY: service.apiKey }, exitCode: 0 }
-  await run(code, { process })
+  await run(code, {}, { process })
   const [text, counts] = vi.mocked(console.log).mock.calls.at(-1) ?? []
   return { line: `${text} ${inspect(counts)}`, exitCode: process.exitCode }
 }
@@ -69,13 +70,14 @@ test('keeps an outcome unknown although a later run is refused', async () => {
 })
 
 test('sends the same keys after it was killed, and none to accounts that are done', async () => {
-  const fake = await serve(0)
+  const fake = await startFakeServer({ port: 0, latency: 5 })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'deactivate.js'), code)
+  const env = { ...process.env, BASE_URL: fake.url, API_KEY: fake.service.apiKey, NO_COLOR: '1' }
   const start = (): ChildProcess => {
     const args = ['--import', join(root, 'tools/from-source.js'), 'deactivate.js']
-    return spawn(process.execPath, args, { cwd: folder, env: { ...process.env, ...fake.env, NO_COLOR: '1' } })
+    return spawn(process.execPath, args, { cwd: folder, env })
   }
   const killed = start()
   await vi.waitFor(() => expect(fake.service.requests.length).toBeGreaterThan(60), { timeout: 20_000 })
@@ -84,7 +86,7 @@ test('sends the same keys after it was killed, and none to accounts that are don
   appendFileSync(join(folder, 'closures-2026-11.jsonl'), '\n{"key":"')
   const again = start()
   const lines = await again.stdout?.toArray()
-  fake.close()
+  await fake.close()
   expect(String(lines)).toBe(`${allDone}\n`)
   expect(accountsWithSeveralKeys(fake.service.requests)).toEqual([])
   // The ten that were in flight, and no other.
