@@ -109,7 +109,9 @@ function withoutCode(markdown: string): string {
 
 function exists(page: string, link: string): boolean {
   const [file = '', anchor] = link.split('#')
-  const target = file === '' ? page : normalize(join(dirname(page), file))
+  // On the site, paths may begin at its root.
+  const folder = file.startsWith('/') ? '' : dirname(page)
+  const target = file === '' ? page : normalize(join('.', folder, file))
   try {
     const text = read(target)
     return anchor === undefined || anchorsOf(text).has(anchor)

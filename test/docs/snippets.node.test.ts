@@ -37,6 +37,8 @@ const amountsOf = (...amounts: unknown[]) => {
 const prepared: Record<string, () => void> = {
   'README.md: When it fails': () => respond({ message: 'account is already inactive' }, 422),
   'README.md: Other endpoints': serveRefunds,
+  // The fake knows no filters.
+  'lists.md: A part of a list': () => respond({ data: [], page: 1, limit: 20, totalItems: 0 }),
   'lists.md: Other lists': serveRefunds,
   'options.md: An API key that changes': () => writeFile('run/secrets/api-key', 'test_key\n'),
   'runtimes.md: An agent of undici': () => {
