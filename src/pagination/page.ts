@@ -170,7 +170,7 @@ export class PageLoader<T> {
       if (keys) return keys
       if (itemKey) keys = data.map(item => toKey(assertKey(itemKey(item))))
       else if (rawItemKey) keys = raw.map(item => toKey(rawItemKey(item)))
-      if (hashesKeys) keys = keys?.map(key => key && hashKey(key))
+      if (hashesKeys) keys = keys?.map(key => (key === undefined ? undefined : hashKey(key)))
       return keys
     }
   }

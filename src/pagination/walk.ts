@@ -287,7 +287,7 @@ export class Walk<T> {
 
     const anchor = keys.findIndex(key => known.indexOf(key) !== undefined)
     // Nothing precedes page 1. But it may show items that were read and forgotten, or that precede what this walk began with.
-    const isBeginning = page === 1 && (data.length === 0 || known.size === at.count)
+    const isBeginning = page === 1 && this.#last && (data.length === 0 || known.size === at.count)
     if (anchor === -1 && !isBeginning) return this.#searchOn(response)
 
     const start = (page - 1) * limit

@@ -65,8 +65,6 @@ export class Rules {
 
   #page(items: readonly unknown[], query: ReceivedRequest['query']): ResponseData {
     const { defaultLimit, maxLimit } = this.#paging
-    const other = Object.keys(query).find(name => name !== 'page' && name !== 'limit')
-    if (other !== undefined) return errorResponse(400, `${other}: this fake knows page and limit only.`)
     const page = parseInteger(query.page, 1)
     const requestedLimit = parseInteger(query.limit, defaultLimit)
     if (page === undefined) return errorResponse(400, 'page: expected a whole number of at least 1.')

@@ -112,9 +112,6 @@ describe('a list', () => {
         ['Array.from', list => Array.from(list)],
         ['new Set', list => new Set(list)],
         ['JSON.stringify', list => JSON.stringify({ list })],
-        ['data', list => (list as { data: unknown }).data],
-        ['length', list => (list as { length: unknown }).length],
-        ['map', list => (list as unknown[]).map(String)],
       ],
       ([, use]) => {
         const list = createClient().transactions.list()
