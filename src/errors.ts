@@ -27,6 +27,8 @@ export interface ErrorFacts {
   readonly isRetried?: boolean
   /** Goes on with the list. */
   readonly cursor?: string | undefined
+  /** Whether going on with the cursor would lead to the same failure. */
+  readonly isFinal?: boolean
 }
 
 /** One validation problem in a response. */
@@ -151,7 +153,7 @@ const loggedNames = [
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {
-  const { info, problem, note, hint, isRetried, cursor } = facts
+  const { info, problem, note, hint, isRetried, cursor, isFinal } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts = attempts === 1 ? '' : ` (${attempts} attempts)`
@@ -159,7 +161,7 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  const resume = cursor && 'To go on: list(params, { after: error.cursor }).'
+  const resume = cursor && !isFinal && 'To go on: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && outcomeUnknownText, note, hint, resume].filter(Boolean).join(' ')
 }
 

@@ -48,19 +48,8 @@ export class CallReport {
     const { method, path, idempotencyKey, page, limit, loop, site } = this.#call
     const { attempts, requestId } = this
     const outcomeUnknown = this.mayHaveBeenApplied && idempotencyKey !== undefined
-    const shown = this.#redact.text(path)
-    return {
-      method,
-      path: shown,
-      attempts,
-      idempotencyKey,
-      outcomeUnknown,
-      page,
-      limit,
-      loop,
-      requestId,
-      site,
-    }
+    const call = { method, path: this.#redact.text(path), idempotencyKey, page, limit, loop, site }
+    return { ...call, attempts, outcomeUnknown, requestId }
   }
 
   emit(details: EventDetails): void {

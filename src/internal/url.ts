@@ -22,11 +22,9 @@ export function encodePathSegment(name: string, id: unknown): string {
 /** Throws for a path that the URL parser would change: the request would go elsewhere than written. */
 export function assertPath(name: string, path: unknown): asserts path is string {
   const isPath = typeof path === 'string' && /^\/(?!\/)/.test(path)
-  if (isPath && new URL(path, 'https://path.invalid').pathname === path) {
-    const bug = path.split('/').find(segment => madeByBug.test(segment))
-    if (bug) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
-    return
-  }
+  const bug = isPath && path.split('/').find(segment => madeByBug.test(segment))
+  if (bug) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
+  if (isPath && new URL(path, 'https://path.invalid').pathname === path) return
   throw wrongArgument(
     name,
     'a path as in a URL: one "/" at its start, ids through encodeURIComponent, no "..", and no query (pass `query`)',

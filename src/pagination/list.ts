@@ -169,7 +169,7 @@ function prepareList<Item, Params extends ListParams>(
 ): Omit<ListSetup<Item>, 'createdAt'> {
   assertPath('path', endpoint.path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
-  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')} (for filters). Options such as \`signal\` are the argument after them.`
+  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')} (for filters). Options such as \`signal\` are the second argument, of client.list the third.`
   const params = readOptions('params', givenParams, { checks, help: paramsHelp })
   const { page, limit, query, ...own } = params as ListParams
   const options = readOptions('options', givenOptions, {
@@ -180,7 +180,7 @@ function prepareList<Item, Params extends ListParams>(
   const validator = resolveSchema(options.schema, endpoint.schema && { schema: endpoint.schema })
   if (validator === undefined)
     throw new TypeError(
-      'schema: expected one in the third argument, as nothing is known about the items of this list',
+      'schema: expected one in the third argument, list(path, params, { schema }), as nothing else describes an item',
     )
   if (verified === true && itemKey === undefined && endpoint.itemKey === undefined)
     throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')

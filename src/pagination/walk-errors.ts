@@ -42,18 +42,18 @@ export function missedItems(
 ): Error {
   const advice = isRepairable ? 'Without `verified: false` it would have been repaired.' : 'Start over.'
   const consequence = `${problem}, so ${missed} or more may have been missed`
-  return failure(response, consequence, `${advice} ${acceptHint}`)
+  return finalFailure(response, consequence, `${advice} ${acceptHint}`)
 }
 
 export function endsShort(response: Response, end: number, total: number): Error {
   const problem = `the list ended at position ${end}, although totalItems is ${total}`
   const reasons =
     'The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total'
-  return failure(response, problem, `${reasons}, pass onMissedItems: 'continue'.`)
+  return finalFailure(response, problem, `${reasons}, pass onMissedItems: 'continue'.`)
 }
 
 export function keysRepeat(response: Response, count: number, total: number): Error {
-  return failure(response, `only ${count} of ${total} items have keys of their own`, notUniqueHint)
+  return finalFailure(response, `only ${count} of ${total} items have keys of their own`, notUniqueHint)
 }
 
 export function noProgress(response: Response, responses: number): Error {
@@ -68,16 +68,20 @@ export function noProgress(response: Response, responses: number): Error {
 
 export function nothingKnown(response: Response, isResumed: boolean): Error {
   return isResumed
-    ? failure(
+    ? finalFailure(
         response,
         'none of the items that the cursor names is in the list any more',
         'Start over without `after`.',
       )
-    : failure(
+    : finalFailure(
         response,
         'the list changed by more items than this loop remembers, so some may have been missed',
         'Start over when fewer changes are made.',
       )
+}
+
+function finalFailure({ response }: Response, problem: string, hint: string): PaginationError {
+  return new PaginationError({ info: response.report.info, problem, hint, isFinal: true })
 }
 
 function failure({ response }: Response, problem: string, hint: string): PaginationError {
