@@ -6,8 +6,8 @@ import {
   readOptions,
   wholeNumber,
 } from '../internal/validate.js'
-import type { Transaction } from '../resources/transactions.js'
-import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
+import type { Transaction } from '../index.js'
+import type { VirtualAccountRef } from '../index.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
 import { errorResponse, type ResponseData, Rules } from './rules.js'

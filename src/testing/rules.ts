@@ -1,4 +1,4 @@
-import type { VirtualAccountRef } from '../resources/virtual-accounts.js'
+import type { VirtualAccountRef } from '../index.js'
 import type { ReceivedRequest } from './received.js'
 
 /** A response before it is a `Response`: it may be sent twice, or be truncated. */
