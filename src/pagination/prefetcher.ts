@@ -19,14 +19,19 @@ export interface PrefetcherOptions<T> {
   readonly largestTotal: number
 }
 
-interface Entry<T> {
+class Entry<T> {
   readonly window: Window
-  readonly controller: AbortController
+  readonly controller: AbortController = new AbortController()
   readonly promise: Promise<Fetched<T>>
-  readonly resolve: (fetched: Promise<Fetched<T>>) => void
-  state: 'waiting' | 'sent' | 'failed'
   /** Once it has arrived. */
-  fetched?: Fetched<T>
+  fetched: Fetched<T> | undefined
+
+  constructor(window: Window, send: (entry: Entry<T>) => Promise<Fetched<T>>) {
+    this.window = window
+    this.promise = send(this)
+    // A failure is thrown when the reader comes to the window, or never.
+    this.promise.catch(() => {})
+  }
 }
 
 // Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
@@ -36,13 +41,20 @@ const slowStart = [1, 2, 4]
 /** Keeps requests in flight ahead of the window that is read. It knows windows and totals, not items. */
 export class Prefetcher<T> {
   readonly #options: PrefetcherOptions<T>
-  readonly #slots: Slots
   /** First the window that the reader has now, then those that it will ask for, in that order. */
   #queue: Entry<T>[] = []
   #reads = 0
+  /** Those that were aborted count until they have ended. */
+  #inFlight = 0
+  #maxInFlight: number
+  /** Sends the request that the reader waits for, when there is room. */
+  #onRoom: (() => void) | undefined
   /** Counts requests and arrivals, so that earlier and later can be told apart. */
   #sequence = 0
+  #slowedDownAt = 0
   #isCancelled = false
+  /** None after it is needed, unless it is dropped. */
+  #hasFailed = false
   /** How many requests were sent. */
   requests = 0
   /** Of all responses that have arrived. */
@@ -50,28 +62,28 @@ export class Prefetcher<T> {
 
   constructor(options: PrefetcherOptions<T>) {
     this.#options = options
-    this.#slots = new Slots(options.concurrency)
+    this.#maxInFlight = options.concurrency
     this.largestTotal = options.largestTotal
   }
 
   /** The response to a window; the reader is done with the one before. What was planned after another window is dropped. */
   get(window: Window): Promise<Fetched<T>> {
     this.#queue.shift()
-    const [head] = this.#queue
-    const isPlanned = head !== undefined && isSameWindow(head.window, window)
-    if (!isPlanned) this.#drop()
-    const entry = isPlanned ? head : createEntry<T>(window)
-    if (!isPlanned) this.#queue.push(entry)
+    let [head] = this.#queue
+    if (head === undefined || !isSameWindow(head.window, window)) {
+      this.#drop()
+      head = this.#request(window)
+    }
     this.#reads++
     this.#fill()
-    return entry.promise
+    return head.promise
   }
 
   /** Drops everything that was requested, as it may be out of date, and goes on with one request at a time. Returns what came. */
   startOver(): readonly Fetched<T>[] {
     const dropped = this.#queue.flatMap(({ fetched }) => fetched ?? [])
     this.#drop()
-    this.#slots.slowDown()
+    this.#slowDown()
     return dropped
   }
 
@@ -81,109 +93,78 @@ export class Prefetcher<T> {
   }
 
   #drop(): void {
-    for (const entry of this.#queue) {
-      entry.controller.abort()
-      if (entry.state === 'waiting') entry.resolve(Promise.reject(entry.controller.signal.reason))
-    }
+    for (const { controller } of this.#queue) controller.abort()
     this.#queue = []
+    this.#onRoom = undefined
+    this.#hasFailed = false
+  }
+
+  get #hasRoom(): boolean {
+    return this.#inFlight < this.#maxInFlight
   }
 
   #fill(): void {
-    while (this.#slots.isFree) {
-      const entry = this.#queue.find(({ state }) => state === 'waiting') ?? this.#extend()
-      if (entry === undefined) return
-      entry.state = 'sent'
-      entry.resolve(this.#send(entry))
-    }
-  }
-
-  #extend(): Entry<T> | undefined {
+    if (this.#hasRoom) this.#onRoom?.()
     const { concurrency, plan } = this.#options
     // With a concurrency of 1 nothing is requested before it is needed.
     const maximum = concurrency === 1 ? 1 : 2 * concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
-    const last = this.#queue.at(-1)
-    const hasFailed = this.#queue.some(({ state }) => state === 'failed')
-    if (last === undefined || hasFailed || this.#queue.length >= maxHeld) return undefined
-    const window = plan(last.window)
-    if (window === undefined) return undefined
-    const entry = createEntry<T>(window)
+    while (this.#hasRoom && !this.#hasFailed && this.#queue.length < maxHeld) {
+      const last = this.#queue.at(-1)
+      const window = last && plan(last.window)
+      if (window === undefined) return
+      this.#request(window)
+    }
+  }
+
+  #request(window: Window): Entry<T> {
+    const entry = new Entry<T>(window, sent => this.#send(sent))
     this.#queue.push(entry)
     return entry
   }
 
   async #send(entry: Entry<T>): Promise<Fetched<T>> {
     const { window, controller } = entry
+    const { signal } = controller
+    if (this.#isCancelled) controller.abort()
+    await this.#takePlace(signal)
+    this.requests++
     const requestedAt = ++this.#sequence
     const largestTotalBefore = this.largestTotal
-    const slot = this.#slots.take()
-    this.requests++
-    if (this.#isCancelled) controller.abort()
     try {
-      const loaded = await this.#options.load(window, controller.signal, () => this.#slots.slowDown())
-      slot.onArrived()
+      const loaded = await this.#options.load(window, signal, () => this.#slowDown())
+      if (requestedAt > this.#slowedDownAt)
+        this.#maxInFlight = Math.min(this.#options.concurrency, this.#maxInFlight + 1)
       this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
       entry.fetched = { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
       return entry.fetched
     } catch (error) {
-      entry.state = 'failed'
+      if (!signal.aborted) this.#hasFailed = true
       throw error
     } finally {
-      slot.release()
+      this.#inFlight--
       // When a request settles, not when its response is read: one slow response must not idle the others.
       this.#fill()
     }
   }
-}
 
-function createEntry<T>(window: Window): Entry<T> {
-  let resolve: Entry<T>['resolve'] = () => {}
-  const promise = new Promise<Fetched<T>>(settle => {
-    resolve = settle
-  })
-  // A failure is thrown when the reader comes to the window, or never.
-  promise.catch(() => {})
-  return { window, controller: new AbortController(), promise, resolve, state: 'waiting' }
-}
-
-/**
- * How many requests may be in flight. When the service asks for fewer, only one, and one more for each later request that
- * arrives. Those that were aborted count until they have ended.
- */
-class Slots {
-  readonly #concurrency: number
-  #maximum: number
-  #taken = 0
-  /** Counts requests. */
-  #sent = 0
-  /** The request that was sent last when it slowed down. */
-  #throttledAt = 0
-
-  constructor(concurrency: number) {
-    this.#concurrency = concurrency
-    this.#maximum = concurrency
-  }
-
-  get isFree(): boolean {
-    return this.#taken < this.#maximum
+  /** Waits until there is room for a request. */
+  #takePlace(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const take = () => {
+        this.#onRoom = undefined
+        this.#inFlight++
+        resolve()
+      }
+      if (this.#hasRoom) return take()
+      this.#onRoom = take
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
   }
 
   /** One at a time, and one more for each request from here on that arrives. */
-  slowDown(): void {
-    this.#throttledAt = this.#sent
-    this.#maximum = 1
-  }
-
-  take(): { onArrived: () => void; release: () => void } {
-    this.#taken++
-    const number = ++this.#sent
-    return {
-      onArrived: () => {
-        if (number > this.#throttledAt) this.#maximum = Math.min(this.#concurrency, this.#maximum + 1)
-      },
-      release: () => {
-        this.#taken--
-      },
-    }
+  #slowDown(): void {
+    this.#slowedDownAt = this.#sequence
+    this.#maxInFlight = 1
   }
 }
