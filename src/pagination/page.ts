@@ -240,36 +240,25 @@ export function createBatch<T>({ items, loaded, hasMore, cursor }: ReadBatch<T>)
   return batch as unknown as Batch<T>
 }
 
-const contradictionHint = "The service contradicts itself: report it to the service's owner."
-
-function describeLimitChange(before: number | undefined, after: number): string {
-  return `the limit in effect changed from ${before} to ${after} between two pages`
-}
-
-const limitChangeHint = 'Pass a limit that the service allows, or report it to its owner.'
-
-function describeEmptyPage({ page, totalItems, limit }: Omit<Envelope, 'data'>): string {
-  return `page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`
-}
-
-function assertConsistent(received: Envelope, request: PageRequest, response: SuccessResponse): void {
-  const { data, page, totalItems, limit } = received
-  const { expectedLimit } = request
-  const assert = (isConsistent: boolean, problem: string, hint = contradictionHint) => {
-    if (!isConsistent) throw new PaginationError({ info: response.report.info, problem, hint })
+/** What a page says of itself, against what was requested. */
+function assertConsistent(received: Envelope, request: PageRequest, { report }: SuccessResponse): void {
+  const { page, totalItems, limit } = received
+  const { length } = received.data
+  const { expectedLimit = limit, mayBeEmpty, mayExceedLimit } = request
+  const fail = (
+    problem: string,
+    hint = "The service contradicts itself: report it to the service's owner.",
+  ) => {
+    throw new PaginationError({ info: report.info, problem, hint })
   }
-  assert(page === request.page, `page ${request.page} was requested, but page ${page} was returned`)
-  assert(
-    data.length <= limit || request.mayExceedLimit === true,
-    `page ${page} holds ${data.length} items, more than its limit of ${limit}`,
-  )
-  assert(
-    data.length > 0 || request.mayBeEmpty === true || (page - 1) * limit >= totalItems,
-    describeEmptyPage(received),
-  )
-  assert(
-    expectedLimit === undefined || limit === expectedLimit,
-    describeLimitChange(expectedLimit, limit),
-    limitChangeHint,
-  )
+  if (page !== request.page) fail(`page ${request.page} was requested, but page ${page} was returned`)
+  if (length > limit && !mayExceedLimit)
+    fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
+  if (length === 0 && (page - 1) * limit < totalItems && !mayBeEmpty)
+    fail(`page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`)
+  if (limit !== expectedLimit)
+    fail(
+      `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,
+      'Pass a limit that the service allows, or report it to its owner.',
+    )
 }

@@ -1,3 +1,4 @@
+import type { Transaction, VirtualAccountRef } from '../index.js'
 import { describe } from '../internal/describe.js'
 import {
   checkedLater,
@@ -6,8 +7,6 @@ import {
   readOptions,
   wholeNumber,
 } from '../internal/validate.js'
-import type { Transaction } from '../index.js'
-import type { VirtualAccountRef } from '../index.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
 import { errorResponse, type ResponseData, Rules } from './rules.js'

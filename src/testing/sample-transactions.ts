@@ -1,6 +1,6 @@
+import type { Transaction } from '../index.js'
 import { describe } from '../internal/describe.js'
 import { wholeNumber } from '../internal/validate.js'
-import type { Transaction } from '../index.js'
 
 /**
  * Generates `count` plausible transactions, the same for the same seed in every runtime.
