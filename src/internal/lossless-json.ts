@@ -1,4 +1,4 @@
-const longExponent = /\d[eE][+-]?\d{3}/
+const longExponent = /\d[eE][+-]?\d{3}/g
 const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
 /**
@@ -21,13 +21,20 @@ export function parseLosslessJson(text: string): unknown {
 function mayBeInexact(text: string): boolean {
   for (let place = 15; place < text.length; place += 16) {
     if (!isDigitOrPoint(text, place)) continue
-    let start = place
     let end = place + 1
-    while (isDigitOrPoint(text, start - 1)) start--
     while (isDigitOrPoint(text, end)) end++
-    if (end - start >= 16) return true
+    if (end - startOfNumber(text, place) >= 16) return true
   }
-  return longExponent.test(text)
+  for (const { index } of text.matchAll(longExponent)) if (startOfNumber(text, index) <= index) return true
+  return false
+}
+
+/** Where the number with this digit starts; infinite where what precedes it shows a string, such as an IBAN or a UUID. */
+function startOfNumber(text: string, place: number): number {
+  let start = place
+  while (isDigitOrPoint(text, start - 1)) start--
+  const before = text[start - 1] === '-' ? text[start - 2] : text[start - 1]
+  return before === undefined || ':,[ \t\n\r'.includes(before) ? start : Number.POSITIVE_INFINITY
 }
 
 function isDigitOrPoint(text: string, place: number): boolean {
