@@ -105,6 +105,9 @@ export async function write<T>(
     assertNoMore(surplus, 'the ids, then options such as `idempotencyKey`')
     const path = toPath(endpoint.path, ids)
     const options = readOptions('options', givenOptions, writeOptions as KnownOptions<WriteOptions<T>>)
+    // A key that is ignored would make a repeated write a new one.
+    if (options.idempotencyKey === undefined && Object.hasOwn(ids, 'idempotencyKey'))
+      throw new TypeError('idempotencyKey: pass it in the second argument')
     return prepare(transport, endpoint.method, path, options, site)
   })
   return sendCall(transport, call)
@@ -187,9 +190,7 @@ function toPath(template: string, ids: object): string {
   const names = Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => name)
   if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
     throw wrongArgument('first argument', `{ ${names.join(', ')} }`, ids)
-  const given = ids as Record<string, unknown>
-  // A key that is ignored would make a repeated write a new one.
-  if (Object.hasOwn(ids, 'idempotencyKey') && given.idempotencyKey !== undefined)
-    throw new TypeError('idempotencyKey: pass it in the second argument')
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodePathSegment(name, given[name]))
+  const toSegment = (_: string, name: string) =>
+    encodePathSegment(name, (ids as Record<string, unknown>)[name])
+  return template.replace(/\{(\w+)\}/g, toSegment)
 }

@@ -63,7 +63,7 @@ describe('whatever it is called with', () => {
     ...callOptions,
     concurrency,
     maxItems: fc.nat(5),
-    dedupeBy: fc.constant((item: unknown) => item),
+    itemKey: fc.constant((item: unknown) => item),
     onMissedItems: fc.constantFrom('throw', 'continue'),
     verified: fc.boolean(),
   })
@@ -103,7 +103,6 @@ describe('whatever it is called with', () => {
       'maxResponseBytes',
       'onEvent',
       'timeout',
-      'totalTimeout',
       'maxRetries',
       'headers',
       'concurrency',

@@ -141,10 +141,9 @@ test('a request that makes no sense rejects', async () => {
 test('headers that cannot be sent, or that an option sets, are refused without showing their value', async () => {
   await checkEach<[name: string, headers: unknown]>(
     [
-      ['headers', { 'api-KEY': 'secret' }],
-      ['headers', new Headers({ 'Idempotency-Key': 'secret' })],
-      ['headers', { 'Content-Length': '2' }],
-      ['headers', { 'Content-Type': 'text/plain' }],
+      ['headers["api-key"]', { 'api-KEY': 'secret' }],
+      ['headers["idempotency-key"]', new Headers({ 'Idempotency-Key': 'secret' })],
+      ['headers["content-type"]', { 'Content-Type': 'text/plain' }],
       ['headers["no name"]', { 'no name': 'secret' }],
       ['headers["X-Count"]', { 'X-Count': 5 }],
       ['headers["X-List"]', { 'X-List': ['secret'] }],
@@ -263,10 +262,4 @@ test('withOptions needs an object', () => {
       'options',
     )
   }
-})
-
-test('a misspelt option is found wherever it is inherited from', async () => {
-  const misspelt = Object.create({ idempotency_key: 'k1' }) as object
-  const error = await rejectionOf(createClient().virtualAccounts.deactivate(account, misspelt))
-  expectMisuse(error, 'idempotency_key')
 })

@@ -52,7 +52,7 @@ test('a list with a schema is a list of its output', async () => {
   const list = client.transactions.list({}, { schema })
   expectTypeOf(list).toEqualTypeOf<List<number>>()
   expect((await list).data).toEqual([23, 23, 23])
-  const same = client.list('/transactions', { limit: 2 }, { schema, dedupeBy: length => length })
+  const same = client.list('/transactions', { limit: 2 }, { schema, itemKey: length => length })
   expectTypeOf(same).toEqualTypeOf<List<number>>()
   for await (const length of same) expect(length).toBe(23)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createClient, respondWith, service, startService } from '../service.ts'
+import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
 startService()
@@ -49,7 +49,7 @@ describe('a write', () => {
     }
     await checkEach<[what: string, body: unknown, named: string]>(
       [
-        ['a stream of Node', { pipe() {} }, 'object'],
+        ['a stream of Node', { pipe() {} }, 'function at "pipe"'],
         ['an async iterable', { async *[Symbol.asyncIterator]() {} }, 'object'],
         ['a ReadableStream', new ReadableStream(), 'ReadableStream'],
         ['a form', new FormData(), 'FormData'],
@@ -62,7 +62,7 @@ describe('a write', () => {
         ['an invalid date', { when: new Date(Number.NaN) }, 'Date at "when"'],
         ['undefined in an array', [1, undefined], 'undefined at "1"'],
         ['a hole in an array', new Array(2), 'undefined at "0"'],
-        ['nothing from toJSON', { toJSON() {} }, 'undefined'],
+        ['nothing from toJSON', { toJSON() {} }, 'an object'],
         ['NaN', { amount: Number.NaN }, 'NaN at "amount"'],
         ['a bigint', { amount: 1n }, 'bigint at "amount"'],
         ['a circle', circle, 'circular'],
@@ -117,19 +117,6 @@ describe('an idempotency key', () => {
     expect(result).toMatchObject({ idempotencyKey: 'job-17', attempts: 2 })
   })
 
-  test('may be used again for a write that was not sent, or by another client', async () => {
-    const client = createClient()
-    const options = { idempotencyKey: 'job-21' }
-    await rejectionOf(client.request('POST', '/refunds', { ...options, body: 1n }))
-    await rejectionOf(client.request('POST', '/refunds', { ...options, signal: AbortSignal.abort() }))
-    await client.virtualAccounts.deactivate(account, options)
-    const elsewhere = { ...account, virtualAccountId: 'v2' }
-    expect(await rejectionOf(client.virtualAccounts.deactivate(elsewhere, options))).toBeInstanceOf(TypeError)
-    respondWith(null, { status: 204 })
-    const other = client.withOptions({ timeout: 5_000 })
-    expect(await other.virtualAccounts.deactivate(elsewhere, options)).toMatchObject({ status: 204 })
-  })
-
   test('of your own has 1 to 255 printable ASCII characters, without a space at either end', async () => {
     const { deactivate } = createClient().virtualAccounts
     const write = (idempotencyKey: unknown) =>
@@ -147,7 +134,7 @@ describe('an idempotency key', () => {
   test('is never ignored: passed with the account, it is refused', async () => {
     const record = { ...account, idempotencyKey: 'job-17' }
     const { deactivate } = createClient().virtualAccounts
-    await expect(deactivate(record)).rejects.toThrow(/^account\.idempotencyKey: .*second argument/)
+    await expect(deactivate(record)).rejects.toThrow(/^idempotencyKey: .*second argument/)
     expect(service.requests).toEqual([])
     await deactivate(record, { idempotencyKey: record.idempotencyKey })
     expect(keysSent()).toEqual(['job-17'])
@@ -169,11 +156,13 @@ describe('an id', () => {
       for (const name of ['customerId', 'virtualAccountId']) {
         const error = await rejectionOf(deactivate({ ...account, [name]: id as string }))
         expect(error).toBeInstanceOf(TypeError)
-        expect(String(error)).toMatch(new RegExp(`^TypeError: (deactivate: )?${name}: `))
+        expect(String(error)).toMatch(new RegExp(`^TypeError: ${name}: `))
       }
     })
     for (const given of [undefined, null]) {
-      await expect(reactivate(given as never)).rejects.toThrow(/^reactivate: /)
+      await expect(reactivate(given as never)).rejects.toThrow(
+        /^first argument: expected \{ customerId, virtualAccountId \}/,
+      )
     }
     expect(service.requests).toEqual([])
   })

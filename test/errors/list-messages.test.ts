@@ -28,14 +28,14 @@ describe('a page fails', () => {
     checkEach<[body: string | Uint8Array<ArrayBuffer>, problem: string, hint: RegExp]>(
       [
         ['', 'expected JSON, got an empty body', /proxy|login page/],
-        ['Hello', 'expected JSON, got text', /proxy|login page/],
+        ['Hello', 'expected JSON, got other text', /proxy|login page/],
         ['\n<html lang="en">', 'expected JSON, got an HTML page', /proxy|login page|baseUrl/],
-        ['{"data":[{"id":"t', 'expected JSON, got JSON that is malformed or cut off', /./],
+        ['{"data":[{"id":"t', 'expected JSON, got other text', /./],
         [Uint8Array.of(0x7b, 0xff, 0x7d), 'expected UTF-8, got other bytes', /./],
         ['[]', 'expected an object, got an array', /Is this a list\?/],
         [
           '{"data":[],"page":0,"totalItems":-1,"limit":"1"}',
-          'page: expected a whole number of at least 1, got 0; totalItems: expected a whole number of at least 0, got another number; limit: expected a whole number of at least 1, got a string',
+          'page: expected a whole number of at least 1, got another number; totalItems: expected a whole number of at least 0, got another number; limit: expected a number, got a string',
           /Is this a list\? .* client\.request/,
         ],
       ],
@@ -83,7 +83,7 @@ describe('a page fails', () => {
 
   test('with a status, and the reason that the service gave', async () => {
     const status = (status: number, body = '') => read(body, { status })
-    expect(await status(404)).toMatch(/^HTTP 404\. Check the path, and that of baseUrl/)
+    expect(await status(404)).toMatch(/^HTTP 404\. Check the ids, the path and baseUrl/)
     expect(await status(429)).toMatch(/^HTTP 429, rate limited\. .*`concurrency`/)
     expect(await status(403, '{"error":{"message":"down"}}')).toMatch(/^HTTP 403: "down"\. /)
     expect(await status(403, '{"message":"Konto \\u00fcberzogen\\nnow"}')).toContain(
@@ -96,7 +96,7 @@ describe('a page fails', () => {
 describe('an iteration fails', () => {
   const all = sampleTransactions(60)
   const contradiction = /report it to the service's owner\.$/
-  const onMissed = /pass onMissedItems: 'continue'\. To go on: list\(params, \{ after: error\.cursor \}\)\.$/
+  const onMissed = /pass onMissedItems: 'continue'\.$/
 
   /** The message with which a list fails whose requests, counted from 1, get these envelopes. */
   async function iterate(

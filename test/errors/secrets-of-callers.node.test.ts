@@ -76,28 +76,15 @@ describe('an error of a custom fetch', () => {
   })
 })
 
-describe('a short key', () => {
-  test('is redacted in headers only, as it would shred bodies', async () => {
-    await using server = await FaultServer.start(
-      json({ message: 'a mistake' }, 400, { echo: 'mis-key mis', other: 'x' }),
-    )
-    const client = clientOf(server, { apiKey: 'mis' })
-    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
-    expect(error.headers.get('echo')).toBe('[api key]-key [api key]')
-    expect(error.body).toEqual({ message: 'a mistake' })
-  })
-
-  test('does not hide headers that have it in their name, as it would hide most', async () => {
-    await using server = await FaultServer.start(json({}, 400, { 'x-mistakes': '1' }))
-    const client = clientOf(server, { apiKey: 'mis' })
-    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
-    expect(error.headers.get('x-mistakes')).toBe('1')
-  })
-
-  test('is redacted everywhere from 8 characters on', async () => {
-    await using server = await FaultServer.start(json({ message: '12345678' }, 400, { echo: '12345678' }))
-    await failing('http', server, { apiKey: '12345678' })
-  })
+test('a key is redacted from 8 characters on: a shorter one would shred bodies', async () => {
+  await using server = await FaultServer.start(
+    json({ message: 'a mistake' }, 400, { echo: 'mis' }),
+    json({ message: '12345678' }, 400, { echo: '12345678' }),
+  )
+  const client = clientOf(server, { apiKey: 'mis' })
+  const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
+  expect(error.body).toEqual({ message: 'a mistake' })
+  await failing('http', server, { apiKey: '12345678' })
 })
 
 describe('inspecting', () => {

@@ -46,7 +46,7 @@ test.each<[string, () => Promise<unknown>]>([
     'a loop over pages that were made elsewhere',
     () =>
       callerOf(async client => {
-        const pages = await Promise.resolve([client.transactions.list().pages()])
+        const pages = await Promise.resolve([client.transactions.list().batches()])
         for await (const _ of pages[0] as AsyncIterable<unknown>) await null
       }),
   ],

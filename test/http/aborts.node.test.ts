@@ -46,7 +46,7 @@ describe('an abort', () => {
     expect(await rejectionOf(client.transactions.list({}, { signal })[Symbol.asyncIterator]().next())).toBe(
       reason,
     )
-    expect(await rejectionOf(client.transactions.list({}, { signal }).pages().next())).toBe(reason)
+    expect(await rejectionOf(client.transactions.list({}, { signal }).batches().next())).toBe(reason)
 
     expect(requests).toEqual([])
     expect(events.filter(({ type }) => type === 'request')).toEqual([])

@@ -178,7 +178,7 @@ describe('whatever the service responds, every call', () => {
       )
     }))
 
-  test('settles as documented whatever a schema, a listener or dedupeBy return or throw', () =>
+  test('settles as documented whatever a schema or a listener returns or throws', () =>
     checkCalls(async call => {
       const odd = fc.anything({ withNullPrototype: true })
       const doing = fc.oneof(

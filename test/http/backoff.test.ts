@@ -160,14 +160,4 @@ describe('Retry-After', () => {
       },
     )
   })
-
-  test('beyond totalTimeout throws the HttpError immediately, not a TimeoutError', async () => {
-    const { call, requests, delays } = write([status(429, { 'retry-after': '5' }), ok], {
-      totalTimeout: 4000,
-    })
-    const error = await apiErrorOf('http', call)
-    expect(error).toMatchObject({ status: 429, attempts: 1, retryAfterMs: 5000 })
-    expect(requests).toHaveLength(1)
-    expect(delays()).toEqual([])
-  })
 })

@@ -49,7 +49,7 @@ describe.concurrent('a response that is too large', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('with an error status is an HttpError without its body, of which at most 1 MiB is read', async () => {
+  test('with an error status is an HttpError without its body, which is cancelled', async () => {
     const { respond: flooding, written } = flood(400, 50e6)
     await using service = await serve(flooding)
     const { server, client } = service

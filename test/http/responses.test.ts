@@ -115,7 +115,7 @@ describe('the encoding of a response', () => {
     const { client } = stubbed([() => new Response(new Uint8Array([0x66, 0xfc, 0x72]), { status: 404 })])
     expect(await apiErrorOf('http', client.virtualAccounts.deactivate(account))).toMatchObject({
       status: 404,
-      body: 'f\ufffdr',
+      body: undefined,
     })
   })
 
@@ -144,64 +144,13 @@ describe('the encoding of a response', () => {
   })
 })
 
-describe('a response', () => {
-  const withoutStreams = async (url: string, init: RequestInit) => {
-    const response = await service.fetch(url, init)
-    const { status, ok, headers } = response
-    return { status, ok, headers, body: {}, arrayBuffer: () => response.arrayBuffer() } as unknown as Response
-  }
-
-  test('of exactly maxResponseBytes is accepted, also from a fetch without streams', async () => {
-    const { data, page, totalItems, limit } = await list()
-    const { length } = JSON.stringify({ data, page, totalItems, limit })
-    for (const fetch of [service.fetch, withoutStreams]) {
-      const accepting = createClient({ maxResponseBytes: length, fetch })
-      expect((await accepting.transactions.list()).data).toHaveLength(20)
-      const rejecting = createClient({ maxResponseBytes: length - 1, fetch })
-      await apiErrorOf('invalid-response', rejecting.transactions.list())
-    }
-  })
-
-  const response = (parts: object) => {
-    const { status, headers } = new Response()
-    return { status, headers, body: {}, arrayBuffer: async () => new ArrayBuffer(0), ...parts }
-  }
-  const read = new Response('{}')
-  void read.text()
-  const locked = new Response('{}')
-  locked.body?.getReader()
-  const chunks = (cancel: () => unknown) => ({
-    getReader: () => ({ read: async () => ({ value: '{}' }), cancel }),
-  })
-  const fail = () => {
-    throw new Error('cannot be cancelled')
-  }
-
-  test('from a fetch that resolves with something else is a ConnectionError, whose cause says so', () =>
-    checkEach<[what: string, given: object | undefined, message: string]>(
-      [
-        ['no Response', undefined, 'Response'],
-        ['a network error', Response.error(), 'network error'],
-        ['a body that is being read', locked, 'unread body'],
-        ['a body that was read', read, 'unread body'],
-        ['a body of text', response({ arrayBuffer: async () => '{}' }), 'bytes'],
-        ['chunks of text', response({ body: chunks(async () => {}) }), 'bytes'],
-        ['chunks of text that cannot be cancelled', response({ body: chunks(fail) }), 'bytes'],
-        [
-          'a body that is too short',
-          new Response('{', { headers: { 'Content-Length': '2' } }),
-          'Content-Length',
-        ],
-      ],
-      async ([, given, message]) => {
-        const fetch = async () => given as Response
-        const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
-        expect(error).toMatchObject({
-          kind: 'connection',
-          cause: { message: expect.stringContaining(message) },
-        })
-      },
-    ))
+test('a response of exactly maxResponseBytes is accepted', async () => {
+  const { data, page, totalItems, limit } = await list()
+  const { length } = JSON.stringify({ data, page, totalItems, limit })
+  const accepting = createClient({ maxResponseBytes: length })
+  expect((await accepting.transactions.list()).data).toHaveLength(20)
+  const rejecting = createClient({ maxResponseBytes: length - 1 })
+  await apiErrorOf('invalid-response', rejecting.transactions.list())
 })
 
 test('Response.error() of a custom fetch is a lost connection, and retried', async () => {

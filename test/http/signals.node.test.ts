@@ -25,7 +25,7 @@ describe('a signal shared by calls', () => {
       client.virtualAccounts.deactivate(account, { signal }),
       client.virtualAccounts.reactivate(account, { signal }),
       client.transactions.list({}, { signal }),
-      client.transactions.list({}, { signal }).pages().next(),
+      client.transactions.list({}, { signal }).batches().next(),
     ].map(rejectionOf)
     await server.received(4)
     controller.abort(reason)
@@ -94,7 +94,7 @@ describe('a signal shared by calls', () => {
     }
     await iterate()
     for await (const _ of list) break
-    for await (const _ of list.pages()) break
+    for await (const _ of list.batches()) break
     isFailing = true
     await apiErrorOf('http', iterate())
     await list

@@ -157,9 +157,9 @@ const byFetch: Record<string, [Applies, (init: FetchInit) => unknown]> = {
       return Promise.reject(new Error('changed'))
     },
   ],
-  'fetch responds late': ['yes', async () => (await soon(15), streaming(true))],
-  'fetch responds after the abort': ['yes', async ({ signal }) => (await aborted(signal), streaming(true))],
-  'fetch rejects after the abort': ['perhaps', async ({ signal }) => (await aborted(signal), refuse())],
+  'fetch responds late': ['yes', () => soon(15).then(() => streaming(true))],
+  'fetch responds after the abort': ['yes', ({ signal }) => aborted(signal).then(() => streaming(true))],
+  'fetch rejects after the abort': ['perhaps', ({ signal }) => aborted(signal).then(refuse)],
   'a body that never ends': ['perhaps', () => streaming(false)],
   'a used body': ['perhaps', used],
   'a network error': ['perhaps', () => Response.error()],
