@@ -28,7 +28,7 @@ export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCusto
   const isThrown = issues.some(issue => 'cause' in issue)
   const custom = isThrown
     ? 'The schema threw: see error.cause. The response is in error.body.'
-    : 'Details are in error.issues, and the response is in error.body. If the response is right, change the schema.'
+    : 'Details are in error.issues, and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
   const own =
     'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
   return new InvalidBody({ issues, hint: isCustom ? custom : own, body, isCustomSchema: isCustom === true })

@@ -87,6 +87,8 @@ const customRequestOptions: KnownOptions<CustomRequestOptions> = {
 
 /** A write, as its resource declares it. */
 export interface WriteEndpoint {
+  /** What callers call. */
+  readonly name: string
   readonly method: HttpMethod
   /** `{name}` stands for the id of that name in the first argument. */
   readonly path: string
@@ -102,7 +104,10 @@ export async function write<T>(
 ): Promise<Result<T, string>> {
   const site = captureCallSite(write, 1)
   const call = checkedAt(site, () => {
-    assertNoMore(surplus, 'the ids, then options such as `idempotencyKey`')
+    const idNames = Array.from(endpoint.path.matchAll(/\{(\w+)\}/g), ([, name]) => name).join(', ')
+    assertNoMore(surplus, `${endpoint.name}({ ${idNames} }, { idempotencyKey, … })`)
+    if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
+      throw wrongArgument(endpoint.name, `{ ${idNames} }`, ids)
     const path = toPath(endpoint.path, ids)
     const options = readOptions('options', givenOptions, writeOptions as KnownOptions<WriteOptions<T>>)
     // A key that is ignored would make a repeated write a new one.
@@ -123,7 +128,7 @@ export async function request<T, Key extends string | undefined>(
 ): Promise<Result<T, Key>> {
   const site = captureCallSite(request, 1)
   const call = checkedAt(site, () => {
-    assertNoMore(surplus, 'a method, a path, then options')
+    assertNoMore(surplus, 'request(method, path, { … })')
     assertPath('path', path)
     const known = customRequestOptions as KnownOptions<CustomRequestOptions<T>>
     return prepare(transport, toMethod(method), path, readOptions('options', givenOptions, known), site)
@@ -187,9 +192,6 @@ function toMethod(method: unknown): HttpMethod {
 
 /** The path of a template. Ids may be those of a database record: among other properties, or on a prototype. */
 function toPath(template: string, ids: object): string {
-  const names = Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => name)
-  if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
-    throw wrongArgument('first argument', `{ ${names.join(', ')} }`, ids)
   const toSegment = (_: string, name: string) =>
     encodePathSegment(name, (ids as Record<string, unknown>)[name])
   return template.replace(/\{(\w+)\}/g, toSegment)

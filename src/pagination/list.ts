@@ -155,7 +155,7 @@ export function createList<Item, Params extends ListParams>(
 ): List<Item> {
   const createdAt = captureCallSite(createList, 1)
   const setup = checkedAt(createdAt, () => {
-    assertNoMore(surplus, 'params, then options')
+    assertNoMore(surplus, 'list(params, { … }), of client.list list(path, params, { … })')
     return prepareList(transport, endpoint, givenParams, givenOptions)
   })
   return new LazyList({ ...setup, createdAt })

@@ -40,11 +40,13 @@ export interface VirtualAccounts {
 }
 
 const reactivate: WriteEndpoint = {
+  name: 'reactivate',
   method: 'POST',
   path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/reactivate',
 }
 
 const deactivate: WriteEndpoint = {
+  name: 'deactivate',
   method: 'POST',
   path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate',
 }

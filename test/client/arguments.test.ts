@@ -218,7 +218,6 @@ test('options of a client that make no sense are refused at construction, and by
       ['apiKey', '', 7, Promise.resolve('secret'), 'secret\nkey', ' secret', 'ключ-secret'],
       ['allowInsecureHttp', 'yes'],
       ['timeout', -1, '5', 2 ** 31],
-      ['totalTimeout', Number.NaN],
       ['maxRetries', 1.5, null],
       ['concurrency', 0],
       ['maxResponseBytes', 0],

@@ -2,9 +2,8 @@ import {
   type AnyApiError,
   Client,
   type ClientEvent,
-  type ClientOptions,
-  type CommonOptions,
   type DriftEvent,
+  type EndEvent,
   type FailureEvent,
   type HttpError,
   type HttpMethod,
@@ -17,7 +16,6 @@ import {
   type ResponseEvent,
   type Result,
   type RetryEvent,
-  type SchemaOutput,
   type Transaction,
   type WriteOptions,
 } from 'virtual-accounts'
@@ -102,18 +100,16 @@ test('`type` narrows an event', async () => {
   expectTypeOf(response).toEqualTypeOf<ResponseEvent>()
   expect(response.status).toBe(200)
   expectTypeOf<ClientEvent>().toEqualTypeOf<
-    RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent
+    RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent | EndEvent
   >()
 })
 
 test('the options of each kind of call have types of their own', () => {
-  expectTypeOf<ClientOptions>().toExtend<CommonOptions>()
   expectTypeOf<WriteOptions>().toExtend<RequestOptions>()
   expectTypeOf<ListOptions>().toExtend<RequestOptions>()
   expectTypeOf<RequestOptions>().not.toHaveProperty('concurrency')
   expectTypeOf<ListOptions>().not.toHaveProperty('idempotencyKey')
   expectTypeOf<HttpMethod>().toEqualTypeOf<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'>()
-  expectTypeOf<SchemaOutput<undefined, 5>>().toEqualTypeOf<5>()
   // A list without a schema would have items of an unknown type.
   // @ts-expect-error
   expect(() => client.list('/refunds', {}, {})).toThrow(TypeError)

@@ -161,7 +161,7 @@ describe('an id', () => {
     })
     for (const given of [undefined, null]) {
       await expect(reactivate(given as never)).rejects.toThrow(
-        /^first argument: expected \{ customerId, virtualAccountId \}/,
+        /^reactivate: expected \{ customerId, virtualAccountId \}/,
       )
     }
     expect(service.requests).toEqual([])

@@ -210,7 +210,9 @@ describe.concurrent('a failed connection', () => {
     const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
 
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
-    expect(error.message).toMatch(/no readable response from 127\.0\.0\.1:\d+ \(ERR_SSL_WRONG_VERSION_NUMBER\)/)
+    expect(error.message).toMatch(
+      /no readable response from 127\.0\.0\.1:\d+ \(ERR_SSL_WRONG_VERSION_NUMBER\)/,
+    )
     expect(server.requests).toEqual([])
   })
 })

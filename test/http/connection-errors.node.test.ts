@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { account, apiErrorOf, checkInParallel } from '../support.ts'
+import { account, apiErrorOf } from '../support.ts'
 import { runProgram } from './child-process.ts'
 import {
   clientOf,
@@ -7,16 +7,11 @@ import {
   FaultServer,
   head,
   json,
-  type Responder,
   reset,
   resetAfter,
-  respond,
   serve,
   silence,
 } from './fault-server.ts'
-import { outcomeOf } from './stub.ts'
-
-const notSent = { kind: 'connection', outcomeUnknown: false }
 
 describe('the fetch of Node:', () => {
   test.concurrent('a broken connection has a code, which is in the message', async () => {
@@ -55,8 +50,6 @@ describe('the fetch of Node:', () => {
     expect(server.requests).toEqual([])
   })
 })
-
-const noRequest = { method: '', path: '', headers: {}, body: '', connection: 0 }
 
 interface ErrorReport {
   readonly message: string

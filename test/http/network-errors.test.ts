@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
-import { failedFetch, ok, passing, stubbed, useFakeTime, write } from './stub.ts'
+import { account, apiErrorOf, checkEach } from '../support.ts'
+import { failedFetch, ok, stubbed, useFakeTime, write } from './stub.ts'
 
 /** What a write comes to against a fetch that rejects with this code, as Node's does, and how often it is sent. */
 async function writeWith(code: string) {

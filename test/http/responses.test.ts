@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { createClient, respondWith, respondWithPage, service, startService } from '../service.ts'
+import { createClient, respondWith, respondWithPage, startService } from '../service.ts'
 import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
 import { envelope, given, transaction } from './bodies.ts'
 import { stubbed } from './stub.ts'

@@ -25,7 +25,12 @@ startService()
 type Fetch = typeof globalThis.fetch
 
 /** Goes on in what could be another process: another client, and the cursor as text. */
-function goOn(fetch: Fetch, cursor: string | undefined, params: ListParams = {}, options: ListOptions = {}) {
+function goOn(
+  fetch: Fetch,
+  cursor: string | undefined,
+  params: ListParams = {},
+  options: ListOptions<Transaction> = {},
+) {
   const { baseUrl, apiKey } = service
   const client = new Client({ baseUrl, apiKey, fetch })
   return client.transactions.list(params, { after: cursor && JSON.parse(JSON.stringify(cursor)), ...options })

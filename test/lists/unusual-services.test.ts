@@ -175,7 +175,7 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
 
 describe('with `verified: true`', () => {
   test('the loop throws where pages cannot overlap', () =>
-    checkEach<[string, ListOptions<never, { id: unknown }> | undefined, RegExp]>(
+    checkEach<[string, ListOptions<{ id: string }> | undefined, RegExp]>(
       [
         ['no key', { itemKey: () => undefined }, /no key|without/],
         ['one key for all', { itemKey: () => 'same' }, /same key/],

@@ -1,3 +1,4 @@
+import type { Transaction } from 'virtual-accounts'
 import { test } from 'vitest'
 import * as z from 'zod'
 import { checkMistakes, client, schema, service } from './mistakes.ts'
@@ -58,7 +59,7 @@ test('options of a list', () =>
     options(
       'passes the controller',
       { signal: controller },
-      /^signal: expected an AbortSignal, got an AbortController/,
+      /^signal: expected an AbortSignal .* got an AbortController \(pass controller\.signal\)$/,
     ),
     options('passes -1 for all items', { maxItems: -1 }, /^maxItems: .* 0, got -1$/),
     options('passes a field as itemKey', { itemKey: 'id' }, 'itemKey: expected a function, got a string'),
@@ -81,13 +82,13 @@ test('options of a list', () =>
     ),
     {
       mistake: 'returns a promise from itemKey',
-      wrote: () => countOf(client.transactions.list({}, { itemKey: async ({ id }) => id })),
+      wrote: () => countOf(client.transactions.list<Transaction>({}, { itemKey: async ({ id }) => id })),
       gets: /^itemKey: expected it to return a string or a number, got a Promise/,
       sends: true,
     },
     {
       mistake: 'returns an object from itemKey',
-      wrote: () => countOf(client.transactions.list({}, { itemKey: ({ id }) => ({ id }) })),
+      wrote: () => countOf(client.transactions.list<Transaction>({}, { itemKey: ({ id }) => ({ id }) })),
       gets: /^itemKey: expected it to return a string or a number, got an object/,
       sends: true,
     },
@@ -105,7 +106,7 @@ test('lists of other endpoints', () =>
       mistake: 'passes the schema among the params',
       // @ts-expect-error
       wrote: () => client.list('/refunds', { schema }),
-      gets: /schema: .*third argument/,
+      gets: /schema: .*of client\.list the third/,
     },
     {
       mistake: 'wants a verified list whose items nothing identifies',
@@ -131,7 +132,7 @@ test('lists of other endpoints', () =>
         const page = z.object({ data: z.array(schema), totalItems: z.number() })
         return client.list('/transactions', {}, { schema: page })
       },
-      getsFromCall: /data\[0\]\.data, .* change the schema: it describes one item of `data`, not the page\.$/,
+      getsFromCall: /data\[0\]\.data, .* change the schema: in a list, it describes one item of `data`\.$/,
     },
   ]))
 

@@ -69,11 +69,6 @@ test('reading errors', () =>
       () => new HttpError({ status: 503 } as never),
       /^HttpError: only a client creates these errors \(.* use fail\(\) of FakeService/,
     ),
-    {
-      mistake: 'filters the list of the fake service',
-      wrote: () => client.transactions.list({ query: { currency: 'AED' } }),
-      getsFromCall: 'GET /transactions (page 1): HTTP 400: "currency: this fake knows page and limit only."',
-    },
   ]))
 
 test('using a page as an array', () =>

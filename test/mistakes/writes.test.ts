@@ -44,7 +44,7 @@ test('the account of a write', () =>
     ref(
       'passes the idempotency key with it',
       { ...account, idempotencyKey: 'job-17' },
-      'account.idempotencyKey: pass it in the second argument',
+      'idempotencyKey: pass it in the second argument',
     ),
     id('passes a number', 17, 'virtualAccountId: expected a non-empty string, got 17'),
     id(
@@ -150,7 +150,7 @@ test('calling other endpoints', () =>
     request(
       'passes the body third',
       ['POST', '/refunds', {}, {}],
-      'too many arguments: expected method, path, options',
+      'too many arguments: expected request(method, path, { … })',
     ),
   ]))
 
