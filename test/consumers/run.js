@@ -1,6 +1,6 @@
 // The package in the projects of users: packs what is built, installs it in projects made for the purpose, builds
 // each with its own tool, and runs what comes out: on Node, and as a page in Chromium.
-// Usage: node test/consumers/run.js, after `npm run build` and `npm ci` in this folder.
+// Usage: node test/consumers/run.js, after `npm run build` and `npm ci` in test.
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -184,7 +184,7 @@ async function checkPages(world) {
 
 async function checkPrograms({ servers }) {
   await check('Jest with no configuration runs tests that require both entries', () => {
-    run(join(here, 'node_modules/jest/bin/jest.js'), ['--ci'], { cwd: project('jest') })
+    run(join(here, '../node_modules/jest/bin/jest.js'), ['--ci'], { cwd: project('jest') })
   })
 
   const folder = project('node')

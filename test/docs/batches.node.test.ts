@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { startFakeServer } from '../../examples/fake-server.js'
+import { startFakeServer } from '../fake-server.js'
 import { folder, run, service } from './guide.ts'
 import { readPage, root, snippet } from './snippets.ts'
 
@@ -70,7 +70,7 @@ test('keeps an outcome unknown although a later run is refused', async () => {
 })
 
 test('sends the same keys after it was killed, and none to accounts that are done', async () => {
-  const fake = await startFakeServer({ port: 0, latency: 5 })
+  const fake = await startFakeServer({ latency: 5 })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'deactivate.js'), code)

@@ -1,5 +1,5 @@
 // What a user gets: packs the built package, installs it in an empty project, and uses it from there.
-// Usage: node test/package/run.js, after `npm run build` and `npm ci` in this folder.
+// Usage: node test/package/run.js, after `npm run build` and `npm ci` in test.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../..')
+const packages = join(here, '../node_modules')
 const project = mkdtempSync(join(tmpdir(), 'virtual-accounts-package-'))
 const installed = join(project, 'node_modules/virtual-accounts')
 let failed = 0
@@ -57,7 +58,7 @@ function publishDry() {
 /** Files that a page links to. The package has the pictures of README only: those of guides are too large for it. */
 function linksOf(page) {
   const targets = Array.from(page.matchAll(/(?:\]\(|\b(?:src|href)=")([^)"#]+)/g), ([, target]) => target)
-  return targets.filter(target => !/^[a-z]+:|^(media|charts)\//.test(target))
+  return targets.filter(target => !/^[a-z]+:|^media\//.test(target))
 }
 
 function sizeOf(path) {
@@ -77,8 +78,8 @@ try {
       /^dist\/sbom\.cdx\.json$/,
       /^docs\/([\w-]+|decisions\/[\w-]+)\.md$/,
       /^docs\/openapi\.yaml$/,
-      /^docs\/(charts\/readme\.svg|media\/playground\.svg)$/,
-      /^(package\.json|LICENSE|(README|CHANGELOG|THIRD-PARTY-LICENSES)\.md)$/,
+      /^docs\/media\/playground\.svg$/,
+      /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|THIRD-PARTY-LICENSES)\.md)$/,
     ]
     const names = packed.files.map(({ path }) => path)
     const strange = names.filter(name => !expected.some(pattern => pattern.test(name)))
@@ -200,7 +201,7 @@ try {
     import {
       type AnyApiError, ApiError, Client, type ClientEvent, type ClientOptions, ConnectionError,
       type Fetch, HttpError, type HttpMethod, isApiError, type List, type ListOptions, type ListParams, type Page, PaginationError,
-      type Query, InvalidResponseError, type RequestOptions, type Result, type SchemaOutput, TimeoutError,
+      type Query, InvalidResponseError, type RequestOptions, type Result, TimeoutError,
       type Transaction, type VirtualAccountRef, type WriteOptions,
     } from 'virtual-accounts'
     import {
@@ -217,9 +218,10 @@ try {
     const schema = { '~standard': { version: 1, vendor: 'x', validate, types } } as const
     export async function main(signal: AbortSignal): Promise<string> {
       for await (const { id, amount } of list) { const sum: number = amount; void [id, sum] }
-      for await (const page of list.pages()) { const next: Page<Transaction> | undefined = await page.nextPage(); void next }
+      for await (const { items, cursor } of list.batches()) { const batch: [Transaction[], string] = [items, cursor]; void batch }
       const page: Page<Transaction> = await list
-      const texts: List<string> = client.list('/texts', undefined, { schema, signal, dedupeBy: text => text.length })
+      const next: Page<Transaction> | undefined = await page.nextPage()
+      const texts: List<string> = client.list('/texts', undefined, { schema, signal, itemKey: text => text.length, after: undefined })
       const result: Result<unknown> = await client.virtualAccounts.deactivate(account, { idempotencyKey: 'k', body: {} })
       for await (const { id } of page) void id
       const method: HttpMethod = 'PUT'
@@ -234,7 +236,7 @@ try {
         if (error instanceof ApiError || error instanceof HttpError || error instanceof ConnectionError) return error.message
         if (error instanceof TimeoutError || error instanceof InvalidResponseError || error instanceof PaginationError) return error.path
       }
-      return [page.pageCount, texts, result.status, typed.data.length].join()
+      return [page.pageCount, next?.page, texts, result.status, typed.data.length].join()
     }
     export const others: [RequestOptions?, WriteOptions?, ListOptions?, ListParams?, Query?, Fetch?, Fault?, ReceivedRequest?] = []
   `
@@ -248,15 +250,15 @@ try {
   }
   const lib = ['--lib', 'es2023,dom,dom.iterable']
   // With the types of Node alone, many of the browser's are unknown.
-  const node = ['--lib', 'es2023', '--types', 'node', '--typeRoots', join(here, 'node_modules/@types')]
+  const node = ['--lib', 'es2023', '--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
   const settings = {
     'as a module, resolved by nodenext': ['as-module', 'nodenext', lib],
     'as CommonJS, resolved by nodenext': ['as-commonjs', 'nodenext', lib],
     'as a module, resolved by bundler': ['as-module', 'bundler', lib],
     'as a module, with the types of Node alone': ['as-module', 'nodenext', node],
   }
-  for (const version of ['5.9', '6.0', '7.0']) {
-    const tsc = join(here, `node_modules/typescript-${version}/bin/tsc`)
+  for (const [version, folder] of Object.entries({ 5.9: 'typescript-5.9', '6.0': 'typescript', '7.0': 'typescript-7.0' })) {
+    const tsc = join(packages, folder, 'bin/tsc')
     for (const [name, [folder, resolution, types]] of Object.entries(settings)) {
       check(`TypeScript ${version} compiles a consumer ${name}`, () => {
         const module = resolution === 'bundler' ? 'esnext' : 'nodenext'
@@ -267,7 +269,7 @@ try {
     }
   }
 
-  const bin = name => join(here, 'node_modules', name)
+  const bin = name => join(packages, name)
   check('publint has nothing to say', () => run(bin('publint/src/cli.js'), [tarball, '--strict'], root))
   check('the types fit the code for every way to import it', () => {
     run(bin('@arethetypeswrong/cli/dist/index.js'), [tarball, '--profile', 'node16'], root)
