@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { Client } from 'virtual-accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { account, checkEach, checkInParallel, rejectionOf } from '../support.ts'
+import { collectAll } from './any.ts'
 import {
   clientOf,
   FaultServer,
@@ -14,7 +15,7 @@ import {
   soon,
   stallAfter,
 } from './fault-server.ts'
-import { apiKey, passing, status, stubbed, useFakeTime } from './stub.ts'
+import { apiKey, passing, status, stub, stubbed, useFakeTime } from './stub.ts'
 
 /** A new abort reason, to be recognised by its identity. */
 const because = () => ({ because: 'the caller said so' })
@@ -39,15 +40,13 @@ describe('an abort', () => {
     const { client, requests, events } = stubbed([status(200)])
     const reason = because()
     const signal = AbortSignal.abort(reason)
-
-    expect(await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))).toBe(reason)
-    expect(await rejectionOf(client.request('GET', '/anything', { signal }))).toBe(reason)
-    expect(await rejectionOf(client.transactions.list({}, { signal }))).toBe(reason)
-    expect(await rejectionOf(client.transactions.list({}, { signal })[Symbol.asyncIterator]().next())).toBe(
-      reason,
-    )
-    expect(await rejectionOf(client.transactions.list({}, { signal }).batches().next())).toBe(reason)
-
+    for (const call of [
+      () => client.virtualAccounts.deactivate(account, { signal }),
+      () => client.request('GET', '/anything', { signal }),
+      () => client.transactions.list({}, { signal }),
+      () => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
+    ])
+      expect(await rejectionOf(call())).toBe(reason)
     expect(requests).toEqual([])
     expect(events.filter(({ type }) => type === 'request')).toEqual([])
   })
@@ -239,21 +238,6 @@ describe('an abort', () => {
     expect(requests).toEqual([])
   })
 
-  test('while several calls share a pending apiKey ends only its own call', async () => {
-    const key = Promise.withResolvers<string>()
-    const { client, requests } = stubbed([status(204)], { apiKey: () => key.promise })
-    const controller = new AbortController()
-    const reason = because()
-    const aborted = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
-    const other = client.virtualAccounts.reactivate(account)
-    await soon()
-    controller.abort(reason)
-    expect(await aborted).toBe(reason)
-    key.resolve(apiKey)
-    expect((await other).status).toBe(204)
-    expect(requests.map(({ url }) => url.split('/').at(-1))).toEqual(['reactivate'])
-  })
-
   test('while an asynchronous schema validates rejects immediately', async () => {
     const validating = Promise.withResolvers<void>()
     const validate = () => {
@@ -305,16 +289,6 @@ describe('an abort', () => {
     await expect(cancelled.promise).resolves.toBeUndefined()
   })
 
-  test('after the call changes nothing', async () => {
-    const { client, events } = stubbed([status(200)])
-    const controller = new AbortController()
-    const result = await client.virtualAccounts.deactivate(account, { signal: controller.signal })
-    controller.abort(because())
-    await soon()
-    expect(result.status).toBe(200)
-    expect(events.map(({ type }) => type)).toEqual(['request', 'response'])
-  })
-
   test('is the error of a failure event, the last event of the call', async () => {
     const { client, events } = stubbed(['hang'])
     const controller = new AbortController()
@@ -344,59 +318,96 @@ describe('an abort', () => {
     for (const { resolve } of gates) resolve(new Response(null, { status: 204 }))
     expect((await other).status).toBe(204)
   })
-
-  test('during an iteration closes the connections of all pages in flight', async () => {
-    const envelope = (number: number) => ({ data: [item(number)], page: number, totalItems: 50, limit: 1 })
-    const respondOrHang: Responder = (socket, request) => {
-      const number = Number(new URL(request.path, 'http://_').searchParams.get('page'))
-      if (number <= 2) void json(envelope(number))(socket, request)
-    }
-    await using service = await serve(respondOrHang)
-    const { server, client } = service
-    const controller = new AbortController()
-    const reason = because()
-
-    const seen: string[] = []
-    const iteration = rejectionOf(
-      (async () => {
-        for await (const { id } of client.transactions.list({ limit: 1 }, { signal: controller.signal })) {
-          seen.push(id)
-        }
-      })(),
-    )
-    await server.received(4)
-    controller.abort(reason)
-
-    expect(await iteration).toBe(reason)
-    expect(seen).toEqual(['t1', 't2'])
-    const hanging = server.requests.filter(({ path }) => !/page=[12]\b/.test(path))
-    for (const { connection } of hanging) await server.closed(connection)
-    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
-  })
 })
 
 function item(number: number) {
   return { id: `t${number}`, amount: number, currency: 'EUR', description: '' }
 }
 
-test('break closes the connections of all pages in flight', async () => {
-  const respondOrHang: Responder = (socket, request) => {
-    const number = Number(new URL(request.path, 'http://_').searchParams.get('page'))
-    if (number <= 2)
-      void json({ data: [item(number)], page: number, totalItems: 50, limit: 1 })(socket, request)
-  }
-  await using service = await serve([respondOrHang])
-  const { server, client } = service
-  for await (const { id } of client.transactions.list({ limit: 1 })) {
-    if (id !== 't2') continue
-    await server.received(3)
-    break
-  }
-  const hanging = server.requests.filter(({ path }) => !/page=[12]\b/.test(path))
-  expect(hanging.length).toBeGreaterThan(0)
-  for (const { connection } of hanging) await server.closed(connection)
-  const sent = server.requests.length
-  // A request of the loop would have arrived before this one.
-  await client.transactions.list({ page: 1, limit: 1 })
-  expect(server.requests).toHaveLength(sent + 1)
+describe('a signal shared by calls', () => {
+  const emptyPage = () => Response.json({ data: [], page: 1, totalItems: 0, limit: 20 })
+
+  test('ends all of them, and closes their connections', async () => {
+    await using service = await serve(silence)
+    const { server, client } = service
+    const controller = new AbortController()
+    const { signal } = controller
+    const reason = because()
+    const calls = [
+      client.virtualAccounts.deactivate(account, { signal }),
+      client.virtualAccounts.reactivate(account, { signal }),
+      client.transactions.list({}, { signal }),
+      client.transactions.list({}, { signal }).batches().next(),
+    ].map(rejectionOf)
+    await server.received(4)
+    controller.abort(reason)
+    expect(await Promise.all(calls)).toEqual([reason, reason, reason, reason])
+    for (const connection of [1, 2, 3, 4]) await server.closed(connection)
+  })
+
+  test('has no listener left after 4,000 of them', async () => {
+    const { signal } = new AbortController()
+    const { fetch, requests } = stub(emptyPage)
+    const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
+    for (let call = 0; call < 4_000; call += 20) {
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          await client.virtualAccounts.deactivate(account, { signal })
+          await client.transactions.list({}, { signal })
+        }),
+      )
+    }
+    expect(requests).toHaveLength(4_000)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test('has one listener per call, whatever the number of retries', async () => {
+    const { signal } = new AbortController()
+    const counts: number[] = []
+    const { client } = stubbed([status(503), status(200)], {
+      onEvent: () => counts.push(getEventListeners(signal, 'abort').length),
+    })
+    await client.virtualAccounts.deactivate(account, { signal })
+    expect(new Set(counts)).toEqual(new Set([1]))
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test('has no listener left after calls that failed, timed out or were never sent', async () => {
+    const { signal } = new AbortController()
+    for (const step of [
+      status(404),
+      'lost',
+      'hang',
+      status(200, { 'content-type': 'text/html' }, 'x'),
+    ] as const) {
+      const { client } = stubbed([step], { maxRetries: 0, timeout: 20 })
+      await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))
+    }
+    const { client } = stubbed([status(200)], { apiKey: () => Promise.reject(new Error('no key')) })
+    await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))
+    await rejectionOf(
+      client.virtualAccounts.deactivate({ customerId: '..', virtualAccountId: 'v' }, { signal }),
+    )
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test('has no listener left after iterations that ended, failed or were left early', async () => {
+    const { signal } = new AbortController()
+    const service = (isFailing: boolean) => async (url: string) => {
+      const page = Number(new URL(url).searchParams.get('page'))
+      return isFailing && page === 3
+        ? new Response(null, { status: 404 })
+        : Response.json({ data: [item(page)], page, totalItems: 9, limit: 1 })
+    }
+    for (const isFailing of [false, true]) {
+      const { client } = stubbed([], { fetch: service(isFailing) })
+      const list = client.transactions.list({}, { signal })
+      const all = await collectAll(list).catch((error: unknown) => error)
+      expect(all).toMatchObject(isFailing ? { status: 404 } : { length: 9 })
+      for await (const _ of list) break
+      for await (const _ of list.batches()) break
+    }
+    await soon()
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
 })

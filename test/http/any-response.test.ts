@@ -132,52 +132,6 @@ describe('whatever the service responds, every call', () => {
       ),
     ))
 
-  test('settles when a body breaks off or its chunks are not bytes', () =>
-    checkCalls(async call => {
-      const piece = fc.oneof(bytes, fc.anything())
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(piece, { maxLength: 3 }),
-          fc.anything(),
-          fc.boolean(),
-          async (pieces, reason, breaks) => {
-            const fetch = async () =>
-              new Response(
-                new ReadableStream({
-                  start(controller) {
-                    for (const piece of pieces) controller.enqueue(piece)
-                    if (breaks) controller.error(reason)
-                    else controller.close()
-                  },
-                }),
-              )
-            expectDocumented(await settle(() => call(clientWith(fetch))))
-          },
-        ),
-        { numRuns: cases(50) },
-      )
-    }))
-
-  test('rejects as documented when fetch rejects with anything, or resolves with anything', () =>
-    checkCalls(async call => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.anything({ withNullPrototype: true, withBigInt: true }),
-          fc.boolean(),
-          async (thing, rejects) => {
-            const fetch = async () => {
-              if (rejects) throw thing
-              return thing as Response
-            }
-            const outcome = await settle(() => call(clientWith(fetch)))
-            expect(outcome).toHaveProperty('error')
-            expectDocumented(outcome)
-          },
-        ),
-        { numRuns: cases(100) },
-      )
-    }))
-
   test('settles as documented whatever a schema or a listener returns or throws', () =>
     checkCalls(async call => {
       const odd = fc.anything({ withNullPrototype: true })

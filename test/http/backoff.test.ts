@@ -68,36 +68,22 @@ describe('Retry-After', () => {
     )
   })
 
-  test('is waited for up to 60 seconds', async () => {
+  test('is waited for up to 60 seconds, and does not shorten the backoff', async () => {
     expect(await delayAfter({ 'retry-after': '60' })).toBe(60_000)
-  })
-
-  test('that is shorter than the backoff does not shorten it', async () => {
     expect(await delayAfter({ 'retry-after': '0' })).toBe(250)
+    expect(await delayAfter({ 'retry-after': 'Tue, 06 Feb 2001 10:00:09 GMT' })).toBe(250)
   })
 
   test('as a date is measured against the Date of the response, so that a wrong clock is harmless', async () => {
-    expect(
-      await delayAfter({
-        date: 'Tue, 06 Feb 2001 10:00:00 GMT',
-        'retry-after': 'Tue, 06 Feb 2001 10:00:09 GMT',
-      }),
-    ).toBe(9000)
-    expect(
-      await delayAfter({
-        date: 'Sat, 06 Feb 2100 10:00:00 GMT',
-        'retry-after': 'Sat, 06 Feb 2100 10:00:09 GMT',
-      }),
-    ).toBe(9000)
+    for (const year of ['Tue, 06 Feb 2001', 'Sat, 06 Feb 2100']) {
+      const headers = { date: `${year} 10:00:00 GMT`, 'retry-after': `${year} 10:00:09 GMT` }
+      expect(await delayAfter(headers)).toBe(9000)
+    }
   })
 
   test('as a date is measured against the local clock when the response has no Date', async () => {
     vi.setSystemTime('2026-03-01T12:00:00Z')
     expect(await delayAfter({ 'retry-after': 'Sun, 01 Mar 2026 12:00:05 GMT' })).toBe(5000)
-  })
-
-  test('as a date in the past does not shorten the backoff', async () => {
-    expect(await delayAfter({ 'retry-after': 'Tue, 06 Feb 2001 10:00:09 GMT' })).toBe(250)
   })
 
   test('is ignored when it is neither seconds nor a date that exists', async () => {

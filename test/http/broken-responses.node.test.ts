@@ -3,10 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { account, apiErrorOf, checkInParallel, rejectionOf } from '../support.ts'
 import {
   chunkedHead,
-  clientOf,
   close,
   closeAfter,
-  FaultServer,
   gzipHead,
   gzipped,
   head,
@@ -54,12 +52,14 @@ describe.concurrent('a response that breaks off', () => {
     }))
 
   test('is a ConnectionError without retries left, and the outcome of a write is unknown', () =>
-    checkInParallel(faults, async ([, fault]) => {
+    checkInParallel(faults, async ([name, fault]) => {
       await using service = await serve(fault, { maxRetries: 0 })
       const { server, client } = service
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
       expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: true })
       expect(server.idempotencyKeys).toEqual([error.idempotencyKey])
+      // Node has no code for what is not HTTP.
+      if (!/chunk size|garbage/.test(name)) expect(error.message).toMatch(/\([A-Z]\w+\)/)
     }))
 
   test('is retried for a list, too', () =>
@@ -86,31 +86,6 @@ describe.concurrent('a response that breaks off', () => {
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ status: 400, body: undefined, attempts: 1, outcomeUnknown: false })
     expect(server.requests).toHaveLength(1)
-  })
-})
-
-describe.concurrent('a connection that is reset before the request is read', () => {
-  test('is retried', async () => {
-    await using service = await serve(json({}))
-    const { server, client } = service
-    server.onNextConnection(reset)
-
-    const result = await client.virtualAccounts.deactivate(account)
-
-    expect(result.attempts).toBe(2)
-    expect(server.connections).toBe(2)
-    expect(server.idempotencyKeys).toEqual([result.idempotencyKey])
-  })
-
-  test('is a ConnectionError after three attempts', async () => {
-    await using service = await serve(json({}))
-    const { server, client } = service
-    // Reset at once, connecting itself fails, and nothing was sent.
-    server.onNextConnection(...Array<Responder>(3).fill(resetAfter()))
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
-    expect(server.connections).toBe(3)
-    expect(server.requests).toEqual([])
   })
 })
 
@@ -167,52 +142,5 @@ describe.concurrent('an odd response', () => {
       closeAfter(head(200, { 'content-type': 'application/json' }), '{"a":1}'),
     )
     expect((await service.client.virtualAccounts.deactivate(account)).data).toEqual({ a: 1 })
-  })
-})
-
-describe.concurrent('a failed connection', () => {
-  test('is retried, and the write cannot have been applied', async () => {
-    const server = await FaultServer.start()
-    await server[Symbol.asyncDispose]()
-
-    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
-
-    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: false })
-    expect(error.cause).toBeInstanceOf(Error)
-  })
-
-  test('to a name that does not exist is a ConnectionError with a known outcome', async () => {
-    const server = { url: 'https://does-not-exist.invalid' }
-    const call = clientOf(server, { maxRetries: 0 }).virtualAccounts.deactivate(account)
-    expect(outcomeOf(await apiErrorOf('connection', call))).toEqual({
-      kind: 'connection',
-      attempts: 1,
-      outcomeUnknown: false,
-    })
-  })
-
-  test('to a server with a self-signed certificate fails after one attempt, and nothing is sent', async () => {
-    await using server = await FaultServer.startSecure({}, json({}))
-
-    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
-
-    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
-    expect(server.connections).toBe(1)
-    expect(server.requests).toEqual([])
-  })
-
-  test('over https to a plain http port is retried, and proves nothing', async () => {
-    await using service = await serve(json({}))
-    const { server } = service
-    server.onNextConnection(...Array(3).fill(closeAfter(head(400))))
-    const client = clientOf({ url: server.url.replace('http:', 'https:') })
-
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-
-    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
-    expect(error.message).toMatch(
-      /no readable response from 127\.0\.0\.1:\d+ \(ERR_SSL_WRONG_VERSION_NUMBER\)/,
-    )
-    expect(server.requests).toEqual([])
   })
 })

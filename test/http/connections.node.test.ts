@@ -1,35 +1,38 @@
 import { describe, expect, test } from 'vitest'
-import { account, apiErrorOf } from '../support.ts'
-import { close, closeAfter, head, json, page, reset, respond, serve, soon } from './fault-server.ts'
+import { account, apiErrorOf, checkInParallel } from '../support.ts'
+import {
+  clientOf,
+  close,
+  closeAfter,
+  FaultServer,
+  head,
+  json,
+  page,
+  type Responder,
+  reset,
+  resetAfter,
+  respond,
+  serve,
+  soon,
+} from './fault-server.ts'
+import { outcomeOf } from './stub.ts'
 
 describe.concurrent('a keep-alive connection that closes as it is reused', () => {
-  test('makes a write take one retry, and then succeed', async () => {
-    await using service = await serve([json({ n: 1 }), reset, json({ n: 2 })])
-    const { server, client } = service
-
-    await client.virtualAccounts.deactivate(account)
-    await soon()
-    const result = await client.virtualAccounts.reactivate(account)
-
-    expect(result).toMatchObject({ data: { n: 2 }, attempts: 2 })
-    expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2])
-    expect(server.idempotencyKeys.slice(1)).toEqual(Array(2).fill(result.idempotencyKey))
-  })
-
-  test('makes a write take one retry when it closes in an orderly way, too', async () => {
-    await using service = await serve([json({ n: 1 }), close, json({ n: 2 })])
-    const { server, client } = service
-    await client.virtualAccounts.deactivate(account)
-    await soon()
-    const result = await client.virtualAccounts.reactivate(account)
-    expect(result).toMatchObject({ data: { n: 2 }, attempts: 2 })
-    expect(server.idempotencyKeys.slice(1)).toEqual(Array(2).fill(result.idempotencyKey))
-  })
+  test('makes a write take one retry, and then succeed', () =>
+    checkInParallel([['reset', reset] as const, ['closed', close] as const], async ([, fault]) => {
+      await using service = await serve([json({ n: 1 }), fault, json({ n: 2 })])
+      const { server, client } = service
+      await client.virtualAccounts.deactivate(account)
+      await soon()
+      const result = await client.virtualAccounts.reactivate(account)
+      expect(result).toMatchObject({ data: { n: 2 }, attempts: 2 })
+      expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2])
+      expect(server.idempotencyKeys.slice(1)).toEqual(Array(2).fill(result.idempotencyKey))
+    }))
 
   test('lets each write arrive, only ever with its own idempotency key', async () => {
     // Responds and closes at the same moment: the next write finds the socket open, half closed or closed.
-    const respondAndClose = closeAfter(head(200, { 'content-length': 2 }), '{}')
-    await using service = await serve(respondAndClose)
+    await using service = await serve(closeAfter(head(200, { 'content-length': 2 }), '{}'))
     const { server, client } = service
     const keys: (string | undefined)[] = []
     for (let call = 0; call < 10; call++) {
@@ -40,54 +43,77 @@ describe.concurrent('a keep-alive connection that closes as it is reused', () =>
   })
 })
 
-describe.concurrent('connections', () => {
-  test('are reused: five calls need one', async () => {
-    await using service = await serve([page(), json({}), page(), json({}), respond(204)])
-    const { server, client } = service
-    for (const call of [
-      () => client.transactions.list(),
-      () => client.virtualAccounts.deactivate(account),
-      () => client.transactions.list(),
-      () => client.virtualAccounts.reactivate(account),
-      () => client.virtualAccounts.deactivate(account),
-    ]) {
-      await call()
-      await soon()
-    }
-    expect(server.requests).toHaveLength(5)
-    expect(server.connections).toBe(1)
+test.concurrent('connections are reused after any response, as its body is read', async () => {
+  const big = JSON.stringify({ message: 'x'.repeat(200_000) })
+  const html = { 'content-type': 'text/html' }
+  await using service = await serve([
+    page(),
+    respond(204),
+    json(big, 400),
+    respond(404, '<html>', html),
+    respond(302, 'moved', { location: '/elsewhere' }),
+    json({ data: 1 }),
+    respond(200, '<html>', html),
+    json(big, 503),
+    json({ n: 5 }),
+  ])
+  const { server, client } = service
+  const list = () => client.transactions.list()
+  const write = () => client.virtualAccounts.deactivate(account)
+  for (const call of [list, write, write, write, write, list, write]) {
+    await Promise.resolve(call()).catch(() => {})
+    await soon()
+  }
+  expect(await write()).toMatchObject({ data: { n: 5 }, attempts: 2 })
+  expect(server.requests).toHaveLength(9)
+  expect(server.connections).toBe(1)
+})
+
+describe.concurrent('a connection that fails', () => {
+  test('because it is refused is tried again, and the write cannot have been applied', async () => {
+    const server = await FaultServer.start()
+    await server[Symbol.asyncDispose]()
+    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: false })
+    expect(error.cause).toBeInstanceOf(Error)
   })
 
-  test('are reused after errors and redirects, whose bodies are read', async () => {
-    const big = JSON.stringify({ message: 'x'.repeat(200_000) })
-    await using service = await serve([
-      json(big, 400),
-      respond(404, '<html>', { 'content-type': 'text/html' }),
-      respond(302, 'moved', { location: '/elsewhere' }),
-      json(big, 503),
-      json({ n: 5 }),
-    ])
-    const { server, client } = service
-    for (let call = 0; call < 3; call++) {
-      await apiErrorOf('http', client.virtualAccounts.deactivate(account))
-      await soon()
-    }
-    expect(await client.virtualAccounts.deactivate(account)).toMatchObject({ data: { n: 5 }, attempts: 2 })
-    expect(server.connections).toBe(1)
+  test('because its host has no address is a ConnectionError with a known outcome', async () => {
+    const client = clientOf({ url: 'https://does-not-exist.invalid' }, { maxRetries: 0 })
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
   })
 
-  test('are reused after invalid responses', async () => {
-    await using service = await serve([
-      json({ data: 1 }),
-      respond(200, '<html>', { 'content-type': 'text/html' }),
-      page(),
-    ])
-    const { server, client } = service
-    await apiErrorOf('invalid-response', Promise.resolve(client.transactions.list()))
-    await soon()
-    await apiErrorOf('invalid-response', client.virtualAccounts.deactivate(account))
-    await soon()
-    await client.transactions.list()
+  test('because of a self-signed certificate is not tried again, and nothing is sent', async () => {
+    await using server = await FaultServer.startSecure({}, json({}))
+    const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
     expect(server.connections).toBe(1)
+    expect(server.requests).toEqual([])
+  })
+
+  test('in any other way is tried again with the same key, and proves nothing', async () => {
+    const faults: [string, protocol: string, Responder][] = [
+      ['reset before the request is read', 'http:', resetAfter()],
+      ['no TLS', 'https:', closeAfter(head(400))],
+    ]
+    await checkInParallel(faults, async ([, protocol, fault]) => {
+      await using server = await FaultServer.start(json({}))
+      server.onNextConnection(fault, fault, fault)
+      const client = clientOf({ url: server.url.replace('http:', protocol) })
+      const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+      expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: true })
+      expect(server.connections).toBe(3)
+      expect(server.requests).toEqual([])
+    })
+  })
+
+  test('once lets the retry succeed', async () => {
+    await using service = await serve(json({}))
+    const { server, client } = service
+    server.onNextConnection(reset)
+    const result = await client.virtualAccounts.deactivate(account)
+    expect(result.attempts).toBe(2)
+    expect(server.idempotencyKeys).toEqual([result.idempotencyKey])
   })
 })

@@ -73,11 +73,6 @@ describe('a page that is not as specified', () => {
       expect(shown).not.toContain('iban-DE1234')
     }
   })
-
-  test('is a PaginationError if it is empty before the end of the list', async () => {
-    respondWithPage('', '"page":3,"totalItems":25,"limit":10')
-    await apiErrorOf('pagination', createClient().transactions.list({ page: 3 }))
-  })
 })
 
 describe('the response to a write', () => {

@@ -94,21 +94,6 @@ describe.concurrent('a stalled error body', () => {
     await server.closed()
   })
 
-  test('is left out rather than shown in part', async () => {
-    await using service = await serve(stalled(422, '12345'), { timeout: 800 })
-    const error = await apiErrorOf('http', service.client.virtualAccounts.deactivate(account))
-    expect(error.status).toBe(422)
-    expect(error.body).toBeUndefined()
-  })
-
-  test('that arrives byte by byte does not turn the HttpError into a TimeoutError either', async () => {
-    await using service = await serve(drip(head(403, { 'content-length': 1000 })), { timeout: 800 })
-    const { server, client } = service
-    const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
-    expect(error).toMatchObject({ status: 403, body: undefined, attempts: 1 })
-    await server.closed()
-  })
-
   test('that could only be read after the timeout prints no warning', async () => {
     const warnings: Error[] = []
     const listener = (warning: Error) => void warnings.push(warning)
