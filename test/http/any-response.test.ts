@@ -88,24 +88,12 @@ const headers = fc
     return result
   })
 
-const response = fc.record({ bytes, headers, status: fc.integer({ min: 200, max: 599 }), chunk: fc.nat(40) })
+const response = fc.record({ bytes, headers, status: fc.integer({ min: 200, max: 599 }) })
 type ResponseData = typeof response extends fc.Arbitrary<infer T> ? T : never
 
-function toResponse({ bytes, headers, status, chunk }: ResponseData): Response {
+function toResponse({ bytes, headers, status }: ResponseData): Response {
   const hasBody = ![204, 205, 304].includes(status)
-  return new Response(hasBody ? streamOf(bytes, chunk) : null, { status, headers })
-}
-
-function streamOf(bytes: Uint8Array, chunk: number): BodyInit {
-  if (chunk === 0) return bytes as Uint8Array<ArrayBuffer>
-  let at = 0
-  return new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (at >= bytes.length) return controller.close()
-      controller.enqueue(bytes.slice(at, at + chunk))
-      at += chunk
-    },
-  })
+  return new Response(hasBody ? (bytes as Uint8Array<ArrayBuffer>) : null, { status, headers })
 }
 
 /** Checks a property for one call of each kind. */
@@ -169,67 +157,6 @@ describe('whatever the service responds, every call', () => {
 
 describe('an InvalidResponseError', () => {
   const marker = 'Zq7PersonalDataNobodyMayLogXy9'
-  const digits = '73194650287316495027'
-
-  /** JSON text that contains a personal value, which no log may show. */
-  const secretive = fc.oneof(
-    { weight: 3, arbitrary: fc.constant(JSON.stringify(marker)) },
-    fc.constant(`{"a":${JSON.stringify(marker)}}`),
-    fc.constant(`[${JSON.stringify(marker)}]`),
-    fc.constant(digits),
-    fc.string().map(text => JSON.stringify(`${text}${marker}\n${text}`)),
-    fc.constant('null'),
-    fc.constant('1'),
-  )
-  const item = fc
-    .dictionary(fc.constantFrom('id', 'amount', 'currency', 'description', 'more'), secretive)
-    .map(fields => `{${Object.entries(fields).map(([name, value]) => `"${name}":${value}`)}}`)
-  const page = fc
-    .record({
-      data: fc.oneof(
-        fc.array(fc.oneof(item, secretive), { maxLength: 40 }).map(items => `[${items}]`),
-        secretive,
-      ),
-      page: fc.oneof(fc.constant('1'), secretive),
-      totalItems: fc.oneof(fc.constant('40'), secretive),
-      limit: fc.oneof(fc.constant('40'), secretive),
-    })
-    .map(({ data, page, totalItems, limit }) => {
-      return `{"data":${data},"page":${page},"totalItems":${totalItems},"limit":${limit}}`
-    })
-  const body = fc.oneof(
-    page,
-    secretive,
-    secretive.map(text => `${text}<html>`),
-    page.map(text => text.slice(0, -1)),
-  )
-
-  function expectDiscreet(error: unknown): void {
-    if (!isApiError(error)) throw error
-    const { message } = error
-    expect(new TextEncoder().encode(message).length).toBeLessThan(4096)
-    expect(message).not.toMatch(/[\n\r\u2028\u2029]/)
-    expect(message).not.toContain(marker)
-    expect(message).not.toContain(digits)
-    expect(JSON.stringify({ ...error, issues: undefined })).not.toContain(marker)
-  }
-
-  test('names paths and never a value, in one line of less than 4 KB', async () => {
-    let seen = 0
-    await fc.assert(
-      fc.asyncProperty(body, fc.constantFrom('application/json', 'text/html'), async (text, type) => {
-        const client = clientWith(async () => new Response(text, { headers: { 'content-type': type } }))
-        for (const call of Object.values(calls)) {
-          const outcome = await settle(() => call(client))
-          if ('value' in outcome) continue
-          expectDiscreet(outcome.error)
-          seen++
-        }
-      }),
-      { numRuns: cases(150) },
-    )
-    expect(seen).toBeGreaterThan(100)
-  })
 
   test('does not quote values in its message, even if a schema quotes them in its issues', async () => {
     const key = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.nat(), fc.constant('💶\n'.repeat(50)))
@@ -248,7 +175,12 @@ describe('an InvalidResponseError', () => {
           expect('error' in outcome && isApiError(outcome.error) && outcome.error.kind).toBe(
             'invalid-response',
           )
-          if ('error' in outcome) expectDiscreet(outcome.error)
+          if ('value' in outcome) continue
+          const { message, ...properties } = outcome.error as AnyApiError
+          expect(new TextEncoder().encode(message).length).toBeLessThan(4096)
+          expect(message).not.toMatch(/[\n\r\u2028\u2029]/)
+          expect(message).not.toContain(marker)
+          expect(JSON.stringify({ ...properties, issues: undefined })).not.toContain(marker)
         }
       }),
       { numRuns: cases(200) },

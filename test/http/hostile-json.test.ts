@@ -63,16 +63,14 @@ describe('hostile JSON', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
 
-  test('with the envelope under __proto__ is not a page', async () => {
-    const service = given(`{"__proto__":${envelope('')}}`)
-    expect((await apiErrorOf('invalid-response', service.list())).issues).not.toEqual([])
-  })
-
-  test('with the fields of an item under __proto__ is not a transaction', async () => {
-    const service = given(envelope(`{"__proto__":${transaction()}}`))
-    expect(
-      (await apiErrorOf('invalid-response', service.list())).issues.map(({ path }) => path.join('.')),
-    ).toContain('data.0.id')
+  test('with what is required under __proto__ is neither a page nor a transaction', async () => {
+    for (const [body, place] of [
+      [`{"__proto__":${envelope('')}}`, 'data'],
+      [envelope(`{"__proto__":${transaction()}}`), 'data.0.id'],
+    ] as const) {
+      const { issues } = await apiErrorOf('invalid-response', given(body).list())
+      expect(issues.map(({ path }) => path.join('.'))).toContain(place)
+    }
   })
 
   test('with a million digits in one number keeps them all, and shows none in messages', async () => {

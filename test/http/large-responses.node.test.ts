@@ -39,16 +39,6 @@ describe.concurrent('a response that is too large', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('to a list request is an InvalidResponseError, too, and is not retried', async () => {
-    const { respond: flooding } = flood(200, 50e6)
-    await using service = await serve(flooding, { maxResponseBytes: 100_000 })
-    const { server, client } = service
-    const error = await apiErrorOf('invalid-response', Promise.resolve(client.transactions.list()))
-    await server.closed()
-    expect(error.attempts).toBe(1)
-    expect(server.requests).toHaveLength(1)
-  })
-
   test('with an error status is an HttpError without its body, which is cancelled', async () => {
     const { respond: flooding, written } = flood(400, 50e6)
     await using service = await serve(flooding)

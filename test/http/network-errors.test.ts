@@ -90,10 +90,6 @@ describe('the code of a failed fetch', () => {
       new Error('a', { cause: new Error('b', { cause: inner }) }),
       // As Node's fetch behind a proxy: a numeric code on the way.
       new TypeError('a', { cause: Object.assign(new Error('b', { cause: inner }), { code: 0 }) }),
-      // As Node's, when it has tried several addresses of a host.
-      new TypeError('fetch failed', {
-        cause: Object.assign(new AggregateError([inner, inner]), { code: 'ENOTFOUND' }),
-      }),
     ]) {
       const { client } = stubbed([thrown], { maxRetries: 0 })
       const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { account, apiErrorOf } from '../support.ts'
-import { json, reset, respond, serve, silence } from './fault-server.ts'
+import { account } from '../support.ts'
+import { json, reset, respond, serve } from './fault-server.ts'
 import { apiKey } from './stub.ts'
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const _uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe('a request on the wire', () => {
   test.concurrent('without a body has its three headers and a Content-Length of 0', async () => {
@@ -37,24 +37,4 @@ describe('a request on the wire', () => {
     const received = server.requests.map(({ body }) => JSON.parse(Buffer.from(body, 'latin1').toString()))
     expect(received).toEqual([body, body, body])
   })
-})
-
-describe('an idempotency key', () => {
-  test.concurrent('is a fresh one for each of many concurrent calls', async () => {
-    await using service = await serve(json({}))
-    const { server, client } = service
-    await Promise.all(Array.from({ length: 50 }, () => client.virtualAccounts.deactivate(account)))
-    expect(new Set(server.idempotencyKeys).size).toBe(50)
-    for (const key of server.idempotencyKeys) expect(key).toMatch(uuid)
-  })
-})
-
-test('forty concurrent calls without a response all end with a TimeoutError', async () => {
-  await using service = await serve(silence, { timeout: 300, maxRetries: 0 })
-  const { server, client } = service
-  const calls = Array.from({ length: 40 }, () =>
-    apiErrorOf('timeout', client.virtualAccounts.deactivate(account)),
-  )
-  for (const { attempts } of await Promise.all(calls)) expect(attempts).toBe(1)
-  expect(server.requests).toHaveLength(40)
 })

@@ -69,36 +69,6 @@ describe('the retry policy', () => {
     })
   })
 
-  test('does not retry a refused TLS certificate, as the next attempt would meet the same', async () => {
-    const { call, requests } = write(['certificate', ok])
-    expect(outcomeOf(await apiErrorOf('connection', call))).toEqual({
-      kind: 'connection',
-      attempts: 1,
-      outcomeUnknown: false,
-    })
-    expect(requests).toHaveLength(1)
-  })
-
-  test('retries an attempt that timed out', async () => {
-    const { call, requests } = write(['hang', ok], { timeout: 1000 })
-    expect((await call).attempts).toBe(2)
-    expect(requests).toHaveLength(2)
-  })
-
-  test('does not retry a list whose 2xx response breaks the interface', async () => {
-    const { client, requests } = stubbed([status(200, {}, '{"data":[]}'), emptyPage])
-    expect(await apiErrorOf('invalid-response', passing(client.transactions.list()))).toMatchObject({
-      attempts: 1,
-    })
-    expect(requests).toHaveLength(1)
-  })
-
-  test('does not retry a write that gets a proxy’s page, and leaves its outcome unknown', async () => {
-    const { call, requests } = write([status(200, { 'content-type': 'text/html' }, '<html>'), ok])
-    expect(await apiErrorOf('invalid-response', call)).toMatchObject({ attempts: 1, outcomeUnknown: true })
-    expect(requests).toHaveLength(1)
-  })
-
   test('makes maxRetries + 1 attempts at most', async () => {
     await checkEach([0, 1, 2, 5], async maxRetries => {
       for (const step of [status(503), 'lost', 'hang'] as const) {
@@ -194,15 +164,10 @@ describe('a 409', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('that persists leaves the outcome of a call with the caller’s key unknown', async () => {
-    const { call } = writeWithKey([status(409)])
-    const error = await apiErrorOf('http', call)
-    expect(outcomeOf(error)).toEqual({ kind: 'http', status: 409, attempts: 3, outcomeUnknown: true })
-  })
-
   test('leaves the outcome unknown, whatever the next attempt gets', async () => {
     await checkEach<[next: string, step: StubStep, expected: object]>(
       [
+        ['a 409', status(409), { kind: 'http', status: 409 }],
         ['a 400', status(400), { kind: 'http', status: 400 }],
         ['a 404', status(404), { kind: 'http', status: 404 }],
         ['a 429', status(429), { kind: 'http', status: 429 }],

@@ -1,4 +1,3 @@
-import { Client } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { account, apiErrorOf, checkInParallel } from '../support.ts'
 import {
@@ -62,24 +61,6 @@ describe.concurrent('the timeout', () => {
     await using service = await serve(slowly, { timeout: 220, maxRetries: 0 })
     await apiErrorOf('timeout', service.client.virtualAccounts.deactivate(account))
   })
-
-  test('of a call takes precedence over that of the client', async () => {
-    await using service = await serve(silence, { timeout: 60_000 })
-    const call = service.client.virtualAccounts.deactivate(account, { timeout: 50, maxRetries: 0 })
-    expect((await apiErrorOf('timeout', call)).timeoutMs).toBe(50)
-  })
-
-  test('does not end a response that is slow but arrives in time', async () => {
-    const slowly: Responder = async socket => {
-      socket.write(head(200, { 'content-length': 2 }))
-      await soon(60)
-      socket.write('{')
-      await soon(60)
-      socket.write('}')
-    }
-    await using service = await serve(slowly, { timeout: 5000 })
-    expect(await service.client.virtualAccounts.deactivate(account)).toMatchObject({ data: {}, attempts: 1 })
-  })
 })
 
 describe.concurrent('a stalled error body', () => {
@@ -92,23 +73,6 @@ describe.concurrent('a stalled error body', () => {
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ status: 422, body: undefined, attempts: 1, outcomeUnknown: false })
     await server.closed()
-  })
-
-  test('that could only be read after the timeout prints no warning', async () => {
-    const warnings: Error[] = []
-    const listener = (warning: Error) => void warnings.push(warning)
-    process.on('warning', listener)
-    const fetch = async () => {
-      const response = Response.json({ message: 'no' }, { status: 404 })
-      const end = performance.now() + 30
-      while (performance.now() < end);
-      return response
-    }
-    const client = new Client({ baseUrl: 'https://api.example.com', apiKey: 'key', fetch, timeout: 10 })
-    await apiErrorOf('http', client.virtualAccounts.deactivate(account))
-    await new Promise(setImmediate)
-    process.off('warning', listener)
-    expect(warnings).toEqual([])
   })
 
   test('leaves time for a retry', async () => {
