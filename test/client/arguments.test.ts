@@ -1,4 +1,4 @@
-import { Client, type ClientOptions } from 'virtual-accounts'
+import type { ClientOptions } from 'virtual-accounts'
 import { expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
@@ -61,7 +61,6 @@ test('options of a list that make no sense are refused at once', async () => {
       ['maxItems', { maxItems: -1 }],
       ['concurrency', { concurrency: 0 }],
       ['onMissedItems', { onMissedItems: 'ignore' }],
-      ['dedupeBy', { dedupeBy: 'id' }],
       ['signal', { signal: { aborted: false } }],
       ['signal', { signal: new EventTarget() }],
       ['signal', { signal: new AbortController() }],
@@ -77,15 +76,6 @@ test('options of a list that make no sense are refused at once', async () => {
         thrownBy(() => createClient().transactions.list({}, options as object)),
         name,
       ),
-  )
-})
-
-test('a list of another endpoint needs a schema', () => {
-  const client = createClient()
-  const list = client.list as (path: string) => unknown
-  expectMisuse(
-    thrownBy(() => list.call(client, '/refunds')),
-    'schema',
   )
 })
 
@@ -235,30 +225,4 @@ test('options of a client that make no sense are refused at construction, and by
       }
     },
   )
-})
-
-test('baseUrl and apiKey are required', () => {
-  const { baseUrl, apiKey } = service
-  for (const options of [undefined, null])
-    expectMisuse(
-      thrownBy(() => new Client(options as never)),
-      'options',
-    )
-  expectMisuse(
-    thrownBy(() => new Client({ apiKey } as never)),
-    'baseUrl',
-  )
-  expectMisuse(
-    thrownBy(() => new Client({ baseUrl } as never)),
-    'apiKey',
-  )
-})
-
-test('withOptions needs an object', () => {
-  for (const options of [null, 'x']) {
-    expectMisuse(
-      thrownBy(() => createClient().withOptions(options as never)),
-      'options',
-    )
-  }
 })
