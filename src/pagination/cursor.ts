@@ -37,7 +37,8 @@ export function writeCursor({ limit, end, count, total, gap, keys }: Bookmark, l
 export function readCursor(cursor: unknown, list: string): Bookmark {
   if (typeof cursor !== 'string')
     throw wrongArgument('after', 'a cursor, from `batch.cursor` or `error.cursor`', cursor)
-  const [written = '', header = '', hashes = '', sums = ''] = cursor.split('.')
+  const [written = '', header = '', hashes = '', ...rest] = cursor.split('.')
+  const sums = rest.join('.')
   if (/^va\d+$/.test(written) && written !== version) {
     throw new TypeError(
       `after: this cursor was written by another version of this package (${written.slice(0, 9)}, not ${version}): start over without \`after\``,

@@ -15,7 +15,7 @@ import {
 } from '../internal/validate.js'
 import { callChecks, mergeSettings, onTheClient } from '../options.js'
 import { resolveSchema, type Schema } from '../schema.js'
-import { type Bookmark, identifyList, readCursor } from './cursor.js'
+import { identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
 import {
   type Batch,
@@ -28,7 +28,6 @@ import {
   type PageSource,
 } from './page.js'
 import { type ReadBatch, Walk, type WalkOptions } from './walk.js'
-import { rulesOutOverlap } from './walk-errors.js'
 
 /** A list, as its resource declares it. */
 export interface ListEndpoint<Params extends ListParams = ListParams> {
@@ -65,8 +64,9 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   concurrency?: number | undefined
   /**
-   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time: nothing is yielded twice or
-   * missed, whatever happened to the list meanwhile. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
+   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Nothing is missed, whatever
+   * happened to the list meanwhile; an item comes twice only if it is not among the last 100 that the cursor remembers, and has
+   * moved. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
    * @defaultValue undefined
    */
   after?: string | undefined
@@ -192,16 +192,16 @@ function prepareList<Item, Params extends ListParams>(
   const after = options.after === undefined ? undefined : readCursor(options.after, list)
   if (after && page !== undefined)
     throw new TypeError('page: not together with `after`, which says where to go on')
-  if (after && rulesOutOverlap(after.gap) && verified === true) {
+  if (after?.gap && verified === true) {
     throw new TypeError(
       `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
   }
-  const bookmark = after && withLimit(after, limit)
   const loader = new PageLoader<Item>(transport, {
     path: endpoint.path,
     validator,
-    limit: bookmark?.limit ?? limit,
+    // That of the cursor, in which its position is counted. A smaller one of the caller's limits the windows that overlap.
+    limit: after?.limit ?? limit,
     filters,
     settings: mergeSettings(transport.settings, options),
     signal,
@@ -215,16 +215,12 @@ function prepareList<Item, Params extends ListParams>(
     maxItems,
     onMissedItems,
     verified,
-    after: bookmark,
+    after,
+    maxLimit: limit ?? Number.POSITIVE_INFINITY,
     list,
     refused: transport.refusedLimits,
   }
   return { loader, walk, signal }
-}
-
-/** Where pages overlap, a loop may go on with a smaller limit; elsewhere the position is counted in pages. */
-function withLimit(after: Bookmark, given = after.limit): Bookmark {
-  return rulesOutOverlap(after.gap) ? after : { ...after, limit: Math.min(given, after.limit) }
 }
 
 interface ListSetup<T> {

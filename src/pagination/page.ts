@@ -240,6 +240,13 @@ export function createBatch<T>({ items, loaded, hasMore, cursor }: ReadBatch<T>)
   return batch as unknown as Batch<T>
 }
 
+const otherPages = new WeakSet<object>()
+
+/** Whether an error says that a page was returned that was not requested. */
+export function isOtherPage(error: unknown): boolean {
+  return otherPages.has(Object(error))
+}
+
 /** What a page says of itself, against what was requested. */
 function assertConsistent(received: Envelope, request: PageRequest, { report }: SuccessResponse): void {
   const { page, totalItems, limit } = received
@@ -249,7 +256,9 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
     problem: string,
     hint = "The service contradicts itself: report it to the service's owner.",
   ) => {
-    throw new PaginationError({ info: report.info, problem, hint })
+    const error = new PaginationError({ info: report.info, problem, hint })
+    if (page !== request.page) otherPages.add(error)
+    throw error
   }
   if (page !== request.page) fail(`page ${request.page} was requested, but page ${page} was returned`)
   if (length > limit && !mayExceedLimit)

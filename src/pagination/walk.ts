@@ -1,8 +1,8 @@
-import { ApiError, HttpError, PaginationError } from '../errors.js'
-import type { IncompleteReason } from '../events.js'
+import { ApiError, HttpError } from '../errors.js'
+import type { EndEvent, IncompleteReason } from '../events.js'
 import { type Bookmark, hashKey, type Position, writeCursor } from './cursor.js'
 import { type Key, KnownItems } from './known-items.js'
-import type { LoadedPage, PageRequest } from './page.js'
+import { isOtherPage, type LoadedPage, type PageRequest } from './page.js'
 import { type Fetched, Prefetcher } from './prefetcher.js'
 import {
   endsShort,
@@ -24,6 +24,8 @@ export interface WalkOptions<T> {
   readonly verified: boolean | undefined
   /** Where an earlier walk stood. Keys are hashes then. */
   readonly after: Bookmark | undefined
+  /** Of windows that overlap; at most the limit in effect. */
+  readonly maxLimit: number
   /** Identifies the list in cursors. */
   readonly list: string
   /** Identifies the walk in events and errors. */
@@ -48,6 +50,8 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   /** Of them, those of the first response. */
   firstItems: number
   firstTotal: number
+  /** Where it began: what precedes it is not known. */
+  start: number
   /** Whether windows overlap: now, only from the first change on, or not at all. */
   overlap: 'on' | 'after-change' | 'impossible'
   /** Where the walk stood when windows began to overlap, as the list had changed. */
@@ -81,8 +85,12 @@ export class Walk<T> {
   #next: Window | undefined
   /** Where to look for an item that was read, as the last window showed none. */
   #search: Iterator<Window, undefined> | undefined
-  /** The last response that was accepted. */
+  /** The last response that was accepted, and what was new in it. */
   #last: Fetched<T> | undefined
+  #items: readonly T[] = []
+  /** Why the walk ended: thrown, or emitted, once the items before it are read. */
+  #failure: { readonly error: unknown } | undefined
+  #end: Pick<EndEvent, 'isComplete' | 'reason'> | undefined
 
   constructor(options: WalkOptions<T>) {
     const { load, firstPage, concurrency, maxItems, verified, after } = options
@@ -98,6 +106,7 @@ export class Walk<T> {
       items: 0,
       firstItems: 0,
       firstTotal: total,
+      start: end - (after?.keys.chain.length ?? 0),
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
       turn: undefined,
       fruitless: 0,
@@ -116,15 +125,32 @@ export class Walk<T> {
   async next(): Promise<ReadBatch<T> | undefined> {
     try {
       while (this.#next) {
-        const items = this.#read(this.#next, await this.#fetch(this.#next))
+        this.#items = []
+        this.#tryRead(this.#next, await this.#fetch(this.#next))
         const { end, total } = this.#at
-        if (items && items.length > 0 && this.#last)
-          return { items, loaded: this.#last, hasMore: end < total, cursor: () => this.#writeCursor() }
+        if (this.#items.length > 0 && this.#last)
+          return {
+            items: this.#items,
+            loaded: this.#last,
+            hasMore: end < total,
+            cursor: () => this.#writeCursor(),
+          }
       }
+      if (this.#failure) throw this.#failure.error
+      this.#emitEnd()
       return undefined
     } catch (error) {
       const canGoOn = error instanceof ApiError && this.#hasBegun
       throw canGoOn ? error.inLoop(this.#options.loop, this.#writeCursor()) : error
+    }
+  }
+
+  #tryRead(window: Window, response: Fetched<T> | ApiError): void {
+    try {
+      this.#read(window, response)
+    } catch (error) {
+      this.#failure = { error }
+      this.cancel()
     }
   }
 
@@ -159,30 +185,38 @@ export class Walk<T> {
     const isOverlapping = kind === 'overlapping'
     // Some services have no page where an empty one is expected, or send another one.
     const isBeyondEnd = this.#hasBegun && (page - 1) * limit >= this.#at.total
-    const mayBeMissing = page > 1 && (isOverlapping || isBeyondEnd)
+    const isRepairable = this.#hasBegun && this.#at.overlap === 'after-change'
+    const mayBeMissing = page > 1 && (isOverlapping || isBeyondEnd || isRepairable)
     return (
       (mayBeMissing && isMissing(error)) || (isOverlapping && limit !== this.#at.limit && isRefusal(error))
     )
   }
 
-  /** Reads the response to a window, and decides on the next one. Returns the new items of a response that it accepts. */
-  #read(window: Window, response: Fetched<T> | ApiError): readonly T[] | undefined {
+  /** Reads the response to a window, and decides on the next one. */
+  #read(window: Window, response: Fetched<T> | ApiError): undefined {
     if (window.kind === 'overlapping') return this.#readOverlapping(window, response)
     if (window.kind === 'beyond-end') return this.#readBeyondEnd(response)
-    if (response instanceof ApiError) return this.#endPages()
+    if (window.kind === 'total') return this.#searchOn(response)
+    if (response instanceof ApiError) return this.#readMissingPage(window)
     return this.#hasBegun ? this.#readPage(response) : this.#readFirst(response)
   }
 
-  #readFirst(response: Fetched<T>): readonly T[] {
+  #readFirst(response: Fetched<T>): undefined {
     const { data, page, limit, totalItems } = response
     const { verified, list, refused } = this.#options
     // A page beyond the end is where the list ends.
     const start = Math.min((page - 1) * limit, totalItems)
-    Object.assign(this.#at, { limit, end: start, count: start, total: totalItems, firstTotal: totalItems })
+    Object.assign(this.#at, {
+      limit,
+      start,
+      end: start,
+      count: start,
+      total: totalItems,
+      firstTotal: totalItems,
+    })
     if (data.length === 0) {
       this.#accept(response, [])
-      this.#finish()
-      return []
+      return this.#finish()
     }
     const keyProblem = findKeyProblem(response.keys())
     const goesOn = start + data.length < totalItems
@@ -194,25 +228,20 @@ export class Walk<T> {
       this.#at.overlap = 'after-change'
       this.#at.gap = 'limit-too-small'
     }
-    const items = this.#acceptPage(response)
-    this.#at.firstItems = items.length
-    return items
+    this.#acceptPage(response)
+    this.#at.firstItems = this.#items.length
   }
 
   // Pages, one after the other.
 
-  #readPage(response: Fetched<T>): readonly T[] | undefined {
+  #readPage(response: Fetched<T>): undefined {
     const at = this.#at
     const { totalItems, largestTotalBefore } = response
     const keyProblem = this.#known && findKeyProblem(response.keys())
     if (keyProblem === 'item-key-not-unique' || (keyProblem && at.overlap !== 'impossible'))
       return this.#giveUpOverlap(keyProblem, response)
     if (!this.#showsChange(response)) return this.#acceptPage(response)
-    if (at.overlap === 'after-change') {
-      Object.assign(at, { overlap: 'on', turn: { end: at.end, total: at.total } })
-      this.#next = this.#windowAtEnd()
-      if (this.#at.overlap === 'on') return this.#startOver()
-    }
+    if (at.overlap === 'after-change' && this.#overlapFromHere()) return
     // Requested before the page in front of it had arrived, it may show an older state of the list.
     if (this.#last && response.requestedAt < this.#last.arrivedAt) return this.#startOver()
     if (totalItems < largestTotalBefore) {
@@ -222,10 +251,35 @@ export class Walk<T> {
     return this.#acceptPage(response)
   }
 
+  /** There is no such page: the list has ended, or shrunk. */
+  #readMissingPage({ page }: Window): undefined {
+    const { overlap, limit, total } = this.#at
+    if (overlap === 'after-change' && (page - 1) * limit < total && this.#overlapFromHere()) return
+    this.#endPages()
+  }
+
+  /** Begins to overlap where the walk stands, as the list has changed. `false` where pages cannot overlap. */
+  #overlapFromHere(): boolean {
+    const at = this.#at
+    Object.assign(at, { overlap: 'on', turn: { end: at.end, total: at.total } })
+    this.#next = this.#windowAtEnd()
+    if (this.#at.overlap !== 'on') return false
+    this.#startOver()
+    return true
+  }
+
   /** Drops what was requested before the change was seen. What it showed has to come again. */
   #startOver(): undefined {
-    for (const { keys } of this.#prefetcher.startOver())
-      for (const key of keys() ?? []) if (key !== undefined && !this.#known?.has(key)) this.#dropped.add(key)
+    for (const response of this.#prefetcher.startOver()) this.#noteDropped(response)
+  }
+
+  #noteDropped(response: Fetched<T>): void {
+    const start = (response.page - 1) * response.limit
+    for (const [place, key] of (response.keys() ?? []).entries()) {
+      // What precedes the beginning of the walk is not its concern.
+      if (key !== undefined && start + place >= this.#at.start && !this.#known?.has(key))
+        this.#dropped.add(key)
+    }
   }
 
   /** Whether the list has changed: its total is another, or an item was read further back, or not read although it is there. */
@@ -238,12 +292,16 @@ export class Walk<T> {
     return this.#known !== undefined && response.keys()?.some(isMoved) === true
   }
 
-  #acceptPage(response: Fetched<T>): readonly T[] {
+  #acceptPage(response: Fetched<T>): undefined {
     const at = this.#at
     const { data, page, limit, totalItems } = response
     const start = (page - 1) * limit
     const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
-    const { items, cut } = this.#take(response, Math.min(data.length, Math.max(0, at.end - start)))
+    const read = Math.min(data.length, Math.max(0, at.end - start))
+    // A cursor may stand within this page, and other items be there now: what follows a known item was not read.
+    const known =
+      this.#last || read === 0 ? -1 : (response.keys() ?? []).findIndex(key => this.#known?.has(key))
+    const { items, cut } = this.#take(response, known === -1 ? read : Math.min(known, read))
     this.#accept(response, items)
     const isLast = page * limit >= totalItems
     // If more items came than any total says, it is wrong; if pages are short, they may be shorter than their limit says. Then only
@@ -257,7 +315,6 @@ export class Walk<T> {
     if (at.overlap === 'on') this.#goOnBehindWindow(response)
     else if (isEnd) this.#endPages()
     else this.#goOn()
-    return items
   }
 
   #endPages(): undefined {
@@ -270,7 +327,7 @@ export class Walk<T> {
 
   // Windows that overlap.
 
-  #readOverlapping(window: Window, response: Fetched<T> | ApiError): readonly T[] | undefined {
+  #readOverlapping(window: Window, response: Fetched<T> | ApiError): undefined {
     const at = this.#at
     if (isRefusal(response)) {
       this.#options.refused.add(this.#options.list)
@@ -308,7 +365,6 @@ export class Walk<T> {
     else if (known.length <= length || this.#search) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
-    return items
   }
 
   /** An item that has moved back by more than the total fell: others were added meanwhile, and some may have been lost before. */
@@ -319,7 +375,7 @@ export class Walk<T> {
     if (moved > 0) this.#noteMissed(response, 'items were added and removed while the list was read', moved)
   }
 
-  #goOnBehindWindow(response: Fetched<T>): void {
+  #goOnBehindWindow(response: Fetched<T>): undefined {
     const { data, page, limit, totalItems } = response
     const isFull = data.length === limit
     // The total may lag: with `verified: true` a full page is not the end.
@@ -346,17 +402,23 @@ export class Walk<T> {
 
   /** No item of a window is known: goes to where the last one must be by the total, and looks around there. */
   #searchOn(response: Fetched<T> | ApiError): undefined {
-    this.#search ??= this.#searchAround(response)
+    this.#countFruitless(response)
+    if (!(response instanceof ApiError)) {
+      this.#noteDropped(response)
+      this.#search ??= this.#searchAround(response)
+    } else if (this.#search === undefined) {
+      // The list has shrunk to before the window. Page 1 says how long it is.
+      this.#next = { page: 1, limit: this.#at.limit, kind: 'total' }
+      return
+    }
     const window = this.#search.next().value
     if (window === undefined)
       throw response instanceof ApiError ? response : nothingKnown(response, this.#last === undefined)
-    this.#countFruitless(response)
     this.#next = window
   }
 
-  #searchAround(response: Fetched<T> | ApiError): Iterator<Window, undefined> {
+  #searchAround({ totalItems }: Fetched<T>): Iterator<Window, undefined> {
     const { limit, end, total } = this.#at
-    const totalItems = response instanceof ApiError ? total : response.totalItems
     const pages = Math.max(1, Math.ceil(totalItems / limit))
     const middle = Math.min(pages, pageHolding(end + totalItems - total, limit))
     // So that it does not step over all items that are known.
@@ -424,6 +486,7 @@ export class Walk<T> {
     if (this.#hasBegun && totalItems !== at.total) this.#drift(response, 'total', at.total, totalItems)
     if (this.#dropped.size > 0) for (const key of response.keys() ?? []) this.#dropped.delete(key as Key)
     this.#last = response
+    this.#items = items
     at.total = totalItems
     at.items += items.length
     at.count += items.length
@@ -431,13 +494,13 @@ export class Walk<T> {
 
   #goOn(window?: Window): void {
     if (this.#remaining > 0) this.#next = window ?? this.#windowAtEnd()
-    else this.#finish()
+    else this.#finish(true)
   }
 
   #windowAtEnd(): Window | undefined {
     const { overlap, end, limit } = this.#at
     if (overlap === 'on') {
-      const window = farthestWindow(Math.max(1, end), limit)
+      const window = farthestWindow(Math.max(1, end), Math.min(limit, this.#options.maxLimit))
       if (window) return window
       this.#giveUpOverlap('limit-too-small', this.#last)
     }
@@ -449,8 +512,10 @@ export class Walk<T> {
     const { total, end, overlap } = this.#at
     const reach = page * limit
     const isLast = reach >= Math.min(total, end + this.#remaining)
-    if (isLast || kind === 'beyond-end' || this.#search) return undefined
-    return overlap === 'on' ? farthestWindow(reach, this.#at.limit) : { page: page + 1, kind: 'page' }
+    if (isLast || kind === 'beyond-end' || kind === 'total' || this.#search) return undefined
+    return overlap === 'on'
+      ? farthestWindow(reach, Math.min(this.#at.limit, this.#options.maxLimit))
+      : { page: page + 1, kind: 'page' }
   }
 
   #countFruitless(response: Fetched<T> | ApiError): void {
@@ -472,24 +537,29 @@ export class Walk<T> {
     response.report.emit({ type: 'drift', change, before, after })
   }
 
-  #finish(): void {
+  #finish(isCut = false): undefined {
     const { items, firstItems, count, total, firstTotal, end, gap, fruitless } = this.#at
-    const { requests } = this.#prefetcher
     const last = this.#last
     // Nothing was new behind the first page, and no item was where it had been: keys that count the items of a page, say.
     const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
     if (last && this.#at.overlap === 'on' && hasNoNews && count < Math.min(total, end))
       throw keysRepeat(last, count, total)
-    const isCut = this.#remaining === 0 && end < total
     // More than the total fell by: they were not removed, but moved to a page that was read before.
     const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)
     if (last && gap && missed > 0 && !isCut)
       this.#noteMissed(last, 'items disappeared while the list was read', missed)
     const isProven = gap !== 'missed-items' && this.#isOneResponse
     const reason = isCut ? 'max-items' : isProven ? undefined : gap
-    const isComplete = reason === undefined
-    last?.response.report.emit({ type: 'end', items, requests, totalItems: total, isComplete, reason })
+    this.#end = { isComplete: reason === undefined, reason }
     this.cancel()
+  }
+
+  #emitEnd(): void {
+    const { items, total } = this.#at
+    const { requests } = this.#prefetcher
+    if (this.#end)
+      this.#last?.response.report.emit({ type: 'end', items, requests, totalItems: total, ...this.#end })
+    this.#end = undefined
   }
 
   #writeCursor(): string {
@@ -503,7 +573,7 @@ export class Walk<T> {
 
 /** A service may have no such page, or send another one. */
 function isMissing(error: unknown): error is ApiError {
-  return error instanceof PaginationError || (error instanceof HttpError && error.status === 404)
+  return isOtherPage(error) || (error instanceof HttpError && error.status === 404)
 }
 
 /** A service may refuse a limit that it does not know. */
