@@ -85,6 +85,8 @@ export class Walk<T> {
   #next: Window | undefined
   /** Where to look for an item that was read, as the last window showed none. */
   #search: Iterator<Window, undefined> | undefined
+  /** The window that showed none was not as long as its own total says. */
+  #isSearchOdd = false
   /** The last response that was accepted, and what was new in it. */
   #last: Fetched<T> | undefined
   #items: readonly T[] = []
@@ -242,12 +244,12 @@ export class Walk<T> {
       return this.#giveUpOverlap(keyProblem, response)
     if (!this.#showsChange(response)) return this.#acceptPage(response)
     if (at.overlap === 'after-change' && this.#overlapFromHere()) return
-    // Requested before the page in front of it had arrived, it may show an older state of the list.
-    if (this.#last && response.requestedAt < this.#last.arrivedAt) return this.#startOver()
     if (totalItems < largestTotalBefore) {
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
       this.#noteMissed(response, problem, largestTotalBefore - totalItems)
     }
+    // Requested before the page in front of it had arrived, it may show an older state of the list.
+    if (this.#last && response.requestedAt < this.#last.arrivedAt) return this.#startOver()
     return this.#acceptPage(response)
   }
 
@@ -349,9 +351,10 @@ export class Walk<T> {
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    // The window before did not show it. Twice is no chance: the service cuts pages by another limit than it says.
-    at.contradictions = isInPlace && this.#search && limit === at.limit ? at.contradictions + 1 : 0
-    if (at.contradictions > 1) return this.#giveUpOverlap('limit-not-honoured', response)
+    // The window before did not show it. Repeated, that is no chance: the service cuts pages by another limit than it says.
+    if (isInPlace && this.#search && limit === at.limit) at.contradictions += this.#isSearchOdd ? 2 : 1
+    else at.contradictions = 0
+    if (at.contradictions > 3) return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
     this.#checkTurn(response, start + anchor, at.end - known.length + index)
     const { length } = known
@@ -405,7 +408,11 @@ export class Walk<T> {
     this.#countFruitless(response)
     if (!(response instanceof ApiError)) {
       this.#noteDropped(response)
-      this.#search ??= this.#searchAround(response)
+      if (this.#search === undefined) {
+        const { data, page, limit, totalItems } = response
+        this.#search = this.#searchAround(response)
+        this.#isSearchOdd = data.length !== Math.min(limit, Math.max(0, totalItems - (page - 1) * limit))
+      }
     } else if (this.#search === undefined) {
       // The list has shrunk to before the window. Page 1 says how long it is.
       this.#next = { page: 1, limit: this.#at.limit, kind: 'total' }
