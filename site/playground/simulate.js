@@ -190,8 +190,8 @@ class Reader {
 
 /** Unlike the body of a `Response`, which some browsers read in another thread, it is read before the next macrotask. */
 function responseOf(page) {
-  const arrayBuffer = async () => new TextEncoder().encode(JSON.stringify(page)).buffer
-  return { status: 200, headers: new Headers(), arrayBuffer, json: async () => page }
+  const text = async () => JSON.stringify(page)
+  return { status: 200, headers: new Headers(), text, json: async () => page }
 }
 
 /** Virtual time: what is due next happens as soon as nothing is left to do now. */
