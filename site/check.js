@@ -34,7 +34,7 @@ if (String(found) !== String(expected)) problems.push(`playground: ${found}`)
 await page.goto(origin, { waitUntil: 'networkidle' })
 for (const [words, guide] of [
   ['idempotency', 'Writes'],
-  ['logging', 'Logs, metrics and traces'],
+  ['logs', 'Logs, metrics and traces'],
 ]) {
   await page.keyboard.press('Control+k')
   await page.getByRole('searchbox').fill(words)
