@@ -62,19 +62,19 @@ const measurements = {
     return { cpuMs: Number(printed) / 1000 }
   },
 
-  async size({ entry, platform = 'browser' }) {
+  async size({ entry }) {
     const { build } = await import('esbuild')
     const { rolldown } = await import('rolldown')
     const stdin = { contents: entry, resolveDir: here }
     const common = { bundle: true, minify: true, format: 'esm', write: false, logLevel: 'silent' }
-    const { outputFiles } = await build({ ...common, platform, stdin })
+    const { outputFiles } = await build({ ...common, platform: 'browser', stdin })
     const input = join(here, 'entry.js')
     const virtual = {
       name: 'entry',
       resolveId: id => (id === input ? id : null),
       load: id => (id === input ? entry : null),
     }
-    const bundle = await rolldown({ input, platform, plugins: [virtual], logLevel: 'silent' })
+    const bundle = await rolldown({ input, platform: 'browser', plugins: [virtual], logLevel: 'silent' })
     const { output } = await bundle.generate({ format: 'esm', minify: true })
     await bundle.close()
     return {

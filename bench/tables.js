@@ -1,0 +1,38 @@
+// From the measurements of all rounds to rows of medians, and to Markdown.
+
+/** A value is the median over rounds of what is computed within one, so that both sides of a ratio met the same machine. */
+export function rowsOf({ cases, columns }, measured) {
+  const rounds = Math.max(0, ...Object.values(measured).map(({ length }) => length))
+  return cases.map(({ name }) => ({
+    name,
+    values: columns.map(({ value }) => {
+      const found = Array.from({ length: rounds }, (_, round) => {
+        // NaN wherever a case failed or was not chosen.
+        const of = other => measured[other]?.[round] ?? {}
+        return value(of(name), of)
+      })
+      return median(found.filter(Number.isFinite))
+    }),
+  }))
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+export function format(value, { digits }) {
+  if (!Number.isFinite(value)) return '–'
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+export function markdown(head, rows) {
+  const line = cells => `| ${cells.join(' | ')} |`
+  return [line(head), `|---${'|--:'.repeat(head.length - 1)}|`, ...rows.map(line)].join('\n')
+}
+
+export function table({ columns }, rows) {
+  const cells = ({ name, values }) => [name, ...values.map((value, index) => format(value, columns[index]))]
+  return markdown(['', ...columns.map(({ title }) => title)], rows.map(cells))
+}
