@@ -119,7 +119,7 @@ export class Client {
   withOptions(options: Partial<ClientOptions>): Client
   withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
     const site = captureCallSite(Client.prototype.withOptions, 0)
-    const merged = checkedAt(site, () => {
+    const { replaced, merged } = checkedAt(site, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
       const replaced = readOptions('options', options, clientOptions)
@@ -128,14 +128,20 @@ export class Client {
         if (Object.hasOwn(options, name) && options[name] === undefined)
           throw wrongArgument(name, 'a value', undefined, environmentHint)
       const merged = { ...this.#options, ...replaced }
-      return { ...merged, baseUrl: resolveClientOptions(merged).baseUrl || '/' }
+      const { baseUrl, settings } = resolveClientOptions(merged)
+      return { replaced, merged: { ...merged, baseUrl: baseUrl || '/', headers: { ...settings.headers } } }
     })
     const client = new (this.constructor as typeof Client)(merged)
     // A subclass may not pass its options on, and the client would have the old ones.
     checkedAt(site, () => {
-      if (client.#options.apiKey !== merged.apiKey || client.#options.baseUrl !== merged.baseUrl)
+      const isPassedOn = (name: keyof ClientOptions) =>
+        name === 'headers'
+          ? JSON.stringify(client.#options.headers) === JSON.stringify(merged.headers)
+          : client.#options[name] === merged[name]
+      const lost = (Object.keys(replaced) as (keyof ClientOptions)[]).find(name => !isPassedOn(name))
+      if (lost)
         throw new TypeError(
-          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
+          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on (${lost} is lost)`,
         )
     })
     Object.assign(client.#transport, { retryBudget: this.#transport.retryBudget })

@@ -161,12 +161,13 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
+  // Whether it was the last attempt, nobody knows.
+  const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: ${repeatIt}`
   const resume = cursor && !isFinal && 'To go on: list(params, { after: error.cursor }).'
-  return [happened, outcomeUnknown && outcomeUnknownText, note, hint, resume].filter(Boolean).join(' ')
+  return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')
 }
 
-const outcomeUnknownText =
-  'The request may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
+const repeatIt = 'retry with the same idempotencyKey (error.idempotencyKey).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {

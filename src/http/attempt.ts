@@ -104,9 +104,9 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
   }
 
   function fail(failure: NoResponse): Outcome {
-    if (!isSent) return { ...failure, reason: 'not-sent' }
+    if (!isSent) return { status: undefined, ...failure, reason: 'not-sent' }
     // The status of an error says more than what happened to its body.
-    return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
+    return head && !isSuccess(head.status) ? { ...head, text: undefined } : { status: undefined, ...failure }
   }
 }
 

@@ -42,7 +42,11 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   const { body } = response
   if (body === null) return ''
   // React Native and some polyfills have no streams.
-  if (typeof body?.getReader !== 'function') return response.text()
+  if (typeof body?.getReader !== 'function') {
+    const text: unknown = await response.text()
+    if (typeof text !== 'string') throw new TypeError('text() of the response gave no text')
+    return text.length > maxBytes ? tooLarge(maxBytes) : text
+  }
   const reader = body.getReader()
   // A reader of somebody else's may throw at once, or return no promise.
   const cancel = () => void (async () => reader.cancel())().catch(() => {})
@@ -58,10 +62,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     const end = length + value.length
     if (end > maxBytes) {
       cancel()
-      return invalid(
-        `expected at most ${maxBytes} bytes`,
-        'Request smaller pages with `limit`, or raise `maxResponseBytes`.',
-      )
+      return tooLarge(maxBytes)
     }
     if (length === 0) {
       // Most bodies are one chunk: it is not copied.
@@ -78,6 +79,11 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     length = end
   }
   return decode(bytes.subarray(0, length))
+}
+
+function tooLarge(maxBytes: number): InvalidBody {
+  const hint = 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
+  return invalid(`expected at most ${maxBytes} bytes`, hint)
 }
 
 let utf8: TextDecoder | undefined

@@ -72,7 +72,9 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   const startedAt = performance.now()
   try {
     const received = await attemptUntilSuccess(transport, call, { url, fetch, report, waiting })
-    return await parseSuccess(received, parse, report, waiting)
+    const result = await parseSuccess(received, parse, report, waiting)
+    transport.retryBudget.giveBack(report.attempts - 1)
+    return result
   } catch (error) {
     const durationMs = performance.now() - startedAt
     if (!call.expects?.(error)) report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
@@ -87,7 +89,7 @@ interface Run extends Pick<AttemptOptions, 'url' | 'fetch' | 'waiting'> {
 }
 
 async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): Promise<ReceivedResponse> {
-  const { retryBudget, maxResponseBytes, getApiKey, redactor } = transport
+  const { retryBudget, maxResponseBytes, getApiKey } = transport
   const { method, settings, idempotencyKey, hasCallerKey = false, body } = call
   const { report, waiting } = run
   const headers = { ...settings.headers }
@@ -96,10 +98,7 @@ async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): 
     headers['idempotency-key'] = idempotencyKey
   }
   const { timeout, maxRetries } = settings
-  const onSend = (apiKey: string | null) => {
-    if (apiKey !== null) redactor.add(apiKey)
-    report.emitRequest()
-  }
+  const onSend = (apiKey: string | null) => report.emitRequest(apiKey)
   const attempt = { ...run, method, headers, body, getApiKey, maxResponseBytes, timeout, onSend }
 
   for (let lastError: AnyApiError | undefined; ; ) {
@@ -109,10 +108,7 @@ async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): 
     if (outcome.status !== undefined) {
       report.emitResponse(outcome, performance.now() - startedAt)
       waiting.throwIfAborted()
-      if (isSuccess(outcome.status)) {
-        retryBudget.giveBack(report.attempts - 1)
-        return outcome
-      }
+      if (isSuccess(outcome.status)) return outcome
       if (isThrottled(outcome.status)) call.onThrottled?.()
     } else if (outcome.reason === 'not-sent' && !outcome.isTimeout) {
       // The caller's own error, unless it would hide that an earlier attempt may have been applied.

@@ -36,6 +36,7 @@ export class CallReport {
   readonly #call: Call
   readonly #url: string
   readonly #callId = `${callIdPrefix}-${++callCount}`
+  readonly #keys = new Set<string>()
 
   constructor(transport: Transport, call: Call, url: string) {
     this.#transport = transport
@@ -61,7 +62,11 @@ export class CallReport {
     emit(onEvent, { ...base, ...details })
   }
 
-  emitRequest(): void {
+  emitRequest(apiKey: string | null): void {
+    if (apiKey !== null) {
+      this.#keys.add(apiKey)
+      this.#transport.redactor.add(apiKey)
+    }
     this.emit({ type: 'request', attempt: this.attempts, idempotencyKey: this.#call.idempotencyKey })
   }
 
@@ -88,8 +93,9 @@ export class CallReport {
     }
     const { page, idempotencyKey } = this.#call
     const hasIdempotencyKey = idempotencyKey !== undefined
-    const description = describeHttpError({ ...shown, url: this.#url, page, hasIdempotencyKey })
-    return new HttpError({ ...shown, ...description, ...sequel, info: this.info })
+    const { problem, hint } = describeHttpError({ ...shown, url: this.#url, page, hasIdempotencyKey })
+    // Where a redirect leads was parsed, which may show a key that was spelled otherwise.
+    return new HttpError({ ...shown, problem: this.#redact.text(problem), hint, ...sequel, info: this.info })
   }
 
   #timeoutError({ reason }: NoResponse, sequel: Sequel): TimeoutError {
@@ -135,7 +141,10 @@ export class CallReport {
     })
   }
 
+  /** Knows the keys of this call, however many others were sent meanwhile. */
   get #redact(): Redactor {
-    return this.#transport.redactor
+    const { redactor } = this.#transport
+    for (const key of this.#keys) redactor.add(key)
+    return redactor
   }
 }

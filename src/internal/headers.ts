@@ -1,4 +1,5 @@
 import { typeName, wrongArgument } from './describe.js'
+import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
@@ -15,7 +16,10 @@ const reserved = {
  */
 export function readHeaders(given: unknown): Record<string, string> {
   if (typeof given !== 'object' || given === null) throw wrongArgument('headers', expectedShape, given)
-  const pairs = Symbol.iterator in given ? [...(given as Iterable<unknown>)] : Object.entries(given)
+  const isIterable = Symbol.iterator in given
+  const pairs = isIterable
+    ? [...(given as Iterable<unknown>)]
+    : Object.entries(assertObject('headers', given))
   const headers = new Headers()
   for (const pair of pairs) {
     if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string')

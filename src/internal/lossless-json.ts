@@ -1,5 +1,6 @@
 const longExponent = /\d[eE][+-]?\d{3}/g
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
+/** Without loops around alternatives: a long string would use up the stack. */
+const escapeQuoteOrNumber = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
 /**
  * JSON.parse, except that a number that is not exact as a double becomes a string, as written.
@@ -9,9 +10,12 @@ const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)
 export function parseLosslessJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
   if (!mayBeInexact(text)) return value
-  return JSON.parse(
-    text.replace(stringOrNumber, token => (token[0] === '"' || isExact(token) ? token : `"${token}"`)),
-  )
+  let isInString = false
+  const quoted = text.replace(escapeQuoteOrNumber, token => {
+    if (token === '"') isInString = !isInString
+    return isInString || token === '"' || isExact(token) ? token : `"${token}"`
+  })
+  return JSON.parse(quoted)
 }
 
 /**

@@ -17,8 +17,8 @@ export class Redactor {
   /** From here on, this key appears in no text. */
   add(key: string): void {
     if (key.length < minKeyLength || this.#keys.has(key)) return
-    const keys = [...this.#keys.add(key)]
-    if (keys.length > maxKeys) this.#keys.delete(keys[0] as string)
+    this.#keys.add(key)
+    for (const oldest of [...this.#keys].slice(0, -maxKeys)) this.#keys.delete(oldest)
     const spellings = [...this.#keys].flatMap(key => {
       const encoded = encodeURIComponent(key)
       return [key, encoded, encoded.replace(/%../g, digits => digits.toLowerCase())]

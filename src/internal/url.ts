@@ -7,7 +7,7 @@ type QueryValue = string | number | boolean
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
 /** What a bug makes of a missing id or key. */
-export const madeByBug: RegExp = /^(?:undefined|null|NaN|\[object \w+\])$/
+export const madeByBug: RegExp = /^(?:undefined|null|NaN|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {

@@ -187,7 +187,11 @@ export class Walk<T> {
     const isOverlapping = kind === 'overlapping'
     // Some services have no page where an empty one is expected, or send another one.
     const isBeyondEnd = this.#hasBegun && (page - 1) * limit >= this.#at.total
-    const isRepairable = this.#hasBegun && this.#at.overlap === 'after-change'
+    // Where the list shows a change, windows that overlap can still find what comes next.
+    const isRepairable =
+      this.#hasBegun &&
+      this.#at.overlap === 'after-change' &&
+      this.#farthestWindow(this.#at.end) !== undefined
     const mayBeMissing = page > 1 && (isOverlapping || isBeyondEnd || isRepairable)
     return (
       (mayBeMissing && isMissing(error)) || (isOverlapping && limit !== this.#at.limit && isRefusal(error))
@@ -507,11 +511,15 @@ export class Walk<T> {
   #windowAtEnd(): Window | undefined {
     const { overlap, end, limit } = this.#at
     if (overlap === 'on') {
-      const window = farthestWindow(Math.max(1, end), Math.min(limit, this.#options.maxLimit))
+      const window = this.#farthestWindow(end)
       if (window) return window
       this.#giveUpOverlap('limit-too-small', this.#last)
     }
     return { page: Math.floor(end / limit) + 1, kind: 'page' }
+  }
+
+  #farthestWindow(end: number): Window | undefined {
+    return farthestWindow(Math.max(1, end), Math.min(this.#at.limit, this.#options.maxLimit))
   }
 
   /** The window that will be read after another if the list stays as it is. */
@@ -520,9 +528,7 @@ export class Walk<T> {
     const reach = page * limit
     const isLast = reach >= Math.min(total, end + this.#remaining)
     if (isLast || kind === 'beyond-end' || kind === 'total' || this.#search) return undefined
-    return overlap === 'on'
-      ? farthestWindow(reach, Math.min(this.#at.limit, this.#options.maxLimit))
-      : { page: page + 1, kind: 'page' }
+    return overlap === 'on' ? this.#farthestWindow(reach) : { page: page + 1, kind: 'page' }
   }
 
   #countFruitless(response: Fetched<T> | ApiError): void {

@@ -98,7 +98,9 @@ describe('the message of an HttpError', () => {
       const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
       messages.push((error as Error).message.replace(/^.*?: /, ''))
     }
-    expect(messages[0]).toBe(`HTTP 500 (2 attempts). ${applied} Retry later.`)
+    expect(messages[0]).toBe(
+      `HTTP 500 (2 attempts). ${applied.replace('The request', 'An attempt')} Retry later.`,
+    )
     expect(messages[35]).toBe(
       `HTTP 500. ${applied} Not retried: too many calls failed recently (retry budget). Retry later.`,
     )

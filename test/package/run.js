@@ -257,7 +257,11 @@ try {
     'as a module, resolved by bundler': ['as-module', 'bundler', lib],
     'as a module, with the types of Node alone': ['as-module', 'nodenext', node],
   }
-  for (const [version, folder] of Object.entries({ 5.9: 'typescript-5.9', '6.0': 'typescript', '7.0': 'typescript-7.0' })) {
+  for (const [version, folder] of Object.entries({
+    5.9: 'typescript-5.9',
+    '6.0': 'typescript',
+    '7.0': 'typescript-7.0',
+  })) {
     const tsc = join(packages, folder, 'bin/tsc')
     for (const [name, [folder, resolution, types]] of Object.entries(settings)) {
       check(`TypeScript ${version} compiles a consumer ${name}`, () => {
