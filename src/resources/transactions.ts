@@ -29,7 +29,8 @@ export interface Transaction {
 /** The methods of `client.transactions`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface Transactions {
   /**
-   * Lists transactions. Iterate the list for every transaction, or await it for one page; nothing is sent before that.
+   * Lists transactions. Iterate the list for every transaction, or await it for one page; nothing is sent before that, so with
+   * fake timers begin before you advance them.
    *
    * @throws TypeError immediately, for invalid params or options.
    * @example
