@@ -20,7 +20,8 @@ const patienceMs = 90_000
 const execute = (command, args, env = {}) =>
   promisify(execFile)(command, args, {
     cwd: project,
-    env: { ...process.env, NO_COLOR: '1', ...env },
+    // Deno takes any FORCE_COLOR, even 0, as a yes that outweighs NO_COLOR.
+    env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1', ...env },
     timeout: patienceMs,
   })
 

@@ -1,4 +1,4 @@
 import { join } from 'node:path'
 
-/** Where the packages are: the project is made in a folder below that of Next itself. */
-export default { turbopack: { root: join(import.meta.dirname, '../../..') } }
+/** The repository: Next itself is in test/node_modules, and test/tsconfig.json extends the one of the root. */
+export default { turbopack: { root: join(import.meta.dirname, '../../../..') } }
