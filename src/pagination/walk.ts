@@ -233,7 +233,8 @@ export class Walk<T> {
       // It may still repair what a change would have cost.
       this.#at.overlap = 'after-change'
       this.#at.gap = 'limit-too-small'
-    }
+    } else if (goesOn && verified === true && this.#farthestWindow(start + data.length) === undefined)
+      this.#giveUpOverlap('limit-too-small', response)
     this.#acceptPage(response)
     this.#at.firstItems = this.#items.length
   }

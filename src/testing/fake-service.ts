@@ -65,7 +65,8 @@ const knownOptions = { checks, help: `FakeService options are: ${Object.keys(che
  * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
  *   was used with a different method, path or body: 422. Only writes that were applied use up their key, and keys are
  *   remembered until `reset()`.
- * - Query parameters other than `page` and `limit` are ignored: the fake knows no filters. See `requests` for what was sent.
+ * - Query parameters other than `page` and `limit` have no effect, as the fake knows no filters; it warns on the console, once for
+ *   each. `requests` has them.
  * - A `page` or `limit` that is not a whole number of at least 1: 400. A `limit` over `maxLimit` is lowered to it, and the
  *   response says so. A page beyond the end is empty.
  * - An unknown path: 404. A known path with another method: 405.

@@ -24,6 +24,7 @@ export class Rules {
   readonly #lists = new Map<string, readonly unknown[]>()
   readonly #deactivated = new Set<string>()
   readonly #writes = new Map<string, { write: string; response: ResponseData }>()
+  readonly #ignored = new Set<string>()
 
   constructor(apiKey: string, paging: Paging) {
     this.#apiKey = apiKey
@@ -65,6 +66,7 @@ export class Rules {
 
   #page(items: readonly unknown[], query: ReceivedRequest['query']): ResponseData {
     const { defaultLimit, maxLimit } = this.#paging
+    this.#warnOfFilters(query)
     const page = parseInteger(query.page, 1)
     const requestedLimit = parseInteger(query.limit, defaultLimit)
     if (page === undefined) return errorResponse(400, 'page: expected a whole number of at least 1.')
@@ -74,6 +76,15 @@ export class Rules {
     const limit = Math.min(requestedLimit, maxLimit)
     const data = items.slice((page - 1) * limit, page * limit)
     return jsonResponse(200, { data, page, totalItems: items.length, limit })
+  }
+
+  /** A test would pass although its filter has no effect. */
+  #warnOfFilters(query: ReceivedRequest['query']): void {
+    for (const name of Object.keys(query)) {
+      if (name === 'page' || name === 'limit' || this.#ignored.has(name)) continue
+      this.#ignored.add(name)
+      console.warn(`FakeService: the query parameter ${name} has no effect, as this fake knows no filters.`)
+    }
   }
 
   /** Applies a write once for each key, and repeats its response when the key is sent again. */

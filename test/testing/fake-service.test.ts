@@ -1,3 +1,4 @@
+import { Client } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, checkEach } from '../support.ts'
@@ -403,4 +404,17 @@ describe('the options', () => {
         }
       },
     ))
+})
+
+test('a query parameter that it does not know has no effect, and it says so once', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue()
+  const service = new FakeService({ transactions: sampleTransactions(3) })
+  const { baseUrl, apiKey, fetch } = service
+  const client = new Client({ baseUrl, apiKey, fetch })
+  for (const currency of ['EUR', 'AED']) {
+    expect((await client.transactions.list({ query: { currency } })).totalItems).toBe(3)
+  }
+  expect(warn.mock.calls).toEqual([
+    ['FakeService: the query parameter currency has no effect, as this fake knows no filters.'],
+  ])
 })
