@@ -102,7 +102,7 @@ describe('a service that ignores the page', () => {
           const requested = respondTo(respond)
           const list = createClient().transactions.list({ limit: 20 }, { verified })
           await iterateToPaginationError(list)
-          expect(requested.length).toBeLessThanOrEqual(24)
+          expect(requested.length).toBeLessThanOrEqual(40)
         }
       },
     ))
