@@ -83,6 +83,7 @@ export class Rules {
     for (const name of Object.keys(query)) {
       if (name === 'page' || name === 'limit' || this.#ignored.has(name)) continue
       this.#ignored.add(name)
+      // biome-ignore lint/suspicious/noConsole: nothing else shows it to who writes the test
       console.warn(`FakeService: the query parameter ${name} has no effect, as this fake knows no filters.`)
     }
   }

@@ -41,7 +41,7 @@ const views: Record<string, (page: Page) => Promise<void>> = {
 }
 
 for (const [view, show] of Object.entries(views)) {
-  for (const width of [1280, 1024, 390, 320]) {
+  for (const width of [1280, 320]) {
     test(`${view}, ${width} pixels wide: accessible, light and dark, and nothing beside the screen`, async ({
       page,
     }) => {
