@@ -24,7 +24,7 @@ const documentation = 'test/docs/!(pages).node.test.ts'
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
 const projects: TestProjectInlineConfiguration[] = [
   { extends: true, test: { name: 'fast', exclude: [slow, documentation], provide: { casesFactor: 0.1 } } },
-  { extends: true, test: { name: 'all', exclude: [documentation], provide: { casesFactor: 1 } } },
+  { extends: true, test: { name: 'all', exclude: [documentation], provide: { casesFactor: 0.5 } } },
   {
     // Not as the others, whose `include` it would have, too.
     extends: false,
@@ -37,7 +37,7 @@ const projects: TestProjectInlineConfiguration[] = [
     test: {
       name: 'browser',
       exclude: ['test/**/*.node.test.ts'],
-      provide: { casesFactor: 1 },
+      provide: { casesFactor: 0.1 },
       // On a busy machine a request arrives twice, rarely: resent by Chromium, or after its service worker failed.
       retry: 1,
       browser: {
