@@ -58,7 +58,12 @@ function toOutcome(name: string): Fault['with'] {
   return () => Response.json({ error: { message: 'an injected fault' } }, { status: Number(name) })
 }
 
-async function respond(service: FakeService, message: IncomingMessage, reply: ServerResponse): Promise<void> {
+/** Responds to a message of Node's server as the fake service does. */
+export async function respond(
+  service: FakeService,
+  message: IncomingMessage,
+  reply: ServerResponse,
+): Promise<void> {
   const { method = 'GET', url = '/' } = message
   const gone = new AbortController()
   reply.on('close', () => gone.abort())
