@@ -127,7 +127,8 @@ export class Prefetcher<T> {
     const { window, controller } = entry
     const { signal } = controller
     if (this.#isCancelled) controller.abort()
-    await this.#takePlace(signal)
+    if (this.#hasRoom) this.#inFlight++
+    else await this.#waitForRoom(signal)
     this.requests++
     const requestedAt = ++this.#sequence
     const largestTotalBefore = this.largestTotal
@@ -148,16 +149,14 @@ export class Prefetcher<T> {
     }
   }
 
-  /** Waits until there is room for a request. */
-  #takePlace(signal: AbortSignal): Promise<void> {
+  /** Waits until there is room for a request, and takes it. */
+  #waitForRoom(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const take = () => {
+      this.#onRoom = () => {
         this.#onRoom = undefined
         this.#inFlight++
         resolve()
       }
-      if (this.#hasRoom) return take()
-      this.#onRoom = take
       signal.addEventListener('abort', () => reject(signal.reason))
     })
   }
