@@ -99,10 +99,13 @@ describe('a service that ignores the page', () => {
       ],
       async ([, respond]) => {
         for (const verified of [undefined, true]) {
+          respondTo(respond)
+          await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, { verified }))
+          // How many more are requested ahead depends on the moment.
           const requested = respondTo(respond)
-          const list = createClient().transactions.list({ limit: 20 }, { verified })
-          await iterateToPaginationError(list)
-          expect(requested.length).toBeLessThanOrEqual(40)
+          const options = { verified, concurrency: 1 }
+          await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, options))
+          expect(requested.length).toBeLessThanOrEqual(20)
         }
       },
     ))
