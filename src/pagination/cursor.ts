@@ -25,7 +25,7 @@ const keyLength = 11
 
 type Header = [limit: number, end: number, count: number, total: number, gap: string, others: number]
 
-/** A cursor: version, position, hashes of the keys, and a checksum that covers the list, too. About 1.3 kB of ASCII. */
+/** A cursor: version, position, hashes of the keys, and a checksum that covers the list, too. About 1.2 kB of ASCII. */
 export function writeCursor({ limit, end, count, total, gap, keys }: Bookmark, list: string): string {
   const header: Header = [limit, end, count, total, gap ?? '', keys.others.length]
   const hashes = [...keys.others, ...keys.chain].join('')

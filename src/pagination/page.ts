@@ -46,7 +46,7 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   /** The items of one response that were not read before, in the service's order: at least one. */
   readonly items: T[]
   /**
-   * Goes on after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.3 kB of printable ASCII:
+   * Goes on after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable ASCII:
    * a position and hashes of the last items' keys, no item and no API key.
    */
   readonly cursor: string
