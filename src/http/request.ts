@@ -92,6 +92,8 @@ export interface WriteEndpoint {
   readonly method: HttpMethod
   /** `{name}` stands for the id of that name in the first argument. */
   readonly path: string
+  /** Validates the response body unless the caller passes a schema. Without one, any body is accepted. */
+  readonly schema?: Schema
 }
 
 /** Sends a write to a resource. Public methods must call it directly: stacks of errors begin at who called them. */
@@ -113,7 +115,7 @@ export async function write<T>(
     // A key that is ignored would make a repeated write a new one.
     if (options.idempotencyKey === undefined && Object.hasOwn(ids, 'idempotencyKey'))
       throw new TypeError('idempotencyKey: pass it in the second argument')
-    return prepare(transport, endpoint.method, path, options, site)
+    return prepare(transport, endpoint, path, options, site)
   })
   return sendCall(transport, call)
 }
@@ -131,7 +133,8 @@ export async function request<T, Key extends string | undefined>(
     assertNoMore(surplus, 'request(method, path, { … })')
     assertPath('path', path)
     const known = customRequestOptions as KnownOptions<CustomRequestOptions<T>>
-    return prepare(transport, toMethod(method), path, readOptions('options', givenOptions, known), site)
+    const options = readOptions('options', givenOptions, known)
+    return prepare(transport, { method: toMethod(method) }, path, options, site)
   })
   return sendCall(transport, call)
 }
@@ -142,7 +145,7 @@ interface PreparedCall extends Call {
 
 function prepare(
   transport: Transport,
-  method: HttpMethod,
+  { method, schema }: Pick<WriteEndpoint, 'method' | 'schema'>,
   path: string,
   options: CustomRequestOptions,
   site: CallSite,
@@ -153,7 +156,7 @@ function prepare(
     throw new TypeError('idempotencyKey: expected none, as GET is not a write')
   const { signal, body, query, idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
   return {
-    validator: resolveSchema(options.schema, undefined),
+    validator: resolveSchema(options.schema, schema && { schema }),
     method,
     path,
     query: toQueryString(query),

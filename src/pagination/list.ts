@@ -106,7 +106,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
  * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items that are
- *   added or removed meanwhile do not disturb it; one that itself moves far may come twice.
+ *   added or removed meanwhile do not disturb it; one that itself moves far may come twice, or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to go on from.
  *
  * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
@@ -169,7 +169,7 @@ function prepareList<Item, Params extends ListParams>(
 ): Omit<ListSetup<Item>, 'createdAt'> {
   assertPath('path', endpoint.path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
-  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')} (for filters). Options such as \`signal\` are the second argument, of client.list the third.`
+  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` are the second argument, of client.list the third.`
   const params = readOptions('params', givenParams, { checks, help: paramsHelp })
   const { page, limit, query, ...own } = params as ListParams
   const options = readOptions('options', givenOptions, {
@@ -184,10 +184,11 @@ function prepareList<Item, Params extends ListParams>(
     )
   if (verified === true && itemKey === undefined && endpoint.itemKey === undefined)
     throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')
-  const given: Query = Object.assign(Object.create(null), assertObject('query', query), own)
-  for (const name of ['page', 'limit'] as const)
-    if (given[name] !== undefined) throw new TypeError(`query.${name}: pass it as a parameter of its own`)
-  const filters = toQueryString(given)
+  const given = assertObject('query', query)
+  for (const name of Object.keys(checks))
+    if (name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined)
+      throw new TypeError(`query.${name}: pass it as a parameter of its own`)
+  const filters = toQueryString(Object.assign(Object.create(null), given, own))
   const list = identifyList(endpoint.path, filters)
   const after = options.after === undefined ? undefined : readCursor(options.after, list)
   if (after && page !== undefined)

@@ -1,7 +1,7 @@
 import type { Transport } from '../http/call.js'
 import { type Result, type WriteEndpoint, type WriteOptions, write } from '../http/request.js'
 
-/** Identifies a virtual account and the customer that owns it. Options, such as `idempotencyKey`, are the second argument. */
+/** Identifies a virtual account and the customer that owns it. */
 export interface VirtualAccountRef {
   /** Identifies the customer. */
   customerId: string
