@@ -1,7 +1,7 @@
 import type { LoadedPage } from './page.js'
 import { isSameWindow, type Window } from './windows.js'
 
-/** A response that has arrived. The times are positions in the sequence of requests and arrivals. */
+/** A response that has arrived. Requests and arrivals are counted, so that earlier and later can be told apart. */
 export interface Fetched<T> extends LoadedPage<T> {
   readonly requestedAt: number
   readonly arrivedAt: number
@@ -49,11 +49,11 @@ export class Prefetcher<T> {
   #maxInFlight: number
   /** Sends the request that the reader waits for, when there is room. */
   #onRoom: (() => void) | undefined
-  /** Counts requests and arrivals, so that earlier and later can be told apart. */
+  /** Counts requests and arrivals. */
   #sequence = 0
   #slowedDownAt = 0
   #isCancelled = false
-  /** None after it is needed, unless it is dropped. */
+  /** Then nothing is requested ahead: the reader will stop at that window, unless it is dropped before. */
   #hasFailed = false
   /** How many requests were sent. */
   requests = 0

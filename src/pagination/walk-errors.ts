@@ -9,7 +9,10 @@ const acceptHint = "To accept missed items, pass onMissedItems: 'continue'."
 
 const overlapProblems: Partial<Record<IncompleteReason, readonly [problem: string, hint: string]>> = {
   'no-item-key': ['an item has no key', 'Return a string or a number for every item: see `itemKey`.'],
-  'item-key-not-unique': ['two items have the same key', notUniqueHint],
+  'item-key-not-unique': [
+    'two items have the same key, or the order of the list is not stable',
+    notUniqueHint,
+  ],
   'limit-not-honoured': [
     'the service does not honour smaller limits, so pages cannot overlap',
     'Iterate without `verified: true`.',
@@ -40,7 +43,7 @@ export function missedItems(
   missed: number,
   isRepairable: boolean,
 ): Error {
-  const advice = isRepairable ? 'Without `verified: false` it would have been repaired.' : 'Start over.'
+  const advice = isRepairable ? 'Without `verified: false`, loops repair that.' : 'Start over.'
   const consequence = `${problem}, so ${missed} or more may have been missed`
   return finalFailure(response, consequence, `${advice} ${acceptHint}`)
 }

@@ -184,18 +184,13 @@ export class Walk<T> {
   }
 
   #isAnswer({ page, limit = this.#at.limit, kind }: Window, error: unknown): error is ApiError {
-    const isOverlapping = kind === 'overlapping'
-    // Some services have no page where an empty one is expected, or send another one.
-    const isBeyondEnd = this.#hasBegun && (page - 1) * limit >= this.#at.total
-    // Where the list shows a change, windows that overlap can still find what comes next.
-    const isRepairable =
-      this.#hasBegun &&
-      this.#at.overlap === 'after-change' &&
-      this.#farthestWindow(this.#at.end) !== undefined
-    const mayBeMissing = page > 1 && (isOverlapping || isBeyondEnd || isRepairable)
-    return (
-      (mayBeMissing && isMissing(error)) || (isOverlapping && limit !== this.#at.limit && isRefusal(error))
-    )
+    const { overlap, end, total } = this.#at
+    const canOverlap = overlap === 'after-change' && this.#farthestWindow(end) !== undefined
+    // Where windows cannot overlap, the missing page of a list that goes on is a failure like any other.
+    const isFailure = kind === 'page' && !canOverlap && (page - 1) * limit < total
+    const mayBeMissing = this.#hasBegun && page > 1 && !isFailure
+    const mayBeRefused = kind === 'overlapping' && limit !== this.#at.limit
+    return (mayBeMissing && isMissing(error)) || (mayBeRefused && isRefusal(error))
   }
 
   /** Reads the response to a window, and decides on the next one. */
@@ -305,7 +300,7 @@ export class Walk<T> {
     const start = (page - 1) * limit
     const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
     const read = Math.min(data.length, Math.max(0, at.end - start))
-    // A cursor may stand within this page, and other items be there now: what follows a known item was not read.
+    // A cursor may point into this page, where other items may be by now: whatever follows a known item was not read.
     const known =
       this.#last || read === 0 ? -1 : (response.keys() ?? []).findIndex(key => this.#known?.has(key))
     const { items, cut } = this.#take(response, known === -1 ? read : Math.min(known, read))
@@ -356,7 +351,8 @@ export class Walk<T> {
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    // The window before did not show it. Repeated, that is no chance: the service cuts pages by another limit than it says.
+    // The search finds the last item where it was, so the window before it should have shown it, too. Where that happens again and
+    // again, the service cuts pages by another limit than it says.
     if (isInPlace && this.#search && limit === at.limit) at.contradictions += this.#isSearchOdd ? 2 : 1
     else at.contradictions = 0
     if (at.contradictions > 3) return this.#giveUpOverlap('limit-not-honoured', response)
@@ -375,12 +371,17 @@ export class Walk<T> {
     this.#goOnBehindWindow(response)
   }
 
-  /** An item that has moved back by more than the total fell: others were added meanwhile, and some may have been lost before. */
+  /**
+   * The first window that overlaps after pages that did not. If an item moved back, items before it were removed. If more were
+   * removed than the total fell by, others were added at the same time, so there was a change before that no total showed.
+   */
   #checkTurn(response: Fetched<T>, position: number, readAt: number): void {
     const { turn } = this.#at
     this.#at.turn = undefined
-    const moved = turn ? readAt - position - Math.max(0, turn.total - response.totalItems) : 0
-    if (moved > 0) this.#noteMissed(response, 'items were added and removed while the list was read', moved)
+    if (!turn) return
+    const removed = readAt - position
+    const hidden = removed - Math.max(0, turn.total - response.totalItems)
+    if (hidden > 0) this.#noteMissed(response, 'items were added and removed while the list was read', hidden)
   }
 
   #goOnBehindWindow(response: Fetched<T>): undefined {
@@ -558,12 +559,13 @@ export class Walk<T> {
     const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
     if (last && this.#at.overlap === 'on' && hasNoNews && count < Math.min(total, end))
       throw keysRepeat(last, count, total)
-    // More than the total fell by: they were not removed, but moved to a page that was read before.
+    // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where
+    // the walk had already been.
     const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)
     if (last && gap && missed > 0 && !isCut)
       this.#noteMissed(last, 'items disappeared while the list was read', missed)
-    const isProven = gap !== 'missed-items' && this.#isOneResponse
-    const reason = isCut ? 'max-items' : isProven ? undefined : gap
+    const wasOneState = gap !== 'missed-items' && this.#isOneResponse
+    const reason = isCut ? 'max-items' : wasOneState ? undefined : gap
     this.#end = { isComplete: reason === undefined, reason }
     this.cancel()
   }

@@ -119,8 +119,8 @@ describe('a service that ignores the page', () => {
       ],
       async ([, respond]) => {
         const requested = respondTo(respond)
-        const list = createClient().transactions.list({ limit: 20 }, { verified: false })
-        await iterateToPaginationError(list)
+        const options = { verified: false, concurrency: 1 }
+        await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, options))
         expect(requested.length).toBeLessThanOrEqual(20)
       },
     ))
@@ -162,8 +162,11 @@ describe('the end', () => {
     totalItems: 130,
   })
 
+  const tooLargeThenMissing: Respond = (page, limit, count) =>
+    (page - 1) * limit < 95 ? tooLarge(page, limit, count) : new Response(null, { status: 404 })
+
   test('is a PaginationError where the total says more: pages counted from 0, or a wrong total', () =>
-    checkEach([countFromZero, tooLarge], async respond => {
+    checkEach([countFromZero, tooLarge, tooLargeThenMissing], async respond => {
       for (const verified of modes) {
         respondTo(respond)
         await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, { verified }))
@@ -176,8 +179,10 @@ describe('the end', () => {
       const list = () => createClient().transactions.list({ limit: 20 }, options)
       respondTo(countFromZero)
       expect(await collect(list())).toEqual(all.slice(20))
-      respondTo(tooLarge)
-      expect(await collect(list())).toEqual(all.slice(0, 95))
+      for (const respond of [tooLarge, tooLargeThenMissing]) {
+        respondTo(respond)
+        expect(await collect(list())).toEqual(all.slice(0, 95))
+      }
     }
   })
 
