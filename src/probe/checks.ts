@@ -1,5 +1,5 @@
 import type { Page } from '../index.js'
-import { broken, countOf, type Finding, notChecked, note, ok } from './finding.js'
+import { broken, countOf, emptyList, type Finding, notChecked, note, ok } from './finding.js'
 import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } from './read.js'
 
 // Each check is a function over what was read.
@@ -7,9 +7,9 @@ import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } 
 /** With smaller limits, pages that overlap reach too little beyond each other to be worth their requests. */
 const minOverlapLimit = 20
 const askOwner = 'Ask the owner of the service to repair it.'
-const tooLow = `Loops end too early where pages cannot overlap. ${askOwner}`
+const tooLow = `Loops can end too early where pages cannot overlap. ${askOwner}`
 const tooHigh = `Loops throw, as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
-export const changed = 'the list changed while it was read: probe again'
+export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list, and what is in the way. */
 export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boolean): Finding[] {
@@ -23,7 +23,10 @@ export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boo
     const advice = 'Check `baseUrl`. Other endpoints are read with `client.request`.'
     return [reachable, key, broken('envelope', problem, advice)]
   }
-  return [broken('reachable', problem, 'Check `baseUrl`, or try again later.')]
+  const advice = 'Check `baseUrl`, or try again later.'
+  return error?.kind === 'http'
+    ? [reachable, broken('envelope', problem, advice)]
+    : [broken('reachable', problem, advice)]
 }
 
 /** Whether page 1 is the first one, and the page after it is page 2. */
@@ -57,21 +60,23 @@ export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>
     return broken('items', [...wrong].join('; '), advice)
   }
   if (!value) return notChecked('items', problem)
-  if (value.data.length === 0) return notChecked('items', 'the list is empty')
+  if (value.data.length === 0) return notChecked('items', emptyList)
   return ok('items', `${countOf(value.data.length, 'item')} with id, amount, currency and description`)
 }
 
 /** Whether pages can overlap, which proves that a loop is complete. */
-export function checkSmallerLimits({ first, small }: ListReads): Finding {
+export function checkSmallerLimits({ first, small, larger }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
     'Loops go on without overlapping pages, and are not proven to be complete; `verified: true` throws.'
   const { value, problem = '', limit } = small
   if (value?.limit === limit && first.limit < minOverlapLimit) {
-    const advice = `Loops do not overlap such small pages: pass \`limit: ${minOverlapLimit}\` or more.`
+    const canBeLarger = larger.some(({ value }) => value && value.limit >= minOverlapLimit)
+    const remedy = canBeLarger ? `\`limit: ${minOverlapLimit}\` or more` : '`verified: true`'
+    const advice = `Loops do not overlap such small pages: pass ${remedy}.`
     return note(id, `the default limit is ${first.limit}`, advice)
   }
-  if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so loops are proven to be complete`)
+  if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so pages can overlap`)
   if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
   if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)
   if (!isConclusive(small)) return notChecked(id, problem)
@@ -95,9 +100,9 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
   }
   const got = larger.find(({ value }) => value)
   if (got) return ok(id, `${limit}, the default: limit ${got.limit} gets limit ${got.value?.limit}`)
-  const refused = larger.find(isConclusive)
-  if (!refused) return notChecked(id, tried.problem ?? '')
-  return ok(id, `${limit}, the default, as limit ${refused.limit} is refused: ${refused.problem}`)
+  const unread = larger.find(read => !isConclusive(read))
+  if (unread) return notChecked(id, unread.problem ?? '')
+  return ok(id, `${limit}, the default, as limit ${tried.limit} is refused: ${tried.problem}`)
 }
 
 function isRefusal({ error }: PageRead): boolean {
@@ -107,7 +112,7 @@ function isRefusal({ error }: PageRead): boolean {
 /** Whether ids tell the items of a page apart. Loops recognise what they have read by them. */
 export function checkIds(list: ListReads): Finding {
   const pages = pagesOf(list)
-  if (pages.every(({ value }) => value.data.length === 0)) return notChecked('ids', 'the list is empty')
+  if (pages.every(({ value }) => value.data.length === 0)) return notChecked('ids', emptyList)
   for (const { name, value } of pages) {
     const keys = value.data.map(idOf)
     const missing = keys.filter(key => key === undefined).length
@@ -131,7 +136,7 @@ export function checkTotal(list: ListReads): Finding {
     const observed = `${read.name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expected}`
     return broken('total', observed, data.length < expected ? tooHigh : tooLow)
   }
-  if (isChanged(list)) return notChecked('total', changed)
+  if (isChanged(list)) return notChecked('total', list.again.problem ?? changed)
   if (isConclusive(last)) return broken('total', last.problem ?? '', tooHigh)
   const { data, limit } = last.value ?? { data: [], limit: 0 }
   const total = countOf(first.totalItems, 'item')
@@ -171,7 +176,7 @@ export function comparePages(list: ListReads): Finding {
   const moved = isIdentified && findMoved(pages)
   const advice = `Loops can miss items or yield them twice. ${askOwner} Pass what sorts the list in \`query\`, if it can be sorted.`
   if (moved) return broken('order', moved, advice)
-  if (isChanged(list)) return notChecked('order', changed)
+  if (isChanged(list)) return notChecked('order', list.again.problem ?? changed)
   const { first } = list
   const other = pages.find(({ value }) => value.totalItems !== first.totalItems)
   if (other) {
@@ -181,7 +186,7 @@ export function comparePages(list: ListReads): Finding {
   if (!isIdentified) return notChecked('order', 'ids do not tell items apart')
   const misplaced = findMisplaced(pages)
   if (misplaced) return broken('order', misplaced, advice)
-  if (first.data.length === 0) return notChecked('order', 'the list is empty')
+  if (first.data.length === 0) return notChecked('order', emptyList)
   return ok('order', `the same on all ${countOf(pages.length, 'page')} that were read`)
 }
 

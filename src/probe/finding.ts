@@ -50,6 +50,8 @@ export function notChecked(id: FindingId, observed: string): Finding {
   return { id, status: 'not-checked', observed }
 }
 
+export const emptyList = 'the list is empty'
+
 /** `1 item`, `2,000 items`. */
 export function countOf(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`

@@ -1,3 +1,4 @@
+import { isThrottled } from '../http/retry.js'
 import { type AnyApiError, type Client, isApiError, type Page, type Schema } from '../index.js'
 
 /** What a call got: a value, or the problem. */
@@ -26,7 +27,7 @@ export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<
 /** Whether a failure says something about the rules of the service, rather than about the moment. */
 export function isConclusive({ error }: Outcome<unknown>): boolean {
   if (error === undefined || error.kind === 'connection' || error.kind === 'timeout') return false
-  return error.kind !== 'http' || ![429, 503].includes(error.status)
+  return error.kind !== 'http' || !isThrottled(error.status)
 }
 
 /** Whether a service refuses a parameter with one of these statuses. */

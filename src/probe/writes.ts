@@ -22,11 +22,11 @@ export async function checkWrites(
   account: VirtualAccountRef,
 ): Promise<Finding> {
   if (signal.aborted) return notChecked('idempotency', outOfTime)
-  const idempotencyKey = crypto.randomUUID()
-  const deactivate = () => outcomeOf(() => virtualAccounts.deactivate(account, { idempotencyKey }))
+  const deactivate = (idempotencyKey?: string) =>
+    outcomeOf(() => virtualAccounts.deactivate(account, { idempotencyKey }))
   const first = await deactivate()
   if (first.error?.outcomeUnknown === false) return notChecked('idempotency', first.problem ?? '')
-  const second = first.value && !signal.aborted ? await deactivate() : undefined
+  const second = first.value && !signal.aborted ? await deactivate(first.value.idempotencyKey) : undefined
   const reactivated = await outcomeOf(() => virtualAccounts.reactivate(account))
   if (reactivated.problem !== undefined)
     throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem}`)
@@ -44,7 +44,9 @@ export async function checkWrites(
     const observed = 'the same key again gets another response, as if it were a new write'
     return broken('idempotency', observed, noRetries)
   }
-  return ok('idempotency', 'the same key again gets the same response', howLong)
+  // A new write might get it, too.
+  const response = value.data === undefined ? 'empty response' : 'response'
+  return ok('idempotency', `the same key again gets the same ${response}`, howLong)
 }
 
 /** A service may store a response for replays, and lose the order of its fields. */

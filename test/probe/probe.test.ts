@@ -19,7 +19,9 @@ afterEach(() => vi.useRealTimers())
 test('nothing is broken in a service that conforms to the API specification', async () => {
   const { report, broken, find } = await probeService(undefined, { account })
   expect(broken).toEqual([])
-  expect(report.verdict).toBe('Nothing is broken, and loops are proven to be complete.')
+  expect(report.verdict).toBe(
+    'Nothing is broken, and loops are proven to be complete if equal dates keep their order.',
+  )
   expect(find('largest-limit')).toMatchObject({
     observed: 'limit 1000 gets limit 100',
     advice: 'Pass `limit: 100` for the fewest requests.',
@@ -145,7 +147,7 @@ test('where no list can be read, the finding quotes the error', () =>
   checkEach<[message: string, id: string, change: Change]>(
     [
       ['HTTP 401: "no such key"', 'api-key', () => json({ error: 'no such key' }, 401)],
-      ['HTTP 404', 'reachable', () => status(404)],
+      ['HTTP 404', 'envelope', () => status(404)],
       ['data: ', 'envelope', () => json({ items: [] })],
       ['HTML', 'envelope', () => new Response('<!doctype html>')],
       ['no readable response', 'reachable', () => Promise.reject(new TypeError('fetch failed'))],
@@ -294,6 +296,7 @@ describe('writes', () => {
   })
 
   const ok = () => json({ at: 1, by: 'me' })
+  const none = () => new Response(null, { status: 204 })
   const reordered = () => json({ by: 'me', at: 1 })
   const marked = () => Response.json({}, { headers: { 'Idempotent-Replayed': 'true' } })
   test('the key is judged by what it gets the second time', () =>
@@ -305,6 +308,8 @@ describe('writes', () => {
         ['a refusal', [ok, () => json({}, 422)], 'broken', 'HTTP 422'],
         ['nothing for now', [ok, () => json({}, 429)], 'not-checked', 'HTTP 429'],
         ['a refusal the first time', [() => json({}, 403)], 'not-checked', 'HTTP 403'],
+        ['a conflict the first time', [() => json({}, 409)], 'not-checked', 'HTTP 409'],
+        ['nothing', [none, none], 'ok', 'gets the same empty response'],
       ],
       async ([, responses, status, observed]) => {
         service.reset()
