@@ -46,8 +46,12 @@ export function toLine(text: string, maxLength: number): string {
   return line.length > maxLength ? `${line.slice(0, maxLength)}...` : line
 }
 
+/** A UTF-16 code unit as `\\u0000`. */
+export function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** Control and bidirectional characters could rewrite a log; other languages stay readable. */
 export function escapeControl(text: string): string {
-  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, found => found.split('').map(escapeUnit).join(''))
 }

@@ -1,4 +1,5 @@
 import { Client, type ClientOptions } from '../index.js'
+import { escapeUnit } from '../internal/describe.js'
 import { countOf } from './finding.js'
 import type { ProbeOptions } from './probe.js'
 import { readPage } from './read.js'
@@ -164,7 +165,6 @@ function toKey(name: string): string {
 
 /** A text of others as a literal, which it cannot end early. */
 function toLiteral(text: string): string {
-  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return `'${text.replace(/['\\]|[^ -~]/g, escapeUnit)}'`
 }
 
