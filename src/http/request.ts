@@ -104,8 +104,7 @@ export async function write<T>(
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, string>> {
-  const site = captureCallSite(write, 1)
-  const call = checkedAt(site, () => {
+  return sendCall(transport, captureCallSite(write, 1), () => {
     const idNames = Array.from(endpoint.path.matchAll(/\{(\w+)\}/g), ([, name]) => name).join(', ')
     assertNoMore(surplus, `${endpoint.name}({ ${idNames} }, { idempotencyKey, … })`)
     if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
@@ -115,9 +114,8 @@ export async function write<T>(
     // A key that is ignored would make a repeated write a new one.
     if (options.idempotencyKey === undefined && Object.hasOwn(ids, 'idempotencyKey'))
       throw new TypeError('idempotencyKey: pass it in the second argument')
-    return prepare(transport, endpoint, path, options, site)
+    return prepare(transport, endpoint, path, options)
   })
-  return sendCall(transport, call)
 }
 
 /** Sends any call that is not a list. Public methods must call it directly: stacks of errors begin at who called them. */
@@ -128,18 +126,16 @@ export async function request<T, Key extends string | undefined>(
   givenOptions: CustomRequestOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, Key>> {
-  const site = captureCallSite(request, 1)
-  const call = checkedAt(site, () => {
+  return sendCall(transport, captureCallSite(request, 1), () => {
     assertNoMore(surplus, 'request(method, path, { … })')
     assertPath('path', path)
     const known = customRequestOptions as KnownOptions<CustomRequestOptions<T>>
     const options = readOptions('options', givenOptions, known)
-    return prepare(transport, { method: toMethod(method) }, path, options, site)
+    return prepare(transport, { method: toMethod(method) }, path, options)
   })
-  return sendCall(transport, call)
 }
 
-interface PreparedCall extends Call {
+interface PreparedCall extends Omit<Call, 'site'> {
   readonly validator: Validator | undefined
 }
 
@@ -148,7 +144,6 @@ function prepare(
   { method, schema }: Pick<WriteEndpoint, 'method' | 'schema'>,
   path: string,
   options: CustomRequestOptions,
-  site: CallSite,
 ): PreparedCall {
   const isWrite = method !== 'GET'
   if (!isWrite && options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
@@ -165,16 +160,17 @@ function prepare(
     hasCallerKey: options.idempotencyKey !== undefined,
     body: body === undefined ? undefined : toJson(body),
     signals: [signal],
-    site,
   }
 }
 
 function sendCall<T, Key extends string | undefined>(
   transport: Transport,
-  call: PreparedCall,
+  site: CallSite,
+  prepareCall: () => PreparedCall,
 ): Promise<Result<T, Key>> {
-  const { validator, idempotencyKey } = call
-  return send(transport, call, (text, { status, headers, report }) => {
+  const { validator, ...call } = checkedAt(site, prepareCall)
+  const { idempotencyKey } = call
+  return send(transport, { ...call, site }, (text, { status, headers, report }) => {
     const received = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []
     const toResult = (data: unknown) => {
