@@ -58,8 +58,6 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   turn: Pick<Position, 'end' | 'total'> | undefined
   /** Responses in a row that brought nothing new. */
   fruitless: number
-  /** Windows of smaller limits in a row that did not show the last item, although it was where it had been. */
-  contradictions: number
 }
 
 const maxFruitless = 8
@@ -83,10 +81,8 @@ export class Walk<T> {
   readonly #dropped = new Set<Key>()
   /** What to request next; `undefined` at the end. */
   #next: Window | undefined
-  /** Where to look for an item that was read, as the last window showed none. */
-  #search: Iterator<Window, undefined> | undefined
-  /** The window that showed none was not as long as its own total says. */
-  #isSearchOdd = false
+  /** Where to look for an item that was read, as a window showed none. */
+  #search: { readonly missed: Fetched<T>; readonly windows: Iterator<Window, undefined> } | undefined
   /** The last response that was accepted, and what was new in it. */
   #last: Fetched<T> | undefined
   #items: readonly T[] = []
@@ -112,7 +108,6 @@ export class Walk<T> {
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
       turn: undefined,
       fruitless: 0,
-      contradictions: 0,
     }
     this.#prefetcher = new Prefetcher({
       load: (window, signal, onThrottled) => load({ ...this.#toRequest(window), signal, onThrottled }),
@@ -351,11 +346,8 @@ export class Walk<T> {
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    // The search finds the last item where it was, so the window before it should have shown it, too. Where that happens again and
-    // again, the service cuts pages by another limit than it says.
-    if (isInPlace && this.#search && limit === at.limit) at.contradictions += this.#isSearchOdd ? 2 : 1
-    else at.contradictions = 0
-    if (at.contradictions > 3) return this.#giveUpOverlap('limit-not-honoured', response)
+    if (isInPlace && this.#search && this.#isContradicted(this.#search.missed))
+      return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
     this.#checkTurn(response, start + anchor, at.end - known.length + index)
     const { length } = known
@@ -365,8 +357,8 @@ export class Walk<T> {
     if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
     this.#accept(response, items)
     at.end = start + cut
-    if (isInPlace || (items.length > 0 && anchor >= 0)) at.fruitless = 0
-    else if (known.length <= length || this.#search) this.#countFruitless(response)
+    if (items.length > 0 && anchor >= 0) at.fruitless = 0
+    else if (!isInPlace && (known.length <= length || this.#search)) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
   }
@@ -382,6 +374,16 @@ export class Walk<T> {
     const removed = readAt - position
     const hidden = removed - Math.max(0, turn.total - response.totalItems)
     if (hidden > 0) this.#noteMissed(response, 'items were added and removed while the list was read', hidden)
+  }
+
+  /**
+   * The last item is where it was, so a window should have shown it. One of another state of the list may not have; but if it was
+   * not as long as its total says, or it happens again and again, the service cuts pages by another limit than it says.
+   */
+  #isContradicted({ data, page, limit, totalItems }: Fetched<T>): boolean {
+    const { total, fruitless } = this.#at
+    const length = Math.min(limit, Math.max(0, totalItems - (page - 1) * limit))
+    return totalItems === total && (data.length !== length || fruitless > maxFruitless / 2)
   }
 
   #goOnBehindWindow(response: Fetched<T>): undefined {
@@ -414,23 +416,19 @@ export class Walk<T> {
     this.#countFruitless(response)
     if (!(response instanceof ApiError)) {
       this.#noteDropped(response)
-      if (this.#search === undefined) {
-        const { data, page, limit, totalItems } = response
-        this.#search = this.#searchAround(response)
-        this.#isSearchOdd = data.length !== Math.min(limit, Math.max(0, totalItems - (page - 1) * limit))
-      }
+      this.#search ??= { missed: response, windows: this.#windowsAroundLast(response) }
     } else if (this.#search === undefined) {
       // The list has shrunk to before the window. Page 1 says how long it is.
       this.#next = { page: 1, limit: this.#at.limit, kind: 'total' }
       return
     }
-    const window = this.#search.next().value
+    const window = this.#search.windows.next().value
     if (window === undefined)
       throw response instanceof ApiError ? response : nothingKnown(response, this.#last === undefined)
     this.#next = window
   }
 
-  #searchAround({ totalItems }: Fetched<T>): Iterator<Window, undefined> {
+  #windowsAroundLast({ totalItems }: Fetched<T>): Iterator<Window, undefined> {
     const { limit, end, total } = this.#at
     const pages = Math.max(1, Math.ceil(totalItems / limit))
     const middle = Math.min(pages, pageHolding(end + totalItems - total, limit))

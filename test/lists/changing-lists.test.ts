@@ -93,6 +93,16 @@ describe('a list that changes while it is read', () => {
     expect(new Set(ids(seen)).size).toBe(seen.length)
   })
 
+  test('is proven although a replica whose total is another shows none of the items read, again and again', async () => {
+    const all = sampleTransactions(300)
+    // The third request is for a window, the fourth for the page that holds the last item, and so on.
+    const isBehind = (count: number) => count >= 3 && count <= 11 && count % 2 === 1
+    respondTo((page, limit, count) => envelopeOf(isBehind(count) ? all.slice(100) : all, page, limit))
+    const { client, events } = createObservedClient()
+    expect(await collect(client.transactions.list({ limit: 20 }, one))).toEqual(all)
+    expect(endOf(events)).toMatchObject({ isComplete: true, totalItems: 300 })
+  })
+
   test('remembers at least 1,000 items and 8 pages, and throws rather than yields an item twice', async () => {
     const remove = (items: Transaction[], from: number, count: number) => () => items.splice(from, count)
     const repaired = createList(8_000)
