@@ -44,9 +44,8 @@ export async function checkWrites(
     const observed = 'the same key again gets another response, as if it were a new write'
     return broken('idempotency', observed, noRetries)
   }
-  // A new write might get it, too.
   const response = value.data === undefined ? 'empty response' : 'response'
-  return ok('idempotency', `the same key again gets the same ${response}`, howLong)
+  return ok('idempotency', `the same key again gets the same ${response} (a new write might, too)`, howLong)
 }
 
 /** A service may store a response for replays, and lose the order of its fields. */

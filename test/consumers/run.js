@@ -1,8 +1,8 @@
 // The package in the projects of users: packs what is built, installs it in projects made for the purpose, builds
 // each with its own tool, and runs what comes out: on Node, and as a page in Chromium.
 // Usage: node test/consumers/run.js, after `npm run build` and `npm ci` in test.
-import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { build as esbuild } from 'esbuild'
@@ -10,6 +10,7 @@ import { chromium } from 'playwright'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
 import { chromiumOptions } from '../../tools/chromium.js'
+import { assert, check, installPacked, run } from '../checks.js'
 import { startServers } from './server.js'
 
 const here = import.meta.dirname
@@ -18,35 +19,6 @@ const root = join(here, '../..')
 const made = mkdtempSync(join(here, 'made-'))
 const installed = join(made, 'node_modules/virtual-accounts')
 const requireHere = createRequire(import.meta.url)
-let failed = 0
-
-async function check(name, examine) {
-  const began = performance.now()
-  const seconds = () => `${((performance.now() - began) / 1000).toFixed(1)} s`
-  try {
-    await examine()
-    console.log(`✓ ${name} (${seconds()})`)
-  } catch (error) {
-    failed++
-    const { stdout, stderr, stack } = error
-    console.error(`✗ ${name} (${seconds()})\n${[stdout, stderr].join('') || stack}`)
-  }
-}
-
-function assert(condition, found) {
-  if (!condition) throw new Error(found)
-}
-
-/** Runs a file of JavaScript on this Node, without a shell. */
-function run(file, args, { cwd = made, env = {} } = {}) {
-  const options = { cwd, encoding: 'utf8', stdio: 'pipe', env: { ...process.env, ...env } }
-  return execFileSync(process.execPath, [file, ...args], options)
-}
-
-function npm(args, cwd) {
-  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  return execFileSync(command, [...args, '--loglevel=error'], { cwd, encoding: 'utf8' })
-}
 
 /** A copy of one of the projects of this folder, to build in. */
 function project(name, as = name) {
@@ -273,10 +245,7 @@ function started(file, args, { cwd = made, env = {} }) {
 let browser
 let servers
 try {
-  const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', made], root))
-  writeFileSync(join(made, 'package.json'), '{ "private": true }')
-  npm(['install', join(made, packed.filename), '--no-audit', '--no-fund'], made)
-
+  installPacked(root, made)
   servers = await startServers(await import(join(installed, 'dist/testing.js')))
   await checkPrograms({ servers })
   await checkNext({ servers })
@@ -287,4 +256,3 @@ try {
   servers?.close()
   rmSync(made, { recursive: true, force: true })
 }
-process.exitCode = failed === 0 ? 0 : 1

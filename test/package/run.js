@@ -1,6 +1,6 @@
 // What a user gets: packs the built package, installs it in an empty project, and uses it from there.
 // Usage: node test/package/run.js, after `npm run build` and `npm ci` in test.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -14,45 +14,19 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { assert, check, installPacked, npmCommand, run } from '../checks.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../..')
 const packages = join(here, '../node_modules')
 const project = mkdtempSync(join(tmpdir(), 'virtual-accounts-package-'))
 const installed = join(project, 'node_modules/virtual-accounts')
-let failed = 0
-
-function check(name, examine) {
-  try {
-    examine()
-    console.log(`✓ ${name}`)
-  } catch (error) {
-    failed++
-    console.error(`✗ ${name}\n${[error.stdout, error.stderr].join('') || error.message}`)
-  }
-}
-
-function assert(condition, found) {
-  if (!condition) throw new Error(found)
-}
-
-/** Runs a file of JavaScript on this Node, without a shell. */
-function run(file, args, cwd = project) {
-  return execFileSync(process.execPath, [file, ...args], { cwd, encoding: 'utf8' })
-}
-
-/** npm is a script too, but not everywhere where its command is. */
-function npm(args, cwd) {
-  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  return execFileSync(command, [...args, '--loglevel=error'], { cwd, encoding: 'utf8' })
-}
 
 /** All that publishing does, but for sending it: the registry named here does not exist. */
 function publishDry() {
-  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const nowhere = ['--registry=http://127.0.0.1:9', '--fetch-retries=0']
   const args = ['publish', '--dry-run', '--ignore-scripts', '--loglevel=notice', ...nowhere]
-  return spawnSync(command, args, { cwd: root, encoding: 'utf8' })
+  return spawnSync(npmCommand, args, { cwd: root, encoding: 'utf8' })
 }
 
 /** Files that a page links to. The package has the pictures of README only: those of guides are too large for it. */
@@ -67,12 +41,10 @@ function sizeOf(path) {
 }
 
 try {
-  const [packed] = JSON.parse(
-    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', project], root),
-  )
+  const packed = installPacked(root, project)
   const tarball = join(project, packed.filename)
 
-  check('the package holds only what users need', () => {
+  await check('the package holds only what users need', () => {
     const expected = [
       /^dist\/[\w-]+\.(js|cjs|d\.ts|d\.cts)$/,
       /^dist\/sbom\.cdx\.json$/,
@@ -88,7 +60,7 @@ try {
     assert(missing.length === 0, `not packed: ${missing.join(', ')}`)
   })
 
-  check('npm would publish it as it is, to everybody', () => {
+  await check('npm would publish it as it is, to everybody', () => {
     const { status, stderr } = publishDry()
     const warnings = stderr
       .split('\n')
@@ -97,17 +69,14 @@ try {
     assert(stderr.includes('with tag latest and public access (dry-run)'), stderr)
   })
 
-  writeFileSync(join(project, 'package.json'), '{ "private": true }')
-  npm(['install', tarball, '--no-audit', '--no-fund'], project)
-
-  check('installing adds one package of at most 0.75 MB', () => {
+  await check('installing adds one package of at most 0.75 MB', () => {
     const packages = readdirSync(join(project, 'node_modules')).filter(name => !name.startsWith('.'))
     assert(packages.join() === 'virtual-accounts', `installed: ${packages.join(', ')}`)
     const size = sizeOf(installed)
     assert(size < 750_000, `${size} bytes`)
   })
 
-  check('the links of README and guides lead to files of the package', () => {
+  await check('the links of README and guides lead to files of the package', () => {
     const pages = packed.files.map(({ path }) => path).filter(path => /^(README|docs\/.*)\.md$/.test(path))
     const broken = pages.flatMap(page =>
       linksOf(readFileSync(join(installed, page), 'utf8'))
@@ -120,7 +89,7 @@ try {
     assert(broken.length === 0, broken.join('\n'))
   })
 
-  check('an SBOM and the licences name what is bundled', () => {
+  await check('an SBOM and the licences name what is bundled', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES.md'), 'utf8')
     const sbom = JSON.parse(readFileSync(join(installed, 'dist/sbom.cdx.json'), 'utf8'))
@@ -145,14 +114,14 @@ try {
       .filter(name => pattern.test(name))
       .map(name => [name, readFileSync(join(installed, 'dist', name), 'utf8')])
 
-  check('the code holds none of the locales of zod, and evaluates nothing', () => {
+  await check('the code holds none of the locales of zod, and evaluates nothing', () => {
     for (const [name, code] of built(/\.c?js$/)) {
       assert(!/locales\/|Ungültige|Entrada inválida/.test(code), `${name} has a locale`)
       assert(!/\beval\(|new Function\(/.test(code), `${name} has eval or new Function`)
     }
   })
 
-  check('the types import only each other, and name none of what is bundled', () => {
+  await check('the types import only each other, and name none of what is bundled', () => {
     for (const [name, types] of built(/\.d\.c?ts$/)) {
       const imported = [
         ...types.matchAll(/^\s*(?:import|export)\b(?:.*\bfrom)?\s*['"]([^'"]+)/gm),
@@ -193,10 +162,10 @@ try {
     async function main() { ${usage} }
     main()`,
   )
-  check('import gives a client that works, and knows the errors of the required copy', () =>
-    run('esm.mjs', []),
+  await check('import gives a client that works, and knows the errors of the required copy', () =>
+    run('esm.mjs', [], { cwd: project }),
   )
-  check('require gives a client that works', () => run('cjs.cjs', []))
+  await check('require gives a client that works', () => run('cjs.cjs', [], { cwd: project }))
 
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
   const consumer = `
@@ -266,21 +235,22 @@ try {
   })) {
     const tsc = join(packages, folder, 'bin/tsc')
     for (const [name, [folder, resolution, types]] of Object.entries(settings)) {
-      check(`TypeScript ${version} compiles a consumer ${name}`, () => {
+      await check(`TypeScript ${version} compiles a consumer ${name}`, () => {
         const module = resolution === 'bundler' ? 'esnext' : 'nodenext'
         const how = ['--module', module, '--moduleResolution', resolution, '--target', 'es2022', ...types]
         const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
-        run(tsc, [...strict, ...how, 'consumer.ts'], join(project, folder))
+        run(tsc, [...strict, ...how, 'consumer.ts'], { cwd: join(project, folder) })
       })
     }
   }
 
   const bin = name => join(packages, name)
-  check('publint has nothing to say', () => run(bin('publint/src/cli.js'), [tarball, '--strict'], root))
-  check('the types fit the code for every way to import it', () => {
-    run(bin('@arethetypeswrong/cli/dist/index.js'), [tarball, '--profile', 'node16'], root)
+  await check('publint has nothing to say', () =>
+    run(bin('publint/src/cli.js'), [tarball, '--strict'], { cwd: root }),
+  )
+  await check('the types fit the code for every way to import it', () => {
+    run(bin('@arethetypeswrong/cli/dist/index.js'), [tarball, '--profile', 'node16'], { cwd: root })
   })
 } finally {
   rmSync(project, { recursive: true, force: true })
 }
-process.exitCode = failed === 0 ? 0 : 1
