@@ -357,7 +357,8 @@ export class Walk<T> {
     if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
     this.#accept(response, items)
     at.end = start + cut
-    if (items.length > 0 && anchor >= 0) at.fruitless = 0
+    const isExplained = isInPlace && this.#search?.missed.totalItems !== at.total
+    if (isExplained || (items.length > 0 && anchor >= 0)) at.fruitless = 0
     else if (!isInPlace && (known.length <= length || this.#search)) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)

@@ -157,6 +157,31 @@ describe('a cursor', () => {
     expect(error.cursor).toBeTypeOf('string')
   })
 
+  test('is looked for where its items are by the total, then on both sides, in steps over no more than half of them', () =>
+    checkEach<[string, batches: number, (items: Transaction[]) => unknown, pages: number[]]>(
+      [
+        ['moved back, with the total', 6, items => items.splice(0, 60), [2]],
+        ['moved back', 6, items => items.push(...items.splice(0, 60)), [5, 3, 7, 1]],
+        ['moved on', 6, items => items.unshift(...items.splice(-110)), [5, 3, 7]],
+        ['gone, near the beginning', 1, items => items.splice(0, 200, ...newItems(100)), [1, 2, 3, 4, 5]],
+        ['gone, in the middle', 6, items => items.splice(0, 200, ...newItems(200)), [5, 3, 7, 1, 9, 10]],
+        ['gone, near the end', 9, items => items.splice(0, 200, ...newItems(200)), [7, 5, 9, 3, 10, 1]],
+      ],
+      async ([name, batches, change, pages]) => {
+        const isGone = name.startsWith('gone')
+        const { fake } = createList(200)
+        const { cursor } = await readBatches(goOn(fake.fetch, undefined, { limit: 20 }), batches)
+        change(fake.transactions)
+        const sent = fake.requests.length
+        const reading = collect(goOn(fake.fetch, cursor, {}, { concurrency: 1 }))
+        if (isGone) await expect(reading).rejects.toMatchObject({ kind: 'pagination' })
+        else await reading
+        const full = fake.requests.slice(sent).filter(({ query }) => query.limit === '20')
+        const searched = full.map(({ query }) => Number(query.page))
+        expect(isGone ? searched : searched.slice(0, pages.length)).toEqual(pages)
+      },
+    ))
+
   test('is the next page where pages cannot overlap, and the end event says that it is not proven', async () => {
     const refunds = Array.from({ length: 90 }, (_, number) => ({ number }))
     const schema = z.looseObject({ number: z.number() })
