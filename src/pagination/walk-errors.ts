@@ -19,7 +19,7 @@ const overlapProblems: Partial<Record<IncompleteReason, readonly [problem: strin
   ],
   'limit-too-small': [
     'the limit is too small for pages to overlap',
-    'Use a larger `limit`, such as 20. If the service lowers it, iterate without `verified: true`.',
+    'Start over with a larger `limit`, such as 20. If the service lowers it, iterate without `verified: true`.',
   ],
   'short-page': [
     'a page in the middle of the list is not full, so pages cannot overlap',

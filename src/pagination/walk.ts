@@ -13,7 +13,7 @@ import {
   nothingKnown,
   rulesOutOverlap,
 } from './walk-errors.js'
-import { farthestWindow, pageHolding, type Window, windowsAround } from './windows.js'
+import { canOverlap, farthestWindow, pageHolding, type Window, windowsAround } from './windows.js'
 
 export interface WalkOptions<T> {
   readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
@@ -199,7 +199,7 @@ export class Walk<T> {
 
   #readFirst(response: Fetched<T>): undefined {
     const { data, page, limit, totalItems } = response
-    const { verified, list, refused } = this.#options
+    const { verified, list, refused, maxItems, maxLimit } = this.#options
     // A page beyond the end is where the list ends.
     const start = Math.min((page - 1) * limit, totalItems)
     Object.assign(this.#at, {
@@ -218,13 +218,18 @@ export class Walk<T> {
     const goesOn = start + data.length < totalItems
     if (keyProblem) this.#giveUpOverlap(keyProblem, response)
     else if (goesOn && data.length < limit) this.#giveUpOverlap('short-page', response)
-    else if (goesOn && refused.has(list)) this.#giveUpOverlap('limit-not-honoured', response)
+    else if (goesOn && verified !== true && refused.has(list))
+      this.#giveUpOverlap('limit-not-honoured', response)
     else if (goesOn && limit < minOverlapLimit && verified === undefined) {
       // It may still repair what a change would have cost.
       this.#at.overlap = 'after-change'
       this.#at.gap = 'limit-too-small'
-    } else if (goesOn && verified === true && this.#farthestWindow(start + data.length) === undefined)
-      this.#giveUpOverlap('limit-too-small', response)
+    } else if (goesOn && limit < minOverlapLimit && verified) {
+      // The total may lag: it takes one more to see that nothing follows a full page.
+      const end = Math.min(totalItems + 1, start + maxItems)
+      if (!canOverlap(start + data.length, end, Math.min(limit, maxLimit)))
+        this.#giveUpOverlap('limit-too-small', response)
+    }
     this.#acceptPage(response)
     this.#at.firstItems = this.#items.length
   }

@@ -22,9 +22,11 @@ export function pageHolding(end: number, limit: number): number {
   return Math.max(1, Math.floor((end - 1) / limit) + 1)
 }
 
+type LimitedWindow = Window & { readonly limit: number }
+
 /** The window that holds the item before position `end` and reaches farthest; undefined if none reaches beyond it. */
-export function farthestWindow(end: number, maxLimit: number): Window | undefined {
-  let best: Window | undefined
+export function farthestWindow(end: number, maxLimit: number): LimitedWindow | undefined {
+  let best: LimitedWindow | undefined
   let reach = end
   // No smaller limit reaches farther than `end - 1 + limit`. Without this a service's limit of a billion would take seconds.
   for (let limit = maxLimit; limit > 1 && end - 1 + limit > reach; limit--) {
@@ -34,6 +36,16 @@ export function farthestWindow(end: number, maxLimit: number): Window | undefine
     reach = page * limit
   }
   return best
+}
+
+/** Whether windows can overlap from one position to another, if the list stays as it is. */
+export function canOverlap(from: number, to: number, maxLimit: number): boolean {
+  for (let end = from; end < to; ) {
+    const window = farthestWindow(end, maxLimit)
+    if (window === undefined) return false
+    end = window.page * window.limit
+  }
+  return true
 }
 
 /** Windows from the page `middle` outwards, every `stride` pages: where items may be that have moved. */

@@ -192,12 +192,42 @@ describe('with `verified: true`', () => {
     expect(() => createClient().list('/notes', {}, { schema, verified: true })).toThrow(TypeError)
   })
 
-  test('the loop throws where limits are too small to overlap', () =>
-    checkEach([1, 2, 3, 5], async limit => {
-      const { list, all } = createList(2_000)
+  test('the loop throws at once where limits are too small to overlap all the way, and is proven where they are not', async () => {
+    // At 2,520 every limit up to 10 begins a page.
+    for (const [limit, count] of [
+      [1, 50],
+      [2, 50],
+      [3, 50],
+      [5, 250],
+      [10, 3_000],
+    ] as const) {
+      const { list, fake } = createList(count)
       const { before } = await iterateToPaginationError(list({ limit }, { verified: true }))
-      expect(before).toEqual(all.slice(0, before.length))
-    }))
+      expect(before).toEqual([])
+      expect(fake.requests).toHaveLength(1)
+    }
+    for (const [limit, count, maxItems] of [
+      [3, 5, undefined],
+      [10, 2_500, undefined],
+      [10, 3_000, 60],
+    ] as const) {
+      const { list, all, events } = createList(count)
+      expect(await collect(list({ limit }, { verified: true, maxItems }))).toEqual(all.slice(0, maxItems))
+      expect(endOf(events)).toMatchObject({ reason: maxItems && 'max-items' })
+    }
+  })
+
+  test('a limit that was refused once is tried again', async () => {
+    const all = sampleTransactions(100)
+    const refusal = () => new Response(null, { status: 422 })
+    respondTo((page, limit, count) => (count === 2 ? refusal() : envelopeOf(all, page, limit)))
+    const { client, events } = createObservedClient()
+    await collect(client.transactions.list({ limit: 20 }))
+    await collect(client.transactions.list({ limit: 20 }))
+    expect(endOf(events)).toMatchObject({ reason: 'limit-not-honoured' })
+    expect(await collect(client.transactions.list({ limit: 20 }, { verified: true }))).toEqual(all)
+    expect(endOf(events)).toMatchObject({ isComplete: true })
+  })
 })
 
 describe('fixtures', () => {
