@@ -82,7 +82,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
 }
 
 function tooLarge(maxBytes: number): InvalidBody {
-  const hint = 'Request smaller pages with `limit`, or raise `maxResponseBytes`.'
+  const hint = 'Raise `maxResponseBytes`, or request smaller pages of a list with `limit`.'
   return invalid(`expected at most ${maxBytes} bytes`, hint)
 }
 

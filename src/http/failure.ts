@@ -2,6 +2,7 @@ import type { HttpError } from '../errors.js'
 import { toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import type { NoResponse } from './attempt.js'
+import { isServerError } from './retry.js'
 
 /** What happened, and what to do. */
 export interface Description {
@@ -50,7 +51,7 @@ function hintFor({ status, retryAfterMs, page, hasIdempotencyKey }: FailedRespon
   if (status === 409 && hasIdempotencyKey && !hasReason)
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 429) return `Retry ${delay}, or lower \`concurrency\`.`
-  return status >= 500 ? `Retry ${delay}.` : undefined
+  return isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
 /** The service's own reason, as one line: where services customarily put it. */

@@ -16,8 +16,12 @@ function isRetryable(outcome: Outcome, call: CallHistory): boolean {
   const { status } = outcome
   // "Conflict" then usually means that a request with the same key is still being processed.
   if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
-  const isServerError = status >= 500 && status !== 501 && status !== 505
-  return [408, 425, 429].includes(status) || isServerError
+  return [408, 425, 429].includes(status) || isServerError(status)
+}
+
+/** Whether a failure of the service may pass. */
+export function isServerError(status: number): boolean {
+  return status >= 500 && status !== 501 && status !== 505
 }
 
 /** Whether a write may have been applied although its attempt failed. */

@@ -69,7 +69,7 @@ describe('by default', () => {
       createClient(async () => new Response(bodyOf(bytes))).request('GET', '/large')
     expect((await respond(10 * mebibyte)).data).toHaveLength(10 * mebibyte - 2)
     await expect(respond(10 * mebibyte + 1)).rejects.toThrow(
-      'GET /large: the response is not valid: expected at most 10485760 bytes. Request smaller pages with `limit`, or raise `maxResponseBytes`.',
+      'GET /large: the response is not valid: expected at most 10485760 bytes. Raise `maxResponseBytes`, or request smaller pages of a list with `limit`.',
     )
   })
 })

@@ -66,6 +66,7 @@ describe('the message of an HttpError', () => {
       ['409 and a reason', { steps: [respond(409, { title: 'no' })] }, 'HTTP 409: "no".'],
       ['422', { steps: [respond(422, { detail: 'It is frozen.' })] }, 'HTTP 422: "It is frozen."'],
       ['500', { steps: [respond(500)] }, `HTTP 500. ${applied} Retry later.`],
+      ['501', { steps: [respond(501)] }, `HTTP 501. ${applied}`],
     ]))
 
   test('says when to retry, and why it was not retried', async () => {
