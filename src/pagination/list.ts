@@ -255,7 +255,8 @@ class LazyList<T> implements List<T> {
     return this.#iterate(({ items }) => items)
   }
 
-  batches(): AsyncGenerator<Batch<T>, void> {
+  batches(...surplus: unknown[]): AsyncGenerator<Batch<T>, void> {
+    assertNoMore(surplus, 'batches(), and options in list(params, { … })')
     return this.#iterate(batch => [createBatch(batch)])
   }
 

@@ -81,6 +81,12 @@ test('options of a list', () =>
       /a Promise \(is an await missing\?\)$/,
     ),
     {
+      mistake: 'passes them to batches()',
+      // @ts-expect-error
+      wrote: () => client.transactions.list().batches({ maxItems: 3 }),
+      gets: 'too many arguments: expected batches(), and options in list(params, { … })',
+    },
+    {
       mistake: 'returns a promise from itemKey',
       wrote: () => countOf(client.transactions.list<Transaction>({}, { itemKey: async ({ id }) => id })),
       gets: /^itemKey: expected it to return a string or a number, got a Promise/,
