@@ -45,7 +45,7 @@ function wider() {
   const heap = figure('memory: 1000000 items, 64 MB of heap', 'most heap MB')(own)
   return (
     `1,000 pages at 100 ms take ${seconds} s with \`verified: false\` and \`concurrency: 16\`. ` +
-    `A walk of 1,000,000 items holds at most ${heap} MB of heap.`
+    `A loop over 1,000,000 items holds at most ${heap} MB of heap.`
   )
 }
 
