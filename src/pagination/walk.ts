@@ -54,8 +54,8 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   start: number
   /** Whether windows overlap: now, only from the first change on, or not at all. */
   overlap: 'on' | 'after-change' | 'impossible'
-  /** Where the walk stood when windows began to overlap, as the list had changed. */
-  turn: Pick<Position, 'end' | 'total'> | undefined
+  /** The total before windows began to overlap, as the list had changed; until the first of them is read. */
+  totalAtTurn: number | undefined
   /** Responses in a row that brought nothing new. */
   fruitless: number
 }
@@ -106,7 +106,7 @@ export class Walk<T> {
       firstTotal: total,
       start: end - (after?.keys.chain.length ?? 0),
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
-      turn: undefined,
+      totalAtTurn: undefined,
       fruitless: 0,
     }
     this.#prefetcher = new Prefetcher({
@@ -263,7 +263,7 @@ export class Walk<T> {
   /** Begins to overlap where the walk stands, as the list has changed. `false` where pages cannot overlap. */
   #overlapFromHere(): boolean {
     const at = this.#at
-    Object.assign(at, { overlap: 'on', turn: { end: at.end, total: at.total } })
+    Object.assign(at, { overlap: 'on', totalAtTurn: at.total })
     this.#next = this.#windowAtEnd()
     if (this.#at.overlap !== 'on') return false
     this.#startOver()
@@ -374,11 +374,11 @@ export class Walk<T> {
    * removed than the total fell by, others were added at the same time, so there was a change before that no total showed.
    */
   #checkTurn(response: Fetched<T>, position: number, readAt: number): void {
-    const { turn } = this.#at
-    this.#at.turn = undefined
-    if (!turn) return
+    const { totalAtTurn } = this.#at
+    this.#at.totalAtTurn = undefined
+    if (totalAtTurn === undefined) return
     const removed = readAt - position
-    const hidden = removed - Math.max(0, turn.total - response.totalItems)
+    const hidden = removed - Math.max(0, totalAtTurn - response.totalItems)
     if (hidden > 0) this.#noteMissed(response, 'items were added and removed while the list was read', hidden)
   }
 
