@@ -299,11 +299,10 @@ export class Walk<T> {
     const { data, page, limit, totalItems } = response
     const start = (page - 1) * limit
     const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
-    const read = Math.min(data.length, Math.max(0, at.end - start))
-    // A cursor may point into this page, where other items may be by now: whatever follows a known item was not read.
-    const known =
-      this.#last || read === 0 ? -1 : (response.keys() ?? []).findIndex(key => this.#known?.has(key))
-    const { items, cut } = this.#take(response, known === -1 ? read : Math.min(known, read))
+    // A page may begin before the end of what was read, where other items may be by now: what follows a known item is taken.
+    let from = 0
+    while (from < data.length && start + from < at.end && !this.#known?.has(response.keys()?.[from])) from++
+    const { items, cut } = this.#take(response, from)
     this.#accept(response, items)
     const isLast = page * limit >= totalItems
     // If more items came than any total says, it is wrong; if pages are short, they may be shorter than their limit says. Then only
