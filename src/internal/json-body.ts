@@ -16,8 +16,9 @@ export function toJson(body: unknown): string {
   let text: string | undefined
   try {
     text = JSON.stringify(body, assertJsonData)
-  } catch {
-    problem ??= 'an object that cannot be written (is it circular?)'
+  } catch (cause) {
+    const got = 'an object that cannot be written (is it circular? see error.cause)'
+    throw new TypeError(`body: expected JSON data, got ${got}`, { cause })
   }
   if (problem !== undefined || text === undefined)
     throw new TypeError(`body: expected JSON data, got ${problem ?? describe(body)}`)

@@ -66,7 +66,7 @@ describe('a write', () => {
         ['NaN', { amount: Number.NaN }, 'NaN at "amount"'],
         ['a bigint', { amount: 1n }, 'bigint at "amount"'],
         ['a circle', circle, 'circular'],
-        ['a toJSON that throws', { toJSON }, 'circular'],
+        ['a toJSON that throws', { toJSON }, 'see error.cause'],
       ],
       async ([, body, named]) => {
         const error = await rejectionOf(createClient().virtualAccounts.deactivate(account, { body }))
@@ -75,6 +75,8 @@ describe('a write', () => {
         expect(String(error)).toContain(named)
       },
     )
+    const error = await rejectionOf(createClient().virtualAccounts.deactivate(account, { body: { toJSON } }))
+    expect(error).toHaveProperty('cause.message', 'no')
     expect(service.requests).toEqual([])
   })
 })
