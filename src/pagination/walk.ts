@@ -192,7 +192,6 @@ export class Walk<T> {
   #read(window: Window, response: Fetched<T> | ApiError): undefined {
     if (window.kind === 'overlapping') return this.#readOverlapping(window, response)
     if (window.kind === 'beyond-end') return this.#readBeyondEnd(response)
-    if (window.kind === 'total') return this.#searchOn(response)
     if (response instanceof ApiError) return this.#readMissingPage(window)
     return this.#hasBegun ? this.#readPage(response) : this.#readFirst(response)
   }
@@ -298,7 +297,8 @@ export class Walk<T> {
     const at = this.#at
     const { data, page, limit, totalItems } = response
     const start = (page - 1) * limit
-    const repeatsPage = at.end >= at.firstTotal && isSameData(this.#last, response)
+    const repeatsPage =
+      at.end >= at.firstTotal && JSON.stringify(this.#last?.raw) === JSON.stringify(response.raw)
     // A page may begin before the end of what was read, where other items may be by now: what follows a known item is taken.
     let from = 0
     while (from < data.length && start + from < at.end && !this.#known?.has(response.keys()?.[from])) from++
@@ -424,7 +424,7 @@ export class Walk<T> {
       this.#search ??= { missed: response, windows: this.#windowsAroundLast(response) }
     } else if (this.#search === undefined) {
       // The list has shrunk to before the window. Page 1 says how long it is.
-      this.#next = { page: 1, limit: this.#at.limit, kind: 'total' }
+      this.#next = { page: 1, limit: this.#at.limit, kind: 'overlapping' }
       return
     }
     const window = this.#search.windows.next().value
@@ -476,7 +476,7 @@ export class Walk<T> {
   #isLastInPlace(response: Fetched<T>): boolean {
     const { end, total } = this.#at
     const key = response.keys()?.[end - 1 - (response.page - 1) * response.limit]
-    return key !== undefined && key === this.#known?.last && response.totalItems === total
+    return key === this.#known?.last && response.totalItems === total
   }
 
   /** The new items from a place on, up to `maxItems`; `cut` is the place after the last one. All are known from here on. */
@@ -532,7 +532,7 @@ export class Walk<T> {
     const { total, end, overlap } = this.#at
     const reach = page * limit
     const isLast = reach >= Math.min(total, end + this.#remaining)
-    if (isLast || kind === 'beyond-end' || kind === 'total' || this.#search) return undefined
+    if (isLast || kind === 'beyond-end' || this.#search) return undefined
     return overlap === 'on' ? this.#farthestWindow(reach) : { page: page + 1, kind: 'page' }
   }
 
@@ -605,8 +605,4 @@ type LoadedKeys = ReturnType<LoadedPage<unknown>['keys']>
 function findKeyProblem(keys: LoadedKeys): IncompleteReason | undefined {
   if (keys === undefined || keys.includes(undefined)) return 'no-item-key'
   return new Set(keys).size < keys.length ? 'item-key-not-unique' : undefined
-}
-
-function isSameData<T>(last: LoadedPage<T> | undefined, { raw }: LoadedPage<T>): boolean {
-  return last !== undefined && raw.length > 0 && JSON.stringify(last.raw) === JSON.stringify(raw)
 }

@@ -8,9 +8,8 @@ export interface Window {
    * - `page`: what comes after the last item read, if the list is as it was
    * - `overlapping`: an item that was read, and what follows it
    * - `beyond-end`: nothing, as the list ended before it
-   * - `total`: how long the list is
    */
-  readonly kind: 'page' | 'overlapping' | 'beyond-end' | 'total'
+  readonly kind: 'page' | 'overlapping' | 'beyond-end'
 }
 
 export function isSameWindow(a: Window, b: Window): boolean {
