@@ -2,7 +2,7 @@ import type { ListOptions, ListParams } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { collect, type Envelope, envelopeOf, respondTo } from '../lists/lists.ts'
+import { collect, type Envelope, envelopeOf, newItems, respondTo } from '../lists/lists.ts'
 import { createClient, startService } from '../service.ts'
 import { checkEach, rejectionOf } from '../support.ts'
 
@@ -143,8 +143,17 @@ describe('an iteration fails', () => {
   test('when items may have been missed: how many, and how to accept it', async () => {
     // It always uses its own limit, so pages cannot overlap.
     const message = await iterate((page, _, count) => envelopeOf(count > 3 ? all.slice(12) : all, page, 20))
-    expect(message).toMatch(/^the list shrank from 60 to 48 items .* so 12 or more may have been missed\. /)
+    expect(message).toMatch(
+      /^the list shrank from 60 to 48 items .* so 12 or more may have been missed\. Start over\. /,
+    )
     expect(message).toMatch(onMissed)
+    const swapped = [...all.slice(12), ...newItems(11)]
+    const hidden = await iterate((page, limit, count) => envelopeOf(count > 2 ? swapped : all, page, limit), {
+      verified: false,
+    })
+    expect(hidden).toMatch(
+      /^items were added and removed .* so 11 or more may have been missed\. Without `verified: false`, /,
+    )
   })
 
   test('when it ends short of its total', async () => {
@@ -153,6 +162,11 @@ describe('an iteration fails', () => {
       /^the list ended at position 60, although totalItems is 90\. .* count pages from 0/,
     )
     expect(message).toMatch(onMissed)
+  })
+
+  test('when a fixture repeats one page', async () => {
+    const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
+    expect(message).toMatch(/^the list ended after 20 of 60 items, so 40 or more may have been missed\. /)
   })
 
   test('when nothing that was read is there any more', async () => {

@@ -119,6 +119,12 @@ describe('a list that changes while it is read', () => {
     await expect(error).rejects.toMatchObject({ kind: 'pagination' })
   })
 
+  test('ends when it is emptied, also if it began at a later page', async () => {
+    const { fake, list } = createList(200)
+    const reading = collectWith(list({ page: 3, limit: 20 }, one), 20, () => fake.transactions.splice(0))
+    expect(await reading).toHaveLength(20)
+  })
+
   test('throws when all that was read was removed from a list that began at a later page', async () => {
     const { fake, list } = createList(200)
     const reading = collectWith(list({ page: 3, limit: 20 }, one), 20, () => fake.transactions.splice(0, 120))
@@ -151,6 +157,20 @@ describe('with `verified: false`', () => {
         expect(endOf(changing.events)).toMatchObject({ isComplete: false, reason: 'verified-false' })
       },
     ))
+
+  test('a page that is missing as the list has shrunk is repaired', async () => {
+    const items = sampleTransactions(400)
+    const all = [...items]
+    respondTo((page, limit) =>
+      (page - 1) * limit < items.length
+        ? envelopeOf(items, page, limit)
+        : new Response(null, { status: 404 }),
+    )
+    const { client } = createObservedClient()
+    const reading = client.transactions.list({ limit: 20 }, { verified: false, ...one })
+    const removed = () => items.splice(0, 330)
+    expect(await collectWith(reading, 100, removed)).toEqual([...all.slice(0, 100), ...all.slice(330)])
+  })
 
   test('pages overlap from the first change on only', async () => {
     const changing = createList(400)
@@ -213,14 +233,42 @@ describe('where pages cannot overlap', () => {
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'missed-items', items: 193 })
   })
 
-  test('a prefetched page is fetched again when the one before it shows a change', async () => {
-    const stage = createStage(200)
+  /** A stage that refuses smaller limits. */
+  function createRefusingStage(count: number) {
+    const stage = createStage(count)
     const fetch = async (url: string, init: RequestInit) => {
-      const { searchParams } = new URL(url)
-      // It refuses smaller limits.
-      if (searchParams.get('limit') !== '20') return new Response(null, { status: 422 })
-      return stage.fetch(url, init)
+      const isRefused = new URL(url).searchParams.get('limit') !== '20'
+      return isRefused ? new Response(null, { status: 422 }) : stage.fetch(url, init)
     }
+    return { stage, fetch }
+  }
+
+  test('an item that only a dropped page has shown, and that comes no more, is an error', async () => {
+    const { stage, fetch } = createRefusingStage(100)
+    const reading = collect(createClient({ fetch }).transactions.list({ limit: 20 }, { concurrency: 2 }))
+    await stage.respond(2)
+    const third = await stage.of(3)
+    const fourth = await stage.of(4)
+    fourth.respond()
+    // One that the fourth page has shown moves to where the loop has been.
+    stage.items.unshift(...newItems(1), ...stage.items.splice(65, 1))
+    third.respond()
+    void stage.respondToAll()
+    await expect(reading).rejects.toThrow(/items disappeared while the list was read, so 1 or more/)
+  })
+
+  test('many pages that bring nothing new are no error if others do', async () => {
+    const items = sampleTransactions(400)
+    // At every second request as many are added as a page has.
+    respondTo((page, _, count) => envelopeOf([...newItems(10 * (count - (count % 2))), ...items], page, 20))
+    const seen = await collect(
+      createClient().transactions.list({ limit: 20 }, { verified: false, ...one, itemKey: ({ id }) => id }),
+    )
+    expect(seen.filter(isOld)).toEqual(items)
+  })
+
+  test('a prefetched page is fetched again when the one before it shows a change', async () => {
+    const { stage, fetch } = createRefusingStage(200)
     const reading = collect(createClient({ fetch }).transactions.list({ limit: 20 }))
     const all = [...stage.items]
     await stage.respond(3)

@@ -1,6 +1,7 @@
 import { PaginationError } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { createClient, startService } from '../service.ts'
 import { checkEach } from '../support.ts'
 import {
@@ -17,6 +18,8 @@ startService()
 
 const all = sampleTransactions(100)
 const one = { concurrency: 1 }
+/** Its items have no key. */
+const schema = z.looseObject({ id: z.string() })
 type Respond = Parameters<typeof respondTo>[0]
 
 describe('a service that contradicts itself is a PaginationError, and nothing of that response is yielded', () => {
@@ -110,6 +113,15 @@ describe('a service that ignores the page', () => {
       },
     ))
 
+  test('is a PaginationError, too, if its items have no key and its total grows', async () => {
+    const requested = respondTo(growing)
+    const { before } = await iterateToPaginationError(
+      createClient().list('/rows', { limit: 20 }, { schema, ...one }),
+    )
+    expect(before.length).toBeGreaterThanOrEqual(50)
+    expect(requested.length).toBeLessThanOrEqual(20)
+  })
+
   test('is a PaginationError with `verified: false`, too, if its ids stay the same', () =>
     checkEach<[string, Respond]>(
       [
@@ -155,6 +167,19 @@ describe('the end', () => {
         expect(await collect(list)).toEqual(all)
       }
     }))
+
+  test('is a missing page, also where items have no key', async () => {
+    respondTo((page, limit) =>
+      (page - 1) * limit < 100 ? { ...envelopeOf(all, page, limit), totalItems: 70 } : beyond[404](),
+    )
+    expect(await collect(createClient().list('/rows', { limit: 20 }, { schema }))).toEqual(all)
+  })
+
+  test('is not where pages that are short throughout reach the total by their limit alone', async () => {
+    // Ten items a page, whatever it says of its limit.
+    respondTo(page => ({ ...envelopeOf(all.slice(0, 40), page, 10), limit: 20 }))
+    expect(await collect(createClient().transactions.list({ limit: 20 }))).toEqual(all.slice(0, 40))
+  })
 
   const countFromZero: Respond = (page, limit) => ({ ...envelopeOf(all, page + 1, limit), page })
   const tooLarge: Respond = (page, limit) => ({
