@@ -560,7 +560,7 @@ export class Walk<T> {
     const last = this.#last
     // Nothing was new behind the first page, and no item was where it had been: keys that count the items of a page, say.
     const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
-    if (last && this.#at.overlap === 'on' && hasNoNews && count < Math.min(total, end))
+    if (last && hasNoNews && count < Math.min(total, end))
       throw keysRepeat(last, count, total)
     // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where
     // the walk had already been.
