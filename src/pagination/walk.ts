@@ -58,6 +58,8 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   totalAtTurn: number | undefined
   /** Responses in a row that brought nothing new. */
   fruitless: number
+  /** Searches in a row that found the last item where it had been. */
+  detours: number
 }
 
 const maxFruitless = 8
@@ -108,6 +110,7 @@ export class Walk<T> {
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
       totalAtTurn: undefined,
       fruitless: 0,
+      detours: 0,
     }
     this.#prefetcher = new Prefetcher({
       load: (window, signal, onThrottled) => load({ ...this.#toRequest(window), signal, onThrottled }),
@@ -350,7 +353,8 @@ export class Walk<T> {
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    if (isInPlace && this.#search && this.#isContradicted(this.#search.missed))
+    at.detours = isInPlace && this.#search ? at.detours + 1 : 0
+    if (this.#search && this.#isContradicted(this.#search.missed))
       return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
     this.#checkTurn(response, start + anchor, at.end - known.length + index)
@@ -361,9 +365,8 @@ export class Walk<T> {
     if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
     this.#accept(response, items)
     at.end = start + cut
-    const isExplained = isInPlace && this.#search?.missed.totalItems !== at.total
-    if (isExplained || (items.length > 0 && anchor >= 0)) at.fruitless = 0
-    else if (!isInPlace && (known.length <= length || this.#search)) this.#countFruitless(response)
+    if (isInPlace || (items.length > 0 && anchor >= 0)) at.fruitless = 0
+    else if (known.length <= length || this.#search) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
   }
@@ -382,13 +385,15 @@ export class Walk<T> {
   }
 
   /**
-   * The last item is where it was, so a window should have shown it. One of another state of the list may not have; but if it was
-   * not as long as its total says, or it happens again and again, the service cuts pages by another limit than it says.
+   * The last item is where it was, so the window that missed it should have shown it. Where that happens again and again, the
+   * service cuts pages by another limit than it says; at once, if the window was not as long as its own total says. A window of
+   * another total may be of another state of the list.
    */
   #isContradicted({ data, page, limit, totalItems }: Fetched<T>): boolean {
-    const { total, fruitless } = this.#at
+    const { total, detours } = this.#at
     const length = Math.min(limit, Math.max(0, totalItems - (page - 1) * limit))
-    return totalItems === total && (data.length !== length || fruitless > maxFruitless / 2)
+    const maxDetours = data.length !== length ? 1 : 3
+    return detours > (totalItems === total ? maxDetours : maxFruitless)
   }
 
   #goOnBehindWindow(response: Fetched<T>): undefined {
@@ -560,8 +565,7 @@ export class Walk<T> {
     const last = this.#last
     // Nothing was new behind the first page, and no item was where it had been: keys that count the items of a page, say.
     const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
-    if (last && hasNoNews && count < Math.min(total, end))
-      throw keysRepeat(last, count, total)
+    if (last && hasNoNews && count < Math.min(total, end)) throw keysRepeat(last, count, total)
     // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where
     // the walk had already been.
     const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)

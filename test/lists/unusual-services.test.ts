@@ -132,6 +132,25 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
       },
     ))
 
+  test('where the service cuts pages by its own limit, whatever limit and total it says, after some wasted windows', () =>
+    checkEach<[string, total: number, maxRequests: number]>(
+      [
+        ['the total that it says elsewhere', 90, 5 + 2 * 4],
+        ['another total', 91, 5 + 3 * 9],
+      ],
+      async ([, total, maxRequests]) => {
+        const { client, events } = createObservedClient()
+        respondTo((page, limit) => {
+          const start = (page - 1) * 20
+          const data = items.slice(start, start + limit)
+          return { data, page, limit, totalItems: limit === 20 ? 90 : total }
+        })
+        expect(await collect(client.transactions.list({ limit: 20 }, { concurrency: 1 }))).toEqual(items)
+        expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'limit-not-honoured' })
+        expect(endOf(events).requests).toBeLessThanOrEqual(maxRequests)
+      },
+    ))
+
   test('where a refusal of smaller limits is remembered for the list', async () => {
     const { client, events } = createObservedClient()
     respondTo((page, limit) =>
