@@ -128,6 +128,24 @@ describe('a cursor', () => {
     for (const secret of [service.apiKey, ...ids(fake.transactions)]) expect(cursor).not.toContain(secret)
   })
 
+  test('is as short after the loop has gone back, and knows what was read before', async () => {
+    const { fake, client, all } = createList(600)
+    const reading = client.transactions.list({ limit: 100 }, { concurrency: 1 }).batches()
+    const read: Transaction[] = []
+    for (let batches = 0; batches < 3; batches++) read.push(...(await reading.next()).value!.items)
+    // Of what was read, only the beginning is left: the loop goes back to it.
+    const [head, again, added] = [all.slice(0, 40), read.slice(-70), newItems(120)]
+    fake.transactions.splice(0, read.length, ...head, ...added)
+    const { items, cursor } = (await reading.next()).value!
+    await reading.return()
+    expect(items).toEqual(added.slice(0, 60))
+    expect(cursor.length).toBeLessThanOrEqual(1_500)
+    // A replica that is behind shows some of it again.
+    fake.transactions.splice(160, 0, ...again)
+    const rest = await collect(goOn(fake.fetch, cursor, { limit: 100 }))
+    expect([...items, ...rest]).toEqual([...added, ...all.slice(read.length)])
+  })
+
   test('tells the number 1 from the string "1"', async () => {
     const rows = Array.from({ length: 60 }, (_, index) => ({ number: index }))
     const strings = rows.map(({ number }) => ({ number: String(number) }))
