@@ -48,7 +48,7 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  * Three failures are not `ApiError`s: a wrong argument throws a `TypeError`, an aborted call rejects with the signal's
  * reason, and errors thrown by `apiKey` or `itemKey` propagate unchanged (those of `apiKey` become the `cause` if an earlier
  * attempt of a write may have been applied). An API key of 8 characters or more appears nowhere in an `ApiError`, even if
- * the service echoed it; only what `apiKey` threw is not searched for it.
+ * the service echoed it; only what your `apiKey` function threw is shown as it is.
  */
 export abstract class ApiError extends Error {
   /** Which of the five failures it is. Narrows {@link AnyApiError}. */

@@ -101,7 +101,7 @@ export interface EndEvent extends EventBase {
   readonly requests: number
   /** The `totalItems` of the last response. */
   readonly totalItems: number
-  /** Whether it is proven that the loop yielded every item that was in the list all the time, from `page` on where it was given. */
+  /** Whether it is proven that the loop yielded every item that was in the list all the time, from its first page on. */
   readonly isComplete: boolean
   /** Why that is not proven; `undefined` if it is. */
   readonly reason: IncompleteReason | undefined

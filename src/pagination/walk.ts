@@ -386,8 +386,8 @@ export class Walk<T> {
 
   /**
    * The last item is where it was, so the window that missed it should have shown it. Where that happens again and again, the
-   * service cuts pages by another limit than it says; at once, if the window was not as long as its own total says. A window of
-   * another total may be of another state of the list.
+   * service cuts pages by another limit than it says. That is seen sooner if the window was not as long as its own total says, and
+   * later if its total is another, as it may be of another state of the list.
    */
   #isContradicted({ data, page, limit, totalItems }: Fetched<T>): boolean {
     const { total, detours } = this.#at
@@ -481,7 +481,7 @@ export class Walk<T> {
   #isLastInPlace(response: Fetched<T>): boolean {
     const { end, total } = this.#at
     const key = response.keys()?.[end - 1 - (response.page - 1) * response.limit]
-    return key === this.#known?.last && response.totalItems === total
+    return key !== undefined && key === this.#known?.last && response.totalItems === total
   }
 
   /** The new items from a place on, up to `maxItems`; `cut` is the place after the last one. All are known from here on. */
