@@ -47,12 +47,12 @@ export class KnownItems {
   }
 
   has(key: Key | undefined): boolean {
-    return key !== undefined && (this.#indexes.has(key) || this.#others.has(key))
+    return this.#indexes.has(key as Key) || this.#others.has(key as Key)
   }
 
   /** Its place in the chain. */
   indexOf(key: Key | undefined): number | undefined {
-    return key === undefined ? undefined : this.#indexes.get(key)
+    return this.#indexes.get(key as Key)
   }
 
   /** Ends the chain before an index. */
@@ -71,7 +71,7 @@ export class KnownItems {
     this.#indexes.set(key, this.length)
     this.#chain.push(key)
     if (this.#indexes.size === size) return 'repeated'
-    return this.#others.size > 0 && this.#others.delete(key) ? 'known' : 'new'
+    return this.#others.delete(key) ? 'known' : 'new'
   }
 
   /** Forgets what was read long ago, as seen from the end of a window of so many items. */
