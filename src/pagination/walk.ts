@@ -13,7 +13,14 @@ import {
   nothingKnown,
   rulesOutOverlap,
 } from './walk-errors.js'
-import { canOverlap, farthestWindow, pageHolding, type Window, windowsAround } from './windows.js'
+import {
+  canOverlap,
+  farthestWindow,
+  minOverlapLimit,
+  pageHolding,
+  type Window,
+  windowsAround,
+} from './windows.js'
 
 export interface WalkOptions<T> {
   readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
@@ -63,8 +70,6 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
 }
 
 const maxFruitless = 8
-/** With smaller limits, windows that overlap reach too little beyond each other to be worth their requests. */
-const minOverlapLimit = 20
 
 /**
  * Reads a list from one end to the other. It is always at a position: `end`, after the last item read.
@@ -183,9 +188,9 @@ export class Walk<T> {
 
   #isAnswer({ page, limit = this.#at.limit, kind }: Window, error: unknown): error is ApiError {
     const { overlap, end, total } = this.#at
-    const canOverlap = overlap === 'after-change' && this.#farthestWindow(end) !== undefined
+    const isRepairable = overlap === 'after-change' && this.#farthestWindow(end) !== undefined
     // Where windows cannot overlap, the missing page of a list that goes on is a failure like any other.
-    const isFailure = kind === 'page' && !canOverlap && (page - 1) * limit < total
+    const isFailure = kind === 'page' && !isRepairable && (page - 1) * limit < total
     const mayBeMissing = this.#hasBegun && page > 1 && !isFailure
     const mayBeRefused = kind === 'overlapping' && limit !== this.#at.limit
     return (mayBeMissing && isMissing(error)) || (mayBeRefused && isRefusal(error))

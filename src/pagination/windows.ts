@@ -21,6 +21,9 @@ export function pageHolding(end: number, limit: number): number {
   return Math.max(1, Math.floor((end - 1) / limit) + 1)
 }
 
+/** With smaller limits, windows that overlap reach too little beyond each other to be worth their requests. */
+export const minOverlapLimit = 20
+
 type LimitedWindow = Window & { readonly limit: number }
 
 /** The window that holds the item before position `end` and reaches farthest; undefined if none reaches beyond it. */

@@ -1,11 +1,10 @@
 import type { Page } from '../index.js'
+import { minOverlapLimit } from '../pagination/windows.js'
 import { broken, countOf, emptyList, type Finding, notChecked, note, ok } from './finding.js'
 import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } from './read.js'
 
 // Each check is a function over what was read.
 
-/** With smaller limits, pages that overlap reach too little beyond each other to be worth their requests. */
-const minOverlapLimit = 20
 const askOwner = 'Ask the owner of the service to repair it.'
 const tooLow = `Loops can end too early where pages cannot overlap. ${askOwner}`
 const tooHigh = `Loops throw, as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
