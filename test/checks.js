@@ -30,16 +30,16 @@ export function run(file, args, { cwd, env = {} }) {
 /** npm is a script too, but not everywhere where its command is. */
 export const npmCommand = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
-export function npm(args, cwd) {
+function npm(args, cwd) {
   return execFileSync(npmCommand, [...args, '--loglevel=error'], { cwd, encoding: 'utf8' })
 }
 
 /** Packs what is built, installs it in an empty project, and returns what npm says of the package. */
-export function installPacked(root, project) {
+export function installPacked(root, project, manifest = {}) {
   const [packed] = JSON.parse(
     npm(['pack', '--json', '--ignore-scripts', '--pack-destination', project], root),
   )
-  writeFileSync(join(project, 'package.json'), '{ "private": true }')
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, ...manifest }))
   npm(['install', join(project, packed.filename), '--no-audit', '--no-fund'], project)
   return packed
 }

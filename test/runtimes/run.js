@@ -2,11 +2,12 @@
 // Usage: npm run test:runtimes, after `npm ci` in this folder. Node 22 or later runs this file itself.
 
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { assert, installPacked } from '../checks.js'
 import { startFakeServer } from '../fake-server.js'
 import { startServers } from './server.js'
 import { startWorker } from './workerd.js'
@@ -135,18 +136,9 @@ async function check(name, examine) {
   }
 }
 
-function assert(condition, found) {
-  if (!condition) throw new Error(found)
-}
-
 /** What a user has: the package in a project, and programs that use it. */
 async function prepare() {
-  const npm = platform === 'win32' ? 'npm.cmd' : 'npm'
-  const quiet = ['--loglevel=error', '--no-audit', '--no-fund']
-  await execute(npm, ['pack', root, '--ignore-scripts', ...quiet])
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-  await execute(npm, ['install', `./virtual-accounts-${version}.tgz`, ...quiet])
+  installPacked(root, project, { type: 'module' })
   for (const file of ['cases.js', 'main.js', 'worker.js']) cpSync(join(here, file), join(project, file))
   cpSync(join(root, 'examples'), join(project, 'examples'), { recursive: true })
   // The same cases, but the package is required.
