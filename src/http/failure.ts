@@ -26,7 +26,7 @@ export function describeHttpError(failed: FailedResponse): Description {
 function describeStatus({ status, headers, url }: FailedResponse): string {
   if (status === 429) return 'HTTP 429, rate limited'
   const location = headers.get('location')
-  const isRedirect = status === 0 || (status >= 300 && status < 400 && location !== null)
+  const isRedirect = status === 0 || (status < 400 && location !== null)
   if (!isRedirect) return `HTTP ${status}`
   const target =
     location && URL.canParse(location, url) ? ` to ${toLine(withoutQuery(location, url), 200)}` : ''
@@ -44,8 +44,7 @@ function hintFor({ status, retryAfterMs, page, hasIdempotencyKey }: FailedRespon
   if (status === 401 || status === 403)
     return 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
   if (status === 404) {
-    const beyondEnd =
-      page !== undefined && page > 1 ? ' The page may also be beyond the end of the list.' : ''
+    const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
     return `Check the ids, the path and baseUrl.${beyondEnd}`
   }
   if (status === 409 && hasIdempotencyKey && !hasReason)

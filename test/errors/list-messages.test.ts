@@ -3,7 +3,7 @@ import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { collect, type Envelope, envelopeOf, newItems, respondTo } from '../lists/lists.ts'
-import { createClient, startService } from '../service.ts'
+import { createClient, respondWith, startService } from '../service.ts'
 import { checkEach, rejectionOf } from '../support.ts'
 
 // What a list that fails says: the problem word for word, and of the advice what makes it useful.
@@ -83,7 +83,11 @@ describe('a page fails', () => {
 
   test('with a status, and the reason that the service gave', async () => {
     const status = (status: number, body = '') => read(body, { status })
-    expect(await status(404)).toMatch(/^HTTP 404\. Check the ids, the path and baseUrl/)
+    expect(await status(404)).toBe('HTTP 404. Check the ids, the path and baseUrl.')
+    respondWith(null, { status: 404 })
+    expect(await messageOf(createClient().transactions.list({ page: 2 }))).toMatch(
+      /^HTTP 404\..* beyond the end/,
+    )
     expect(await status(429)).toMatch(/^HTTP 429, rate limited\. .*`concurrency`/)
     expect(await status(403, '{"error":{"message":"down"}}')).toMatch(/^HTTP 403: "down"\. /)
     expect(await status(403, '{"message":"Konto \\u00fcberzogen\\nnow"}')).toContain(

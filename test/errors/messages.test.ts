@@ -4,8 +4,8 @@ import { failedFetch, passing, stubbed, useFakeTime } from '../http/stub.ts'
 import { createClient, respondWith, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
-// Every message that a failed call can have, once. Those of wrong arguments are in mistakes/*.test.ts, those about
-// responses in response-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
+// Every message that a failed write can have, once. Those of wrong arguments are in mistakes/*.test.ts, those of lists in
+// list-messages.test.ts. Other tests assert properties, so that a hint can be reworded here alone.
 
 startService()
 
@@ -65,6 +65,11 @@ describe('the message of an HttpError', () => {
       ],
       ['409 and a reason', { steps: [respond(409, { title: 'no' })] }, 'HTTP 409: "no".'],
       ['422', { steps: [respond(422, { detail: 'It is frozen.' })] }, 'HTTP 422: "It is frozen."'],
+      [
+        'a blank reason',
+        { steps: [respond(422, { message: ' ', detail: 'frozen' })] },
+        'HTTP 422: "frozen".',
+      ],
       ['500', { steps: [respond(500)] }, `HTTP 500. ${applied} Retry later.`],
       ['501', { steps: [respond(501)] }, `HTTP 501. ${applied}`],
     ]))
@@ -117,6 +122,7 @@ describe('the message of an HttpError', () => {
         `HTTP 302, a redirect to https://login.example.com/sso, which is not followed. ${applied} ${hint}`,
       ],
       ['308 to nowhere', { steps: [respond(308)] }, `HTTP 308. ${hint}`],
+      ['a Location, but no redirect', { steps: [respond(400, undefined, { Location: '/v1' })] }, 'HTTP 400.'],
     ])
     // What `redirect: 'manual'` gives in a browser.
     const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
@@ -132,6 +138,11 @@ test('the message of a ConnectionError says where to, what is known, and what to
       'a refused connection',
       { steps: ['ECONNREFUSED'], client: { baseUrl: 'http://localhost:8080/v1' } },
       `could not connect to localhost:8080 (ECONNREFUSED). ${network}`,
+    ],
+    [
+      'without a port',
+      { steps: ['ENOTFOUND'], client: { baseUrl: 'http://localhost' } },
+      `could not connect to localhost:80 (ENOTFOUND). ${network}`,
     ],
     [
       'a rejected certificate',
