@@ -88,6 +88,7 @@ describe('a page fails', () => {
     expect(await messageOf(createClient().transactions.list({ page: 2 }))).toMatch(
       /^HTTP 404\..* beyond the end/,
     )
+    expect(await status(409)).toBe('HTTP 409.')
     expect(await status(429)).toMatch(/^HTTP 429, rate limited\. .*`concurrency`/)
     expect(await status(403, '{"error":{"message":"down"}}')).toMatch(/^HTTP 403: "down"\. /)
     expect(await status(403, '{"message":"Konto \\u00fcberzogen\\nnow"}')).toContain(

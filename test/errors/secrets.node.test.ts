@@ -11,6 +11,7 @@ import {
   silence,
   stallAfter,
 } from '../http/fault-server.ts'
+import { createClient } from '../service.ts'
 import { account, apiErrorOf, checkInParallel } from '../support.ts'
 import { everythingOf, expectNoKey, failing, key, plainKey, spellingsOf } from './key.ts'
 
@@ -217,6 +218,21 @@ describe.concurrent('the key is nowhere in', () => {
     for (const _ of recent) await client.virtualAccounts.deactivate(account)
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error.body).toEqual(Array(5).fill('[api key]'))
+  })
+
+  test('an error that names the key of its own call, although many others were sent meanwhile', async () => {
+    const keys = Array.from({ length: 20 }, (_, index) => `sk_key_number_${index + 1}`)
+    const [own] = keys
+    const client = createClient({
+      apiKey: () => keys.shift() as string,
+      fetch: async (_, { headers }) => {
+        if (headers['api-key'] !== own) return Response.json({})
+        while (keys.length > 0) await client.request('GET', '/others')
+        return Response.json({ message: own }, { status: 401 })
+      },
+    })
+    const error = await apiErrorOf('http', client.request('GET', '/own'))
+    expect(error.body).toEqual({ message: '[api key]' })
   })
 
   test('an error after several attempts with several keys', async () => {
