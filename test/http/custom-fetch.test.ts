@@ -135,6 +135,20 @@ describe('a custom fetch', () => {
       expect(error.body).toEqual({ code: 7 })
     })
 
+    test('may not exceed maxResponseBytes, nor have a text() that gives something else', async () => {
+      for (const [maxResponseBytes, isRead] of [
+        [2, true],
+        [1, false],
+      ] as const) {
+        const { client } = stubbed([withoutStreams('{}')], { maxResponseBytes })
+        const call = client.virtualAccounts.deactivate(account)
+        if (isRead) expect((await call).data).toEqual({})
+        else await apiErrorOf('invalid-response', call)
+      }
+      const { client } = stubbed([withoutStreams(7 as never)], { maxRetries: 0 })
+      await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    })
+
     test('has a body of null read as empty', async () => {
       const text = vi.fn()
       const response = { status: 200, type: 'default', headers: new Headers(), body: null, text }
