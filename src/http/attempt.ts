@@ -61,8 +61,6 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
 
   const send = async (): Promise<ReceivedResponse> => {
     const apiKey = await getApiKey()
-    // The key may have come too late.
-    signal.throwIfAborted()
     const headers = apiKey === null ? options.headers : { ...options.headers, 'api-key': apiKey }
     const response = await sendOnce(url, {
       method,
@@ -70,6 +68,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
       ...(body === undefined ? {} : { body }),
       ...noStoreOption(),
       fetch: async request => {
+        // The key may have come too late.
         signal.throwIfAborted()
         onSend(apiKey)
         waiting.throwIfAborted()
@@ -81,9 +80,6 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
         return received
       },
     })
-    // Nobody waits for it any more.
-    if (signal.aborted) void response.body?.cancel().catch(() => {})
-    signal.throwIfAborted()
     const { status } = response
     head = { status, headers: toHeaders(response.headers) }
     return { ...head, text: await readBody(response, maxResponseBytes, signal) }
@@ -140,16 +136,7 @@ function toHeaders(headers: Headers): Headers {
   return new Headers([...(headers as Iterable<[string, string]>)])
 }
 
-let cacheOption: Pick<FetchInit, 'cache'> | undefined
-
-/** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime rejects the option. */
+/** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime does not know the option, and rejects it. */
 function noStoreOption(): Pick<FetchInit, 'cache'> {
-  if (cacheOption) return cacheOption
-  cacheOption = { cache: 'no-store' }
-  try {
-    new Request('https://cache.invalid', cacheOption)
-  } catch {
-    cacheOption = {}
-  }
-  return cacheOption
+  return 'cache' in Request.prototype ? { cache: 'no-store' } : {}
 }

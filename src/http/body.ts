@@ -51,6 +51,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   // A reader of somebody else's may throw at once, or return no promise.
   const cancel = () => void (async () => reader.cancel())().catch(() => {})
   signal.addEventListener('abort', cancel)
+  if (signal.aborted) cancel()
   let bytes = new Uint8Array()
   let length = 0
   for (;;) {

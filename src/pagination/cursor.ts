@@ -23,13 +23,11 @@ export interface Bookmark extends Position {
 const version = 'va1'
 const keyLength = 11
 
-type Header = [limit: number, end: number, count: number, total: number, gap: string, others: number]
-
 /** A cursor: version, position, hashes of the keys, and a checksum that covers the list, too. About 1.2 kB of ASCII. */
 export function writeCursor({ limit, end, count, total, gap, keys }: Bookmark, list: string): string {
-  const header: Header = [limit, end, count, total, gap ?? '', keys.others.length]
+  const header = [limit, end, count, total, keys.others.length, gap].join('_')
   const hashes = [...keys.others, ...keys.chain].join('')
-  const text = `${version}.${toBase64Url(JSON.stringify(header))}.${hashes}`
+  const text = `${version}.${header}.${hashes}`
   return `${text}.${hash(text)}${hash(list)}`
 }
 
@@ -51,10 +49,11 @@ export function readCursor(cursor: unknown, list: string): Bookmark {
       'after: this cursor belongs to another list, or to other filters: pass the path and the `query` that it was read with',
     )
   }
-  const [limit, end, count, total, gap, otherCount] = JSON.parse(fromBase64Url(header)) as Header
+  const [limit = 0, end = 0, count = 0, total = 0, otherCount = 0] = header.split('_').map(Number)
+  const gap = header.slice(header.lastIndexOf('_') + 1) || undefined
   const all = hashes.match(/.{11}/g) ?? []
   const keys = { others: all.slice(0, otherCount), chain: all.slice(otherCount) }
-  return { limit, end, count, total, gap: (gap || undefined) as Position['gap'], keys }
+  return { limit, end, count, total, gap: gap as Position['gap'], keys }
 }
 
 /** Identifies a list: its path, and its filters in any order. */
@@ -80,12 +79,4 @@ function hash(text: string): string {
   low = Math.imul(low ^ (low >>> 13) ^ high, 0xc2b2ae35)
   const bits = ((high ^ (high >>> 15)) & 0x1fffff) * 2 ** 32 + ((low ^ (low >>> 16)) >>> 0)
   return bits.toString(36).padStart(keyLength, '0')
-}
-
-function toBase64Url(ascii: string): string {
-  return btoa(ascii).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-}
-
-function fromBase64Url(text: string): string {
-  return atob(text.replaceAll('-', '+').replaceAll('_', '/'))
 }
