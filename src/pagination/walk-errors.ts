@@ -61,7 +61,7 @@ export function keysRepeat(response: Response, count: number, total: number): Er
 
 export function noProgress(response: Response, responses: number): Error {
   const reasons =
-    'the list changed faster than it could be read, or the service ignores page or limit, or filters pages after cutting them'
+    'the list changed faster than it could be read, or the service ignores page or limit, filters pages after cutting them, or ends a long list early'
   return failure(
     response,
     `${reasons} (more than ${responses} responses without progress)`,

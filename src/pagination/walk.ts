@@ -54,8 +54,6 @@ export interface ReadBatch<T> {
 type State = { -readonly [K in keyof Position]: Position[K] } & {
   /** Yielded by this walk; `count` has those before it, too. */
   items: number
-  /** Of them, those of the first response. */
-  firstItems: number
   firstTotal: number
   /** Where it began: what precedes it is not known. */
   start: number
@@ -65,7 +63,9 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   totalAtTurn: number | undefined
   /** Responses in a row that brought nothing new. */
   fruitless: number
-  /** Searches in a row that found the last item where it had been. */
+  /** Keys tell items apart: behind the first response one was new, or the last item read was where it had been. */
+  keysHold: boolean
+  /** Searches that found the last item where it had been, since one window brought something new without a search. */
   detours: number
 }
 
@@ -109,12 +109,12 @@ export class Walk<T> {
       total,
       gap: gap ?? (verified === false ? 'verified-false' : undefined),
       items: 0,
-      firstItems: 0,
       firstTotal: total,
       start: end - (after?.keys.chain.length ?? 0),
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
       totalAtTurn: undefined,
       fruitless: 0,
+      keysHold: false,
       detours: 0,
     }
     this.#prefetcher = new Prefetcher({
@@ -238,7 +238,6 @@ export class Walk<T> {
         this.#giveUpOverlap('limit-too-small', response)
     }
     this.#acceptPage(response)
-    this.#at.firstItems = this.#items.length
   }
 
   // Pages, one after the other.
@@ -358,7 +357,8 @@ export class Walk<T> {
 
     const start = (page - 1) * limit
     const isInPlace = this.#isLastInPlace(response)
-    at.detours = isInPlace && this.#search ? at.detours + 1 : 0
+    at.keysHold ||= isInPlace
+    if (isInPlace && this.#search) at.detours++
     if (this.#search && this.#isContradicted(this.#search.missed))
       return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
@@ -370,7 +370,10 @@ export class Walk<T> {
     if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
     this.#accept(response, items)
     at.end = start + cut
-    if (isInPlace || (items.length > 0 && anchor >= 0)) at.fruitless = 0
+    const hasNews = items.length > 0 && anchor >= 0
+    if (hasNews && !this.#search) at.detours = 0
+    // Detours are counted by themselves.
+    if (hasNews || (isInPlace && this.#search)) at.fruitless = 0
     else if (known.length <= length || this.#search) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
@@ -510,6 +513,7 @@ export class Walk<T> {
     const at = this.#at
     const { totalItems } = response
     if (this.#hasBegun && totalItems !== at.total) this.#drift(response, 'total', at.total, totalItems)
+    at.keysHold ||= this.#hasBegun && items.length > 0
     if (this.#dropped.size > 0) for (const key of response.keys() ?? []) this.#dropped.delete(key as Key)
     this.#last = response
     this.#items = items
@@ -566,11 +570,11 @@ export class Walk<T> {
   }
 
   #finish(isCut = false): undefined {
-    const { items, firstItems, count, total, firstTotal, end, gap, fruitless } = this.#at
+    const { count, total, firstTotal, end, gap, fruitless, keysHold } = this.#at
     const last = this.#last
-    // Nothing was new behind the first page, and no item was where it had been: keys that count the items of a page, say.
-    const hasNoNews = fruitless > 0 && items === firstItems && total === firstTotal
-    if (last && hasNoNews && count < Math.min(total, end)) throw keysRepeat(last, count, total)
+    // Keys that count the items of a page, say.
+    const keysMayRepeat = fruitless > 0 && !keysHold && total === firstTotal
+    if (last && keysMayRepeat && count < Math.min(total, end)) throw keysRepeat(last, count, total)
     // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where
     // the walk had already been.
     const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)

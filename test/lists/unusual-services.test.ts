@@ -306,6 +306,83 @@ describe('fixtures', () => {
   })
 })
 
+describe('a service that is broken in places', () => {
+  const all = sampleTransactions(400)
+  const broken: Record<string, (envelope: Envelope) => Envelope | Response> = {
+    'no items': envelope => ({ ...envelope, data: [] }),
+    'no such page': () => new Response(null, { status: 404 }),
+    'page 1': ({ limit }) => envelopeOf(all, 1, limit),
+    'the last page': ({ limit }) => envelopeOf(all, Math.ceil(all.length / limit), limit),
+    'items that are seven places ahead': ({ page, limit }) => ({
+      ...envelopeOf(all.slice(7), page, limit),
+      totalItems: all.length,
+    }),
+    'fewer items': envelope => ({ ...envelope, data: envelope.data.slice(3) }),
+    'items in reverse order': envelope => ({ ...envelope, data: envelope.data.toReversed() }),
+    'some items twice': envelope => ({
+      ...envelope,
+      data: [...envelope.data.slice(0, 5), ...envelope.data.slice(0, 5), ...envelope.data.slice(10)],
+    }),
+    'a smaller total': envelope => ({ ...envelope, totalItems: envelope.totalItems - 15 }),
+    'a larger total': envelope => ({ ...envelope, totalItems: envelope.totalItems + 15 }),
+    'another limit': envelope => ({ ...envelope, limit: Math.ceil(envelope.limit / 2) }),
+  }
+
+  test('gets no endless requests', async () => {
+    const fault = fc.record({
+      what: fc.constantFrom(...Object.keys(broken)),
+      from: fc.integer({ min: 0, max: 300 }),
+      length: fc.constantFrom(1, 10, 50, 1_000),
+      isAtSmallerLimitsOnly: fc.boolean(),
+    })
+    const loop = fc.record({
+      limit: fc.constantFrom(5, 20, 30, 50),
+      concurrency: fc.constantFrom(1, 4),
+      verified: fc.constantFrom(...modes),
+      onMissedItems: fc.constantFrom('throw' as const, 'continue' as const),
+    })
+    await fc.assert(
+      fc.asyncProperty(loop, fc.array(fault, { minLength: 1, maxLength: 3 }), async (loop, faults) => {
+        const { limit, ...options } = loop
+        let requests = 0
+        const fetch = async (url: string) => {
+          requests++
+          if (requests > 20 * (all.length / limit) + 300) throw new Error('endless requests')
+          const query = new URL(url).searchParams
+          const envelope = envelopeOf(all, Number(query.get('page')), Number(query.get('limit')))
+          const start = (envelope.page - 1) * envelope.limit
+          const found = faults.find(
+            ({ from, length, isAtSmallerLimitsOnly }) =>
+              start >= from && start < from + length && (envelope.limit < limit || !isAtSmallerLimitsOnly),
+          )
+          const answer = broken[found?.what ?? '']?.(envelope) ?? envelope
+          return answer instanceof Response ? answer : Response.json(answer)
+        }
+        const list = createClient({ fetch, maxRetries: 0 }).transactions.list({ limit }, options)
+        const { before, error } = await iterateOrCollect(list)
+        expect(new Set(before).size).toBe(before.length)
+        expect(isApiError(error) && error.kind).not.toBe('connection')
+      }),
+      { numRuns: cases(1_000) },
+    )
+  })
+
+  test('fails where it shows nothing of a long list beyond some place, whatever it shows instead', () =>
+    checkEach(['no items', 'no such page', 'page 1'] as const, async what => {
+      for (const verified of modes) {
+        respondTo((page, limit) => {
+          const envelope = envelopeOf(all, page, limit)
+          return (page - 1) * limit < 200 ? envelope : (broken[what]?.(envelope) as Envelope)
+        })
+        const list = createClient({ maxRetries: 0 }).transactions.list({ limit: 20 }, { verified })
+        const { before, error } = await iterateOrCollect(list)
+        expect(before).toEqual(all.slice(0, before.length))
+        expect(before.length).toBeGreaterThanOrEqual(200)
+        expect(isApiError(error)).toBe(true)
+      }
+    }))
+})
+
 async function iterateOrCollect<T>(items: AsyncIterable<T>): Promise<{ before: T[]; error?: unknown }> {
   const before: T[] = []
   try {
