@@ -28,6 +28,8 @@ function mayBeInexact(text: string): boolean {
     let end = place + 1
     while (isDigitOrPoint(text, end)) end++
     if (end - startOfNumber(text, place) >= 16) return true
+    // Each digit is looked at once, however many follow one another.
+    place = end
   }
   for (const { index } of text.matchAll(longExponent)) if (startOfNumber(text, index) <= index) return true
   return false

@@ -73,6 +73,12 @@ describe('hostile JSON', () => {
     }
   })
 
+  test('with ten million digits in a text is read like any other', async () => {
+    const x = '7'.repeat(10_000_000)
+    const service = given(envelope(transaction(`,"x":"${x}"`)))
+    expect((await service.list()).data[0]?.x).toBe(x)
+  })
+
   test('with a million digits in one number keeps them all, and shows none in messages', async () => {
     const digits = '7'.repeat(1_000_000)
     const service = given(envelope(transaction(`,"x":${digits}`)))
