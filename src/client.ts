@@ -6,7 +6,7 @@ import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
 import { assertNoMore, readOptions } from './internal/validate.js'
-import { type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
+import { type ClientConfig, type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -29,7 +29,7 @@ export class Client {
   /** Lists transactions. */
   readonly transactions: Transactions
 
-  readonly #options: ClientOptions
+  readonly #config: ClientConfig
   readonly #transport: Transport
 
   /**
@@ -38,21 +38,17 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   constructor(options: ClientOptions) {
-    const { given, config } = checkedAt(captureCallSite(Client, 0), () => {
-      if (options === undefined)
-        throw wrongArgument('options', 'an object with at least baseUrl and apiKey', options)
-      const given = readOptions('options', options, clientOptions) as ClientOptions
-      return { given, config: resolveClientOptions(given) }
-    })
-    // Changes that the caller makes to its options later have no effect.
-    this.#options = { ...given, baseUrl: config.baseUrl || '/', headers: { ...config.settings.headers } }
+    this.#config = checkedAt(captureCallSite(Client, 0), () =>
+      resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions),
+    )
+    const { apiKey } = this.#config
     this.#transport = {
-      ...config,
+      ...this.#config,
       retryBudget: new RetryBudget(),
       redactor: new Redactor(),
       refusedLimits: new Set(),
     }
-    if (typeof given.apiKey === 'string') this.#transport.redactor.add(given.apiKey)
+    if (typeof apiKey === 'string') this.#transport.redactor.add(apiKey)
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -118,8 +114,7 @@ export class Client {
    */
   withOptions(options: Partial<ClientOptions>): Client
   withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
-    const site = captureCallSite(Client.prototype.withOptions, 0)
-    const { replaced, merged } = checkedAt(site, () => {
+    const client = checkedAt(captureCallSite(Client.prototype.withOptions, 0), () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
       const replaced = readOptions('options', options, clientOptions)
@@ -127,22 +122,15 @@ export class Client {
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)
           throw wrongArgument(name, 'a value', undefined, environmentHint)
-      const merged = { ...this.#options, ...replaced }
-      const { baseUrl, settings } = resolveClientOptions(merged)
-      return { replaced, merged: { ...merged, baseUrl: baseUrl || '/', headers: { ...settings.headers } } }
-    })
-    const client = new (this.constructor as typeof Client)(merged)
-    // A subclass may not pass its options on, and the client would have the old ones.
-    checkedAt(site, () => {
-      const isPassedOn = (name: keyof ClientOptions) =>
-        name === 'headers'
-          ? JSON.stringify(client.#options.headers) === JSON.stringify(merged.headers)
-          : client.#options[name] === merged[name]
-      const lost = (Object.keys(replaced) as (keyof ClientOptions)[]).find(name => !isPassedOn(name))
-      if (lost)
+      const merged = { ...this.#config, baseUrl: this.#config.baseUrl || '/', ...replaced }
+      const client = new (this.constructor as typeof Client)(merged)
+      // The constructor of a subclass may take other arguments: the client would send the old key.
+      const { apiKey, baseUrl } = resolveClientOptions(merged)
+      if (client.#config.apiKey !== apiKey || client.#config.baseUrl !== baseUrl)
         throw new TypeError(
-          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on (${lost} is lost)`,
+          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
         )
+      return client
     })
     Object.assign(client.#transport, { retryBudget: this.#transport.retryBudget })
     return client

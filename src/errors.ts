@@ -1,5 +1,5 @@
 import { type CallSite, framesOf } from './internal/call-site.js'
-import { formatPath, toLine } from './internal/describe.js'
+import { toLine } from './internal/describe.js'
 
 /** What every failure says about its call. */
 export interface CallInfo
@@ -217,9 +217,6 @@ export class TimeoutError extends ApiError {
   }
 }
 
-/** Maximum number of issues that an error lists. */
-export const maxIssues = 20
-
 /** A 2xx response that does not have the documented shape, or does not match your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
@@ -241,43 +238,13 @@ export class InvalidResponseError extends ApiError {
   readonly #body: unknown
 
   /** @internal */
-  constructor(facts: InvalidResponseFacts) {
-    const issues = facts?.issues?.slice(0, maxIssues) ?? []
-    const problem = describeIssues(issues, facts?.isCustomSchema)
-    super('InvalidResponseError', { ...facts, problem })
+  constructor(facts: ErrorFacts & Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body'>) {
+    super('InvalidResponseError', facts)
     this.status = facts.status
     this.headers = facts.headers
-    this.issues = issues
+    this.issues = facts.issues
     this.#body = facts.body
   }
-}
-
-/** The issues say what happened. */
-interface InvalidResponseFacts
-  extends Omit<ErrorFacts, 'problem'>,
-    Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body'> {
-  readonly isCustomSchema: boolean
-}
-
-function describeIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
-  const text = isCustomSchema ? formatCustomIssues(issues) : formatIssues(issues)
-  return `the response is not valid: ${toLine(text, 2_000)}`
-}
-
-function formatIssues(issues: readonly Issue[]): string {
-  return issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`))
-    .join('; ')
-}
-
-const maxShownPaths = 3
-
-/** Messages of the caller's schema may quote values: they are only in `issues`, and just the first paths are named. */
-function formatCustomIssues(issues: readonly Issue[]): string {
-  const paths = [...new Set(issues.map(({ path }) => formatPath(path)))]
-  const shown = paths.slice(0, maxShownPaths).join(', ')
-  const more = paths.length > maxShownPaths ? ` and ${paths.length - maxShownPaths} more` : ''
-  return `${shown}${more} ${paths.length === 1 ? 'does' : 'do'} not match the schema`
 }
 
 /** The pages of a list are inconsistent, or the list changed and items may have been missed. */

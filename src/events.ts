@@ -112,13 +112,3 @@ export type ClientEvent = RequestEvent | ResponseEvent | RetryEvent | FailureEve
 
 /** An event without what it shares with all events of its call. */
 export type EventDetails<E = ClientEvent> = E extends unknown ? Omit<E, keyof EventBase> : never
-
-/** Calls a listener. What it throws or rejects with is swallowed: observing a call must not break it. */
-export function emit(listener: (event: ClientEvent) => void, event: ClientEvent): void {
-  try {
-    const result: unknown = listener(event)
-    if (result !== undefined) Promise.resolve(result).catch(() => {})
-  } catch {
-    // See above.
-  }
-}

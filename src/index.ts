@@ -25,15 +25,9 @@ export type {
   ResponseEvent,
   RetryEvent,
 } from './events.js'
-export type {
-  CustomRequestOptions,
-  HttpMethod,
-  RequestOptions,
-  Result,
-  WriteOptions,
-} from './http/request.js'
+export type { CustomRequestOptions, HttpMethod, Result, WriteOptions } from './http/request.js'
 export type { Query } from './internal/url.js'
-export type { ClientOptions, Fetch, FetchInit, FetchResponse } from './options.js'
+export type { ClientOptions, Fetch, FetchInit, FetchResponse, RequestOptions } from './options.js'
 export type { List, ListOptions, ListParams } from './pagination/list.js'
 export type { Batch, Page } from './pagination/page.js'
 export type { Transaction, Transactions } from './resources/transactions.js'

@@ -12,6 +12,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from './internal/validate.js'
+import type { Schema } from './schema.js'
 
 /**
  * A `fetch` function, such as the global one or undici's. It is called with a URL string and a plain init object, never with
@@ -72,13 +73,18 @@ export interface CommonOptions {
 }
 
 /** Options of every call. */
-export interface CallOptions extends CommonOptions {
+export interface RequestOptions<T = unknown> extends CommonOptions {
   /**
    * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason alone. A write that was sent may
    * have been applied, and only your own `idempotencyKey` can repeat it. `AbortSignal.timeout` starts when it is created: create
    * one for each call.
    */
   signal?: AbortSignal | undefined
+  /**
+   * A schema of any library that implements Standard Schema. It validates and types the response body (in a list, each
+   * item), and replaces the built-in schema.
+   */
+  schema?: Schema<T> | undefined
 }
 
 /** Options of the {@link Client}. Only `baseUrl` and `apiKey` are required. */
@@ -123,7 +129,7 @@ export interface ClientOptions extends CommonOptions {
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
 
-/** The common options with defaults applied. */
+/** The common options with defaults applied: those of a client, and those of a call. */
 export interface CallSettings {
   readonly timeout: number
   readonly maxRetries: number
@@ -131,15 +137,14 @@ export interface CallSettings {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface ClientConfig {
+export interface ClientConfig extends CallSettings {
   readonly baseUrl: string
-  readonly getApiKey: () => string | null | Promise<string>
+  readonly apiKey: string | null | (() => string | Promise<string>)
+  readonly allowInsecureHttp: boolean
   readonly maxResponseBytes: number
   readonly concurrency: number
   readonly fetch: Fetch | undefined
   readonly onEvent: ((event: ClientEvent) => void) | undefined
-  /** The settings of a call without options. */
-  readonly settings: CallSettings
 }
 
 const commonChecks: Checks<CommonOptions> = {
@@ -149,7 +154,7 @@ const commonChecks: Checks<CommonOptions> = {
 }
 
 /** The options of every call. */
-export const callChecks: Checks<CallOptions & { schema?: unknown }> = {
+export const callChecks: Checks<RequestOptions> = {
   ...commonChecks,
   signal: abortSignal,
   schema: checkedLater,
@@ -176,37 +181,23 @@ export const clientOptions: KnownOptions<ClientOptions> = {
 }
 
 const tenMebibytes = 10 * 1024 * 1024
-const accept = { accept: 'application/json' }
+const defaults: CallSettings = { timeout: 60_000, maxRetries: 2, headers: { accept: 'application/json' } }
 
 /** The options of a client with defaults applied. `baseUrl`, `apiKey` and `headers` are checked here. */
 export function resolveClientOptions(options: ClientOptions): ClientConfig {
-  const {
-    allowInsecureHttp = false,
-    maxResponseBytes = tenMebibytes,
-    concurrency = 4,
-    fetch,
-    onEvent,
-  } = options
+  const { apiKey, allowInsecureHttp = false, maxResponseBytes = tenMebibytes } = options
+  const { concurrency = 4, fetch, onEvent } = options
+  if (typeof apiKey !== 'function' && apiKey !== null)
+    assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {
     baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
-    getApiKey: toApiKeyFunction(options.apiKey),
+    apiKey,
+    allowInsecureHttp,
     maxResponseBytes,
     concurrency,
     fetch,
     onEvent,
-    settings: mergeSettings({ timeout: 60_000, maxRetries: 2, headers: accept }, options),
-  }
-}
-
-function toApiKeyFunction(apiKey: ClientOptions['apiKey']): ClientConfig['getApiKey'] {
-  if (typeof apiKey !== 'function') {
-    if (apiKey !== null) assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
-    return () => apiKey
-  }
-  return async () => {
-    const key: unknown = await apiKey()
-    assertApiKey(key, 'the function to return a non-empty string')
-    return key
+    ...mergeSettings(defaults, options),
   }
 }
 

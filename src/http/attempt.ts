@@ -1,8 +1,11 @@
-import ky, { type KyInstance, NetworkError } from 'ky'
+import ky, { NetworkError } from 'ky'
 import { codeOf } from '../internal/error-code.js'
+import { assertApiKey } from '../internal/keys.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { type BodyText, readBody } from './body.js'
+import type { Call, Transport } from './call.js'
+import type { CallReport } from './report.js'
 import { isSuccess } from './retry.js'
 
 /** How an attempt ended. */
@@ -26,51 +29,50 @@ export interface NoResponse {
   readonly cause?: unknown
 }
 
-export interface AttemptOptions {
+/** A call, and what all of its attempts share. */
+export interface Run {
+  readonly transport: Transport
+  readonly call: Call
   readonly url: string
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  /** JSON. */
-  readonly body: string | undefined
-  readonly getApiKey: () => string | null | Promise<string>
   readonly fetch: Fetch
-  readonly maxResponseBytes: number
-  /** From the API key to the last byte of the body. */
-  readonly timeout: number
+  readonly report: CallReport
   readonly waiting: Waiting
-  /** Called immediately before the request is sent. */
-  readonly onSend: (apiKey: string | null) => void
 }
 
-/** Retries, time limits and errors are the client's. */
-const sendOnce: KyInstance = /* @__PURE__ */ ky.create({
-  retry: 0,
-  timeout: false,
-  throwHttpErrors: false,
-  // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
-  redirect: 'manual',
-})
-
 /** Sends one request and receives its whole response. Rejects only when the call is aborted. */
-export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
-  const { url, method, body, getApiKey, fetch, maxResponseBytes, timeout, waiting, onSend } = options
+export async function runAttempt(run: Run): Promise<Outcome> {
+  const { transport, call, url, fetch, report, waiting } = run
+  const { method, body, idempotencyKey, settings } = call
   const controller = new AbortController()
   const { signal } = controller
   let isSent = false
   let head: Omit<ReceivedResponse, 'text'> | undefined
 
   const send = async (): Promise<ReceivedResponse> => {
-    const apiKey = await getApiKey()
-    const headers = apiKey === null ? options.headers : { ...options.headers, 'api-key': apiKey }
-    const response = await sendOnce(url, {
+    const { apiKey: given } = transport
+    const apiKey = typeof given === 'function' ? await given() : given
+    if (typeof given === 'function') assertApiKey(apiKey, 'the function to return a non-empty string')
+    const headers: Record<string, string> = { ...settings.headers }
+    if (apiKey !== null) headers['api-key'] = apiKey
+    if (idempotencyKey !== undefined) {
+      headers['content-type'] = 'application/json'
+      headers['idempotency-key'] = idempotencyKey
+    }
+    const response = await ky(url, {
       method,
       headers,
       ...(body === undefined ? {} : { body }),
       ...noStoreOption(),
+      // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
+      redirect: 'manual',
+      // Retries, time limits and errors are the client's.
+      retry: 0,
+      timeout: false,
+      throwHttpErrors: false,
       fetch: async request => {
         // The key may have come too late.
         signal.throwIfAborted()
-        onSend(apiKey)
+        report.emitRequest(apiKey)
         waiting.throwIfAborted()
         isSent = true
         const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
@@ -82,12 +84,12 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome> {
     })
     const { status } = response
     head = { status, headers: toHeaders(response.headers) }
-    return { ...head, text: await readBody(response, maxResponseBytes, signal) }
+    return { ...head, text: await readBody(response, transport.maxResponseBytes, signal) }
   }
 
   let outcome: Outcome | undefined
   try {
-    const result = await waiting.within(timeout, send())
+    const result = await waiting.within(settings.timeout, send())
     if (result !== timedOut) outcome = result
     return outcome ?? fail({ reason: 'no-response', isTimeout: true })
   } catch (error) {
@@ -136,7 +138,7 @@ function toHeaders(headers: Headers): Headers {
   return new Headers([...(headers as Iterable<[string, string]>)])
 }
 
-/** `cache: 'no-store'`, as a cached page may be out of date; nothing where the runtime does not know the option, and rejects it. */
+/** A cached page may be out of date. A runtime that does not know the option rejects it. */
 function noStoreOption(): Pick<FetchInit, 'cache'> {
   return 'cache' in Request.prototype ? { cache: 'no-store' } : {}
 }

@@ -10,6 +10,9 @@ export interface InvalidBodyFacts {
   readonly isCustomSchema?: boolean
 }
 
+/** Maximum number of issues that an error lists. */
+export const maxIssues = 20
+
 /** A response body that breaks the API specification or a schema. */
 export class InvalidBody {
   readonly facts: InvalidBodyFacts
@@ -25,13 +28,10 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
 
 /** A body that a schema has not accepted. */
 export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCustom }: Validator): InvalidBody {
-  const isThrown = issues.some(issue => 'cause' in issue)
-  const custom = isThrown
-    ? 'The schema threw: see error.cause. The response is in error.body.'
-    : 'Details are in error.issues, and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
-  const own =
-    'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
-  return new InvalidBody({ issues, hint: isCustom ? custom : own, body, isCustomSchema: isCustom === true })
+  const hint = isCustom
+    ? 'Details are in error.issues (if the schema threw, see error.cause), and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
+    : 'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+  return new InvalidBody({ issues, hint, body, isCustomSchema: isCustom === true })
 }
 
 /** The text of a body. `undefined` for no readable one: that of an error is reported without it. */
@@ -65,18 +65,13 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
       cancel()
       return tooLarge(maxBytes)
     }
-    if (length === 0) {
-      // Most bodies are one chunk: it is not copied.
-      bytes = value
-    } else {
-      if (end > bytes.length) {
-        // One growing buffer: an array of a million tiny chunks would take gigabytes.
-        const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
-        larger.set(bytes.subarray(0, length))
-        bytes = larger
-      }
-      bytes.set(value, length)
+    if (end > bytes.length) {
+      // One growing buffer: an array of a million tiny chunks would take gigabytes.
+      const larger = new Uint8Array(Math.min(maxBytes, 2 * end))
+      larger.set(bytes)
+      bytes = larger
     }
+    bytes.set(value, length)
     length = end
   }
   return decode(bytes.subarray(0, length))
@@ -135,7 +130,7 @@ export function parseErrorBody(text: BodyText): unknown {
     const json = parseJson(text)
     return json === undefined ? text : json
   } catch {
-    return text
+    return undefined
   }
 }
 

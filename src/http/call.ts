@@ -4,8 +4,7 @@ import type { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import { Waiting } from '../internal/waiting.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
-import { isThenable } from '../schema.js'
-import { type AttemptOptions, type ReceivedResponse, runAttempt } from './attempt.js'
+import { type ReceivedResponse, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import { CallReport } from './report.js'
 import { isSuccess, isThrottled, mayHaveBeenApplied, type RetryBudget, retryDelayMs } from './retry.js'
@@ -56,12 +55,11 @@ export interface SuccessResponse {
   readonly report: CallReport
 }
 
-/** Turns the text of a response into the caller's result. Throws an `InvalidBody` or an `ApiError`. */
-export type ParseResponse<T> = (text: string, response: SuccessResponse) => T | Promise<T>
+/** Turns the text of a response into the caller's result. Rejects with an `InvalidBody` or an `ApiError`. */
+export type ParseResponse<T> = (text: string, response: SuccessResponse) => Promise<T>
 
 /** Sends a call, retries it where that may help, and parses its response. */
 export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
-  for (const signal of call.signals) signal?.throwIfAborted()
   const url = `${resolveBaseUrl(transport.baseUrl)}${call.path}${call.query && `?${call.query}`}`
   // Looked up at each call, so that later patches take effect.
   const fetch: Fetch | undefined = transport.fetch ?? globalThis.fetch
@@ -70,12 +68,21 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   const report = new CallReport(transport, call, url)
   const waiting = new Waiting(call.signals)
   const startedAt = performance.now()
+  let received: ReceivedResponse | undefined
   try {
-    const received = await attemptUntilSuccess(transport, call, { url, fetch, report, waiting })
-    const result = await parseSuccess(received, parse, report, waiting)
+    received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting })
+    const { status, headers, text = '' } = received
+    // For an error from here on.
+    report.mayHaveBeenApplied = true
+    if (text instanceof InvalidBody) throw text
+    // The caller's schema may be asynchronous: it can be aborted.
+    const parsed = parse(text, { status, headers, report })
+    const result = await waiting.within(Number.POSITIVE_INFINITY, parsed)
     transport.retryBudget.giveBack(report.attempts - 1)
-    return result
-  } catch (error) {
+    return result as T
+  } catch (thrown) {
+    const error =
+      received && thrown instanceof InvalidBody ? report.invalidResponseError(received, thrown) : thrown
     const durationMs = performance.now() - startedAt
     if (!call.expects?.(error)) report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
     throw error
@@ -84,27 +91,13 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   }
 }
 
-interface Run extends Pick<AttemptOptions, 'url' | 'fetch' | 'waiting'> {
-  readonly report: CallReport
-}
-
-async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): Promise<ReceivedResponse> {
-  const { retryBudget, maxResponseBytes, getApiKey } = transport
-  const { method, settings, idempotencyKey, hasCallerKey = false, body } = call
-  const { report, waiting } = run
-  const headers = { ...settings.headers }
-  if (idempotencyKey !== undefined) {
-    headers['content-type'] = 'application/json'
-    headers['idempotency-key'] = idempotencyKey
-  }
-  const { timeout, maxRetries } = settings
-  const onSend = (apiKey: string | null) => report.emitRequest(apiKey)
-  const attempt = { ...run, method, headers, body, getApiKey, maxResponseBytes, timeout, onSend }
-
+async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
+  const { transport, call, report, waiting } = run
+  const { hasCallerKey = false } = call
   for (let lastError: AnyApiError | undefined; ; ) {
     report.attempts++
     const startedAt = performance.now()
-    const outcome = await runAttempt(attempt)
+    const outcome = await runAttempt(run)
     if (outcome.status !== undefined) {
       report.emitResponse(outcome, performance.now() - startedAt)
       waiting.throwIfAborted()
@@ -116,12 +109,13 @@ async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): 
       const note = 'Not retried: the apiKey function failed, see error.cause.'
       throw lastError.with({ cause: outcome.cause, note, isRetried: false })
     }
-    const history = { mayHaveBeenApplied: report.mayHaveBeenApplied, hasCallerKey }
-    const delayMs = report.attempts > maxRetries ? undefined : retryDelayMs(outcome, report.attempts, history)
-    const isRetried = delayMs !== undefined && retryBudget.take()
-    const isBudgetEmpty = delayMs !== undefined && !isRetried
-    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, history)
-    lastError = report.createError(outcome, { isRetried, note: isBudgetEmpty ? budgetEmpty : undefined })
+    const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
+    const isLast = report.attempts > call.settings.maxRetries
+    const delayMs = isLast ? undefined : retryDelayMs(outcome, report.attempts, isKeyInUse)
+    const isRetried = delayMs !== undefined && transport.retryBudget.take()
+    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
+    const note = delayMs === undefined || isRetried ? undefined : budgetEmpty
+    lastError = report.createError(outcome, isRetried, note)
     if (!isRetried) throw lastError
     report.emit({ type: 'retry', attempt: report.attempts, delayMs, error: lastError })
     await waiting.pause(delayMs)
@@ -129,24 +123,3 @@ async function attemptUntilSuccess(transport: Transport, call: Call, run: Run): 
 }
 
 const budgetEmpty = 'Not retried: too many calls failed recently (retry budget).'
-
-async function parseSuccess<T>(
-  received: ReceivedResponse,
-  parse: ParseResponse<T>,
-  report: CallReport,
-  waiting: Waiting,
-): Promise<T> {
-  const { status, headers, text = '' } = received
-  // For an error from here on.
-  report.mayHaveBeenApplied = true
-  try {
-    if (text instanceof InvalidBody) throw text
-    const parsed = parse(text, { status, headers, report })
-    // The caller's schema may be asynchronous: it can be aborted.
-    if (isThenable(parsed)) return (await waiting.within(Number.POSITIVE_INFINITY, parsed)) as T
-    waiting.throwIfAborted()
-    return parsed
-  } catch (error) {
-    throw error instanceof InvalidBody ? report.invalidResponseError(received, error) : error
-  }
-}

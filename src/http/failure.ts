@@ -1,44 +1,45 @@
-import type { HttpError } from '../errors.js'
-import { toLine } from '../internal/describe.js'
+import type { ErrorFacts, HttpError, Issue } from '../errors.js'
+import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
+import type { Redactor } from '../internal/redact.js'
 import type { NoResponse } from './attempt.js'
+import type { Call } from './call.js'
 import { isServerError } from './retry.js'
 
 /** What happened, and what to do. */
-export interface Description {
-  readonly problem: string
-  readonly hint: string | undefined
-}
+export type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
-export interface FailedResponse extends Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'> {
-  readonly url: string
-  /** Of a list. */
-  readonly page: number | undefined
-  readonly hasIdempotencyKey: boolean
-}
+export type FailedResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
 
-export function describeHttpError(failed: FailedResponse): Description {
+export function describeHttpError(
+  failed: FailedResponse,
+  call: Call,
+  url: string,
+  redactor: Redactor,
+): Description {
   const reason = reasonOf(failed.body)
-  const problem = describeStatus(failed) + (reason === undefined ? '' : `: "${reason}"`)
-  return { problem, hint: hintFor(failed, reason !== undefined) }
+  const problem = describeStatus(failed, url, redactor) + (reason === undefined ? '' : `: "${reason}"`)
+  return { problem, hint: hintFor(failed, call, reason !== undefined) }
 }
 
-function describeStatus({ status, headers, url }: FailedResponse): string {
+function describeStatus({ status, headers }: FailedResponse, url: string, redactor: Redactor): string {
   if (status === 429) return 'HTTP 429, rate limited'
   const location = headers.get('location')
-  const isRedirect = status === 0 || (status < 400 && location !== null)
-  if (!isRedirect) return `HTTP ${status}`
-  const target =
-    location && URL.canParse(location, url) ? ` to ${toLine(withoutQuery(location, url), 200)}` : ''
+  if (status >= 400 || (status > 0 && location === null)) return `HTTP ${status}`
+  let target = ''
+  if (location && URL.canParse(location, url)) {
+    // Without its query, which may be secret. Parsing may show a key that was spelled otherwise, and one that is cut is not found.
+    const { protocol, host, pathname } = new URL(location, url)
+    target = ` to ${toLine(redactor.text(`${protocol}//${host}${pathname}`), 200)}`
+  }
   return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${target}, which is not followed`
 }
 
-function withoutQuery(location: string, url: string): string {
-  const { protocol, host, pathname } = new URL(location, url)
-  return `${protocol}//${host}${pathname}`
-}
-
-function hintFor({ status, retryAfterMs, page, hasIdempotencyKey }: FailedResponse, hasReason: boolean) {
+function hintFor(
+  { status, retryAfterMs }: FailedResponse,
+  { page, idempotencyKey }: Call,
+  hasReason: boolean,
+) {
   const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
   if (status < 400) return 'Check baseUrl and the path: use an address that does not redirect.'
   if (status === 401 || status === 403)
@@ -47,7 +48,7 @@ function hintFor({ status, retryAfterMs, page, hasIdempotencyKey }: FailedRespon
     const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
     return `Check the ids, the path and baseUrl.${beyondEnd}`
   }
-  if (status === 409 && hasIdempotencyKey && !hasReason)
+  if (status === 409 && idempotencyKey !== undefined && !hasReason)
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
   if (status === 429) return `Retry ${delay}, or lower \`concurrency\`.`
   return isServerError(status) ? `Retry ${delay}.` : undefined
@@ -63,10 +64,18 @@ function reasonOf(body: unknown): string | undefined {
 
 const checkNetwork = 'Check baseUrl and the network.'
 
-export function describeNoResponse({ reason, cause }: NoResponse, url: string): Description {
+export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
+  const { reason, isTimeout, cause } = failed
+  if (isTimeout) {
+    const isSent = reason !== 'not-sent'
+    const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
+    const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`
+    return { problem: `${problem} within the timeout of ${timeoutMs} ms`, hint }
+  }
   const code = codeOf(cause)
   const shown = code === undefined ? '' : ` (${code})`
-  const host = hostOf(url)
+  const { hostname, port, protocol } = new URL(url)
+  const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
   if (reason === 'not-connected')
     return { problem: `could not connect to ${host}${shown}`, hint: checkNetwork }
   if (reason === 'certificate') {
@@ -80,8 +89,12 @@ export function describeNoResponse({ reason, cause }: NoResponse, url: string): 
   return { problem: `no readable response from ${host}${shown}`, hint: `${checkNetwork}${seeCause}` }
 }
 
-/** The host and port of a URL; the port is always given. */
-function hostOf(url: string): string {
-  const { hostname, port, protocol } = new URL(url)
-  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+export function describeIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
+  const paths = [...new Set(issues.map(({ path }) => formatPath(path)))]
+  // Messages of the caller's schema may quote values: they are only in `issues`.
+  if (isCustomSchema) return `the response does not match the schema at ${toLine(paths.join(', '), 2_000)}`
+  const found = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
+  )
+  return `the response is not valid: ${toLine(found.join('; '), 2_000)}`
 }

@@ -2,25 +2,21 @@ import {
   type AnyApiError,
   type CallInfo,
   ConnectionError,
-  type ErrorFacts,
   HttpError,
   InvalidResponseError,
   TimeoutError,
 } from '../errors.js'
-import { type EventDetails, emit } from '../events.js'
+import type { EventDetails } from '../events.js'
 import { requestIdOf } from '../internal/headers.js'
 import type { Redactor } from '../internal/redact.js'
-import type { NoResponse, Outcome, ReceivedResponse } from './attempt.js'
-import { type InvalidBody, parseErrorBody } from './body.js'
+import type { Outcome, ReceivedResponse } from './attempt.js'
+import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
 import type { Call, Transport } from './call.js'
-import { describeHttpError, describeNoResponse } from './failure.js'
+import { describeHttpError, describeIssues, describeNoResponse } from './failure.js'
 import { parseRetryAfter } from './retry.js'
 
 let callCount = 0
 const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
-
-/** Whether another attempt follows a failure, and why not. */
-export type Sequel = Pick<ErrorFacts, 'isRetried' | 'note'>
 
 /**
  * What a call says to others: its events and its errors. Nothing leaves it with an API key. Its fields are what is known of the
@@ -59,7 +55,8 @@ export class CallReport {
     const { method, path, page, loop } = this.#call
     const url = this.#redact.text(this.#url)
     const base = { callId: this.#callId, method, url, path: this.#redact.text(path), page, loop }
-    emit(onEvent, { ...base, ...details })
+    // What a listener throws or rejects with is ignored: observing a call must not break it.
+    void (async () => onEvent({ ...base, ...details }))().catch(() => {})
   }
 
   emitRequest(apiKey: string | null): void {
@@ -78,50 +75,26 @@ export class CallReport {
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
   }
 
-  /** The error for an attempt that failed. */
-  createError(outcome: Outcome, sequel: Sequel): AnyApiError {
-    if (outcome.status !== undefined) return this.#httpError(outcome, sequel)
-    return outcome.isTimeout ? this.#timeoutError(outcome, sequel) : this.#connectionError(outcome, sequel)
-  }
-
-  #httpError({ status, headers, text }: ReceivedResponse, sequel: Sequel): HttpError {
+  /** The error for an attempt that failed. `note` says why no other follows. */
+  createError(outcome: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
+    const redact = this.#redact
+    const common = { info: this.info, isRetried, note }
+    const timeoutMs = this.#call.settings.timeout
+    if (outcome.status === undefined) {
+      const facts = { ...common, ...describeNoResponse(outcome, this.#url, timeoutMs) }
+      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs })
+      const cause = redact.cause(outcome.cause)
+      return new ConnectionError({ ...facts, problem: redact.text(facts.problem), cause })
+    }
+    const { status, headers, text } = outcome
     const shown = {
       status,
-      headers: this.#redact.headers(headers),
-      body: this.#redact.json(parseErrorBody(text)),
+      headers: redact.headers(headers),
+      body: redact.json(parseErrorBody(text)),
       retryAfterMs: parseRetryAfter(headers),
     }
-    const { page, idempotencyKey } = this.#call
-    const hasIdempotencyKey = idempotencyKey !== undefined
-    const { problem, hint } = describeHttpError({ ...shown, url: this.#url, page, hasIdempotencyKey })
-    // Where a redirect leads was parsed, which may show a key that was spelled otherwise.
-    return new HttpError({ ...shown, problem: this.#redact.text(problem), hint, ...sequel, info: this.info })
-  }
-
-  #timeoutError({ reason }: NoResponse, sequel: Sequel): TimeoutError {
-    const timeoutMs = this.#call.settings.timeout
-    const isSent = reason !== 'not-sent'
-    const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
-    const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`
-    return new TimeoutError({
-      ...sequel,
-      info: this.info,
-      problem: `${problem} within the timeout of ${timeoutMs} ms`,
-      hint,
-      timeoutMs,
-    })
-  }
-
-  #connectionError(outcome: NoResponse, sequel: Sequel): ConnectionError {
-    const { problem, hint } = describeNoResponse(outcome, this.#url)
-    const cause = this.#redact.cause(outcome.cause)
-    return new ConnectionError({
-      ...sequel,
-      info: this.info,
-      problem: this.#redact.text(problem),
-      hint,
-      cause,
-    })
+    const description = describeHttpError(shown, this.#call, this.#url, redact)
+    return new HttpError({ ...common, ...shown, ...description })
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {
@@ -129,15 +102,18 @@ export class CallReport {
     const redact = this.#redact
     const toShown = (key: PropertyKey) =>
       redact.text(String(key)) === String(key) ? key : redact.text(String(key))
+    const shown = issues
+      .slice(0, maxIssues)
+      .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
     return new InvalidResponseError({
       info: this.info,
+      problem: describeIssues(shown, isCustomSchema),
       status,
       headers: redact.headers(headers),
-      issues: issues.map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) })),
+      issues: shown,
       cause: redact.cause(issues.find(issue => issue.cause !== undefined)?.cause),
       body: redact.json(body),
       hint,
-      isCustomSchema,
     })
   }
 

@@ -10,7 +10,7 @@ import {
   type KnownOptions,
   readOptions,
 } from '../internal/validate.js'
-import { type CallOptions, callChecks, mergeSettings, onTheClient } from '../options.js'
+import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import {
   type FoundIssue,
   isThenable,
@@ -21,15 +21,6 @@ import {
 } from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
 import { type Call, send, type Transport } from './call.js'
-
-/** Options of every call. */
-export interface RequestOptions<T = unknown> extends CallOptions {
-  /**
-   * A schema of any library that implements Standard Schema. It validates and types the response body (in a list, each
-   * item), and replaces the built-in schema.
-   */
-  schema?: Schema<T> | undefined
-}
 
 /** Options of a write. */
 export interface WriteOptions<T = unknown> extends RequestOptions<T> {
@@ -109,8 +100,9 @@ export async function write<T>(
     assertNoMore(surplus, `${endpoint.name}({ ${idNames} }, { idempotencyKey, … })`)
     if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
       throw wrongArgument(endpoint.name, `{ ${idNames} }`, ids)
-    const path = toPath(endpoint.path, ids)
-    const options = readOptions('options', givenOptions, writeOptions as KnownOptions<WriteOptions<T>>)
+    // Ids may be those of a database record: among other properties, or on a prototype.
+    const path = endpoint.path.replace(/\{(\w+)\}/g, (_, id) => encodePathSegment(id, Reflect.get(ids, id)))
+    const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
     // A key that is ignored would make a repeated write a new one.
     if (options.idempotencyKey === undefined && Object.hasOwn(ids, 'idempotencyKey'))
       throw new TypeError('idempotencyKey: pass it in the second argument')
@@ -129,8 +121,7 @@ export async function request<T, Key extends string | undefined>(
   return sendCall(transport, captureCallSite(request, 1), () => {
     assertNoMore(surplus, 'request(method, path, { … })')
     assertPath('path', path)
-    const known = customRequestOptions as KnownOptions<CustomRequestOptions<T>>
-    const options = readOptions('options', givenOptions, known)
+    const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)
     return prepare(transport, { method: toMethod(method) }, path, options)
   })
 }
@@ -155,7 +146,7 @@ function prepare(
     method,
     path,
     query: toQueryString(query),
-    settings: mergeSettings(transport.settings, options),
+    settings: mergeSettings(transport, options),
     idempotencyKey,
     hasCallerKey: options.idempotencyKey !== undefined,
     body: body === undefined ? undefined : toJson(body),
@@ -170,16 +161,13 @@ function sendCall<T, Key extends string | undefined>(
 ): Promise<Result<T, Key>> {
   const { validator, ...call } = checkedAt(site, prepareCall)
   const { idempotencyKey } = call
-  return send(transport, { ...call, site }, (text, { status, headers, report }) => {
+  return send(transport, { ...call, site }, async (text, { status, headers, report }) => {
     const received = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []
-    const toResult = (data: unknown) => {
-      if (validator && issues.length > 0) throw mismatch(issues, received, validator)
-      const { attempts, requestId } = report
-      return { data, status, headers, attempts, idempotencyKey, requestId } as Result<T, Key>
-    }
-    const data = validator ? validate(received, validator, issues) : received
-    return isThenable(data) ? data.then(toResult) : toResult(data)
+    const data = validator ? await validate(received, validator, issues) : received
+    if (validator && issues.length > 0) throw mismatch(issues, received, validator)
+    const { attempts, requestId } = report
+    return { data, status, headers, attempts, idempotencyKey, requestId } as Result<T, Key>
   })
 }
 
@@ -187,11 +175,4 @@ function toMethod(method: unknown): HttpMethod {
   const upper = typeof method === 'string' ? method.toUpperCase() : ''
   if (methods.includes(upper)) return upper as HttpMethod
   throw wrongArgument('method', `one of ${methods.join(', ')}`, method)
-}
-
-/** The path of a template. Ids may be those of a database record: among other properties, or on a prototype. */
-function toPath(template: string, ids: object): string {
-  const toSegment = (_: string, name: string) =>
-    encodePathSegment(name, (ids as Record<string, unknown>)[name])
-  return template.replace(/\{(\w+)\}/g, toSegment)
 }

@@ -1,21 +1,14 @@
 import type { Outcome } from './attempt.js'
 
-/** What a call has come to before the attempt that is judged. */
-export interface CallHistory {
-  readonly mayHaveBeenApplied: boolean
-  /** The caller passed the idempotency key, so another call may use the same one. */
-  readonly hasCallerKey: boolean
-}
-
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-function isRetryable(outcome: Outcome, call: CallHistory): boolean {
+function isRetryable(outcome: Outcome, isKeyInUse: boolean): boolean {
   if (outcome.status === undefined) return outcome.reason !== 'certificate'
   const { status } = outcome
   // "Conflict" then usually means that a request with the same key is still being processed.
-  if (status === 409) return call.mayHaveBeenApplied || call.hasCallerKey
+  if (status === 409) return isKeyInUse
   return [408, 425, 429].includes(status) || isServerError(status)
 }
 
@@ -24,11 +17,11 @@ export function isServerError(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 505
 }
 
-/** Whether a write may have been applied although its attempt failed. */
-export function mayHaveBeenApplied(outcome: Outcome, call: CallHistory): boolean {
+/** Whether a write may have been applied although its attempt failed. With a key of the caller's, another call may have sent it. */
+export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boolean {
   if (outcome.status === undefined) return outcome.reason === 'cut-off' || outcome.reason === 'no-response'
   const { status } = outcome
-  if (status === 409) return call.hasCallerKey
+  if (status === 409) return hasCallerKey
   // A service may redirect after it applied a write, but 307 and 308 ask to send it again.
   const isRefused = status >= 400 && status < 500 && status !== 408
   return !isRefused && status !== 307 && status !== 308
@@ -43,8 +36,8 @@ export function isThrottled(status: number): boolean {
 const maxRetryAfterMs = 60_000
 
 /** The delay after an attempt, counted from 1; `undefined` if a retry would not help. */
-export function retryDelayMs(outcome: Outcome, attempt: number, call: CallHistory): number | undefined {
-  if (!isRetryable(outcome, call)) return undefined
+export function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: boolean): number | undefined {
+  if (!isRetryable(outcome, isKeyInUse)) return undefined
   const retryAfterMs = (outcome.status !== undefined && parseRetryAfter(outcome.headers)) || 0
   return retryAfterMs > maxRetryAfterMs ? undefined : Math.max(backoffMs(attempt), retryAfterMs)
 }

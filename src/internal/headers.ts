@@ -16,10 +16,8 @@ const reserved = {
  */
 export function readHeaders(given: unknown): Record<string, string> {
   if (typeof given !== 'object' || given === null) throw wrongArgument('headers', expectedShape, given)
-  const isIterable = Symbol.iterator in given
-  const pairs = isIterable
-    ? [...(given as Iterable<unknown>)]
-    : Object.entries(assertObject('headers', given))
+  const pairs =
+    Symbol.iterator in given ? (given as Iterable<unknown>) : Object.entries(assertObject('headers', given))
   const headers = new Headers()
   for (const pair of pairs) {
     if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string')
@@ -33,8 +31,7 @@ export function readHeaders(given: unknown): Record<string, string> {
   }
   for (const [name, owner] of Object.entries(reserved))
     if (headers.has(name)) throw new TypeError(`headers[${JSON.stringify(name)}]: ${owner}`)
-  // Without a prototype, as the names are the caller's.
-  return Object.assign(Object.create(null), Object.fromEntries(headers))
+  return Object.fromEntries(headers)
 }
 
 /** Whether a header could be appended. The runtime's own message would show its value. */

@@ -1,28 +1,23 @@
-import { describe } from './describe.js'
+import { wrongArgument } from './describe.js'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
-  let problem: string | undefined
+  let misuse: TypeError | undefined
   // A replacer. It reads the value from its holder, as `value` is already the output of toJSON.
   function assertJsonData(this: Record<string, unknown>, key: string, value: unknown): unknown {
     // An invalid Date would become null, bytes an object, a hole in an array null.
     const original = this[key]
     const isAltered = (value === null && original !== null) || ArrayBuffer.isView(original)
     const isHole = value === undefined && (key === '' || Array.isArray(this))
-    if (isAltered || isHole || !isJsonData(value))
-      problem ??= `${describe(original)}${key === '' ? '' : ` at ${JSON.stringify(key)}`}`
-    return typeof value === 'bigint' ? null : value
+    if (!isAltered && !isHole && isJsonData(value)) return value
+    misuse = wrongArgument('body', 'JSON data', original, key === '' ? '' : ` at ${JSON.stringify(key)}`)
+    throw misuse
   }
-  let text: string | undefined
   try {
-    text = JSON.stringify(body, assertJsonData)
+    return JSON.stringify(body, assertJsonData)
   } catch (cause) {
-    const got = 'an object that cannot be written (is it circular? see error.cause)'
-    throw new TypeError(`body: expected JSON data, got ${got}`, { cause })
+    throw misuse ?? new TypeError('body: expected JSON data (is it circular? see error.cause)', { cause })
   }
-  if (problem !== undefined || text === undefined)
-    throw new TypeError(`body: expected JSON data, got ${problem ?? describe(body)}`)
-  return text
 }
 
 /** By its tag: FormData, streams, Blobs and Maps would all be written as {}. */

@@ -49,6 +49,9 @@ export function toQueryString(given: Query | undefined): string {
   return pairs.join('&')
 }
 
+/** The URL parser has already written every form of an IPv4 address as four decimals. */
+const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
+
 /** The option `baseUrl` after checks, without a slash at its end: an absolute URL or a path. */
 export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string {
   if (typeof given === 'string' && given.startsWith('/')) {
@@ -65,7 +68,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     throw wrongArgument('baseUrl', expected, given, given ? '' : environmentHint)
   }
   const { protocol, hostname, href } = new URL(text)
-  if (protocol === 'http:' && !allowInsecureHttp && !isLoopback(hostname)) {
+  if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname)) {
     throw new TypeError(
       'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
     )
@@ -75,11 +78,6 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
 
 function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '')
-}
-
-/** The URL parser has already written every form of an IPv4 address as four decimals. */
-function isLoopback(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
 }
 
 export function resolveBaseUrl(baseUrl: string): string {

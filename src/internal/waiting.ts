@@ -7,9 +7,10 @@ export class Waiting {
   #interrupt: () => void = () => {}
   readonly #onAbort = () => this.#interrupt()
 
-  /** Listens once to each signal, until `close`. */
+  /** Listens once to each signal, until `close`. Throws if one has aborted. */
   constructor(signals: readonly (AbortSignal | undefined)[]) {
     this.#signals = signals
+    this.throwIfAborted()
     for (const signal of signals) signal?.addEventListener('abort', this.#onAbort)
   }
 
@@ -28,19 +29,15 @@ export class Waiting {
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const timer = Number.isFinite(ms) ? setTimeout(resolve, ms, timedOut) : undefined
-      const end =
-        <V>(settle: (value: V) => void) =>
-        (value: V) => {
-          clearTimeout(timer)
-          settle(value)
-        }
       // Read from the signals: in Node, the target of the event is null for every listener after the first.
       this.#interrupt = () => {
         const aborted = this.#signals.find(signal => signal?.aborted)
-        if (aborted) end(reject)(aborted.reason)
+        if (!aborted) return
+        clearTimeout(timer)
+        reject(aborted.reason)
       }
       this.#interrupt()
-      work.then(end(resolve), end(reject))
+      work.finally(() => clearTimeout(timer)).then(resolve, reject)
     })
   }
 

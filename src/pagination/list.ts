@@ -1,5 +1,4 @@
 import type { Transport } from '../http/call.js'
-import type { RequestOptions } from '../http/request.js'
 import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
@@ -13,7 +12,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../internal/validate.js'
-import { callChecks, mergeSettings, onTheClient } from '../options.js'
+import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import { resolveSchema, type Schema } from '../schema.js'
 import { identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
@@ -204,7 +203,7 @@ function prepareList<Item, Params extends ListParams>(
     // That of the cursor, in which its position is counted. A smaller one of the caller's limits the windows that overlap.
     limit: after?.limit ?? limit,
     filters,
-    settings: mergeSettings(transport.settings, options),
+    settings: mergeSettings(transport, options),
     signal,
     itemKey,
     rawItemKey: endpoint.itemKey,

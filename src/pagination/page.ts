@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
-import { maxIssues, PaginationError } from '../errors.js'
-import { InvalidBody, mismatch, parseListBody } from '../http/body.js'
+import { PaginationError } from '../errors.js'
+import { InvalidBody, maxIssues, mismatch, parseListBody } from '../http/body.js'
 import { type SuccessResponse, send, type Transport } from '../http/call.js'
 import type { Result } from '../http/request.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
@@ -141,7 +141,7 @@ export class PageLoader<T> {
       expects,
       site,
     }
-    return send(this.#transport, call, (text, response) => {
+    return send(this.#transport, call, async (text, response) => {
       const body = parseListBody(text)
       const issues: FoundIssue[] = []
       const received = validate(body, envelope, issues) as Envelope
@@ -152,13 +152,10 @@ export class PageLoader<T> {
       for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
         items.push(validate(raw[index], validator, issues, index))
       }
-      const toLoadedPage = (output: unknown[]): LoadedPage<T> => {
-        if (issues.length > 0) throw mismatch(issues, body, validator)
-        const data = output as T[]
-        return { data, raw, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
-      }
       // The caller's schema may be asynchronous.
-      return items.some(isThenable) ? Promise.all(items).then(toLoadedPage) : toLoadedPage(items)
+      const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
+      if (issues.length > 0) throw mismatch(issues, body, validator)
+      return { data, raw, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
     })
   }
 

@@ -39,17 +39,9 @@ export interface VirtualAccounts {
   deactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
 }
 
-const reactivate: WriteEndpoint = {
-  name: 'reactivate',
-  method: 'POST',
-  path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/reactivate',
-}
-
-const deactivate: WriteEndpoint = {
-  name: 'deactivate',
-  method: 'POST',
-  path: '/customers/{customerId}/virtual_accounts/{virtualAccountId}/deactivate',
-}
+const path = '/customers/{customerId}/virtual_accounts/{virtualAccountId}'
+const reactivate: WriteEndpoint = { name: 'reactivate', method: 'POST', path: `${path}/reactivate` }
+const deactivate: WriteEndpoint = { name: 'deactivate', method: 'POST', path: `${path}/deactivate` }
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   return {

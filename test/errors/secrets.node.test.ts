@@ -199,6 +199,15 @@ describe.concurrent('the key is nowhere in', () => {
     expect(error.path).toBe('/keys/[api key]')
   })
 
+  test('a message that shows only the beginning of where a redirect leads, and spells the key otherwise', async () => {
+    for (const length of [140, 160, 170, 180]) {
+      const location = `/${'a'.repeat(length)}/${plainKey.slice(0, 4)}\t${plainKey.slice(4)}/x`
+      await using server = await FaultServer.start(respond(302, '', { location }))
+      const error = await failing('http', server, { apiKey: plainKey })
+      expect(error.message).not.toContain(plainKey.slice(0, 6))
+    }
+  })
+
   test('an error that names two keys of which one begins with the other', async () => {
     const shorter = 'sk_one_key'
     const keys = [shorter, `${shorter}_and_more`]

@@ -114,9 +114,8 @@ describe("a caller's schema", () => {
     )
     expect(error.issues).toHaveLength(20)
     expect(error.issues[0]?.path).toEqual([0, ...path])
-    expect(error.message).toContain(`: [0].${'k'.repeat(60)}.${'k'.repeat(60)}.`)
+    expect(error.message).toContain(`at [0].${'k'.repeat(60)}.${'k'.repeat(60)}.`)
     expect(error.message).not.toContain('k'.repeat(61))
-    expect(error.message).toContain('k and 17 more ')
     expect(error.message.length).toBeLessThan(4096)
   })
 
@@ -128,6 +127,6 @@ describe("a caller's schema", () => {
       'invalid-response',
       createClient().request('GET', '/transactions', { schema }),
     )
-    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"é"][""] ')
+    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"é"][""]. ')
   })
 })
