@@ -63,15 +63,14 @@ export class KnownItems {
     }
   }
 
-  /** Adds an item to the chain. `repeated`: it is there already. */
-  add(key: Key | undefined): 'new' | 'known' | 'repeated' {
-    if (key === undefined) return 'new'
-    // One look at each item: whether it was there shows in the number of items.
-    const { size } = this.#indexes
+  /** Adds an item to the chain. Returns whether it is new. */
+  add(key: Key | undefined): boolean {
+    if (key === undefined) return true
+    const { size } = this
+    this.#others.delete(key)
     this.#indexes.set(key, this.length)
     this.#chain.push(key)
-    if (this.#indexes.size === size) return 'repeated'
-    return this.#others.delete(key) ? 'known' : 'new'
+    return this.size > size
   }
 
   /** Forgets what was read long ago, as seen from the end of a window of so many items. */

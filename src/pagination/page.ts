@@ -73,14 +73,10 @@ type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'lim
 
 export interface PageRequest {
   readonly page: number
-  /** Replaces the caller's `limit`. */
-  readonly limit?: number
-  /** The limit that must be in effect. */
-  readonly expectedLimit?: number
-  /** The page may be empty although its total says otherwise. */
-  readonly mayBeEmpty?: boolean
-  /** The page may hold more items than its limit, as where a service ignores it. */
-  readonly mayExceedLimit?: boolean
+  /** Replaces the caller's `limit`. Who asks for that judges the response: only its page number is checked. */
+  readonly limit?: number | undefined
+  /** The limit that must be in effect, where the caller's own is requested. */
+  readonly expectedLimit?: number | undefined
   /** Cancels the request, in addition to the caller's signal. */
   readonly signal?: AbortSignal
   readonly onThrottled?: () => void
@@ -248,7 +244,7 @@ export function isOtherPage(error: unknown): boolean {
 function assertConsistent(received: Envelope, request: PageRequest, { report }: SuccessResponse): void {
   const { page, totalItems, limit } = received
   const { length } = received.data
-  const { expectedLimit = limit, mayBeEmpty, mayExceedLimit } = request
+  const { expectedLimit = limit } = request
   const fail = (
     problem: string,
     hint = "The service contradicts itself: report it to the service's owner.",
@@ -258,9 +254,9 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
     throw error
   }
   if (page !== request.page) fail(`page ${request.page} was requested, but page ${page} was returned`)
-  if (length > limit && !mayExceedLimit)
-    fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
-  if (length === 0 && (page - 1) * limit < totalItems && !mayBeEmpty)
+  if (request.limit !== undefined) return
+  if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
+  if (length === 0 && (page - 1) * limit < totalItems)
     fail(`page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`)
   if (limit !== expectedLimit)
     fail(

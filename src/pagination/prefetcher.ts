@@ -1,10 +1,10 @@
 import type { LoadedPage } from './page.js'
-import { isSameWindow, type Window } from './windows.js'
+import type { Window } from './windows.js'
 
-/** A response that has arrived. Requests and arrivals are counted, so that earlier and later can be told apart. */
+/** A response that has arrived. */
 export interface Fetched<T> extends LoadedPage<T> {
-  readonly requestedAt: number
-  readonly arrivedAt: number
+  /** Whether it was requested before the one in front of it had arrived. */
+  readonly isAhead: boolean
   /** The largest total of all responses that had arrived when this one was requested. */
   readonly largestTotalBefore: number
 }
@@ -15,14 +15,13 @@ export interface PrefetcherOptions<T> {
   /** The window that will be read after this one if the list stays as it is; undefined if that is not worth a guess. */
   readonly plan: (after: Window) => Window | undefined
   readonly concurrency: number
-  /** Of what was read before. */
-  readonly largestTotal: number
 }
 
 class Entry<T> {
   readonly window: Window
   readonly controller: AbortController = new AbortController()
   readonly promise: Promise<Fetched<T>>
+  isInFlight = true
   /** Once it has arrived. */
   fetched: Fetched<T> | undefined
 
@@ -44,33 +43,25 @@ export class Prefetcher<T> {
   /** First the window that the reader has now, then those that it will ask for, in that order. */
   #queue: Entry<T>[] = []
   #reads = 0
-  /** Those that were aborted count until they have ended. */
-  #inFlight = 0
   #maxInFlight: number
-  /** Sends the request that the reader waits for, when there is room. */
-  #onRoom: (() => void) | undefined
-  /** Counts requests and arrivals. */
-  #sequence = 0
+  /** How many requests had been sent when it slowed down. */
   #slowedDownAt = 0
   #isCancelled = false
-  /** Then nothing is requested ahead: the reader will stop at that window, unless it is dropped before. */
-  #hasFailed = false
   /** How many requests were sent. */
   requests = 0
   /** Of all responses that have arrived. */
-  largestTotal: number
+  largestTotal = 0
 
   constructor(options: PrefetcherOptions<T>) {
     this.#options = options
     this.#maxInFlight = options.concurrency
-    this.largestTotal = options.largestTotal
   }
 
   /** The response to a window; the reader is done with the one before. What was planned after another window is dropped. */
   get(window: Window): Promise<Fetched<T>> {
     this.#queue.shift()
     let [head] = this.#queue
-    if (head === undefined || !isSameWindow(head.window, window)) {
+    if (head?.window.page !== window.page || head.window.limit !== window.limit) {
       this.#drop()
       head = this.#request(window)
     }
@@ -95,26 +86,26 @@ export class Prefetcher<T> {
   #drop(): void {
     for (const { controller } of this.#queue) controller.abort()
     this.#queue = []
-    this.#onRoom = undefined
-    this.#hasFailed = false
-  }
-
-  get #hasRoom(): boolean {
-    return this.#inFlight < this.#maxInFlight
   }
 
   #fill(): void {
-    if (this.#hasRoom) this.#onRoom?.()
     const { concurrency, plan } = this.#options
     // With a concurrency of 1 nothing is requested before it is needed.
     const maximum = concurrency === 1 ? 1 : 2 * concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
-    while (this.#hasRoom && !this.#hasFailed && this.#queue.length < maxHeld) {
+    while (this.#hasRoom && this.#queue.length < maxHeld) {
       const last = this.#queue.at(-1)
       const window = last && plan(last.window)
       if (window === undefined) return
       this.#request(window)
     }
+  }
+
+  /** Whether one more may be requested ahead. Not behind a failure: the reader will stop there. */
+  get #hasRoom(): boolean {
+    const inFlight = this.#queue.filter(({ isInFlight }) => isInFlight)
+    const hasFailed = this.#queue.some(({ isInFlight, fetched }) => !isInFlight && !fetched)
+    return !hasFailed && inFlight.length < this.#maxInFlight
   }
 
   #request(window: Window): Entry<T> {
@@ -125,45 +116,28 @@ export class Prefetcher<T> {
 
   async #send(entry: Entry<T>): Promise<Fetched<T>> {
     const { window, controller } = entry
-    const { signal } = controller
     if (this.#isCancelled) controller.abort()
-    if (this.#hasRoom) this.#inFlight++
-    else await this.#waitForRoom(signal)
-    this.requests++
-    const requestedAt = ++this.#sequence
-    const largestTotalBefore = this.largestTotal
+    const number = ++this.requests
+    const { largestTotal: largestTotalBefore } = this
+    const inFront = this.#queue.at(-1)
+    const isAhead = inFront !== undefined && inFront.fetched === undefined
     try {
-      const loaded = await this.#options.load(window, signal, () => this.#slowDown())
-      if (requestedAt > this.#slowedDownAt)
+      const loaded = await this.#options.load(window, controller.signal, () => this.#slowDown())
+      if (number > this.#slowedDownAt)
         this.#maxInFlight = Math.min(this.#options.concurrency, this.#maxInFlight + 1)
       this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
-      entry.fetched = { ...loaded, requestedAt, arrivedAt: ++this.#sequence, largestTotalBefore }
+      entry.fetched = { ...loaded, isAhead, largestTotalBefore }
       return entry.fetched
-    } catch (error) {
-      if (!signal.aborted) this.#hasFailed = true
-      throw error
     } finally {
-      this.#inFlight--
+      entry.isInFlight = false
       // When a request settles, not when its response is read: one slow response must not idle the others.
       this.#fill()
     }
   }
 
-  /** Waits until there is room for a request, and takes it. */
-  #waitForRoom(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#onRoom = () => {
-        this.#onRoom = undefined
-        this.#inFlight++
-        resolve()
-      }
-      signal.addEventListener('abort', () => reject(signal.reason))
-    })
-  }
-
   /** One at a time, and one more for each request from here on that arrives. */
   #slowDown(): void {
-    this.#slowedDownAt = this.#sequence
+    this.#slowedDownAt = this.requests
     this.#maxInFlight = 1
   }
 }

@@ -1,5 +1,5 @@
 import { ApiError, HttpError } from '../errors.js'
-import type { EndEvent, IncompleteReason } from '../events.js'
+import type { IncompleteReason } from '../events.js'
 import { type Bookmark, hashKey, type Position, writeCursor } from './cursor.js'
 import { type Key, KnownItems } from './known-items.js'
 import { isOtherPage, type LoadedPage, type PageRequest } from './page.js'
@@ -13,14 +13,7 @@ import {
   nothingKnown,
   rulesOutOverlap,
 } from './walk-errors.js'
-import {
-  canOverlap,
-  farthestWindow,
-  minOverlapLimit,
-  pageHolding,
-  type Window,
-  windowsAround,
-} from './windows.js'
+import { farthestWindow, minOverlapLimit, pageHolding, pagesAround, type Window } from './windows.js'
 
 export interface WalkOptions<T> {
   readonly load: (request: PageRequest) => Promise<LoadedPage<T>>
@@ -55,17 +48,15 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   /** Yielded by this walk; `count` has those before it, too. */
   items: number
   firstTotal: number
-  /** Where it began: what precedes it is not known. */
-  start: number
   /** Whether windows overlap: now, only from the first change on, or not at all. */
   overlap: 'on' | 'after-change' | 'impossible'
-  /** The total before windows began to overlap, as the list had changed; until the first of them is read. */
-  totalAtTurn: number | undefined
+  /** Whether windows are about to overlap, as the list has changed: none of them is read yet. */
+  isTurning: boolean
   /** Responses in a row that brought nothing new. */
   fruitless: number
   /** Keys tell items apart: behind the first response one was new, or the last item read was where it had been. */
   keysHold: boolean
-  /** Searches that found the last item where it had been, since one window brought something new without a search. */
+  /** Searches that found the last item where it had been, since a window brought something new without one. */
   detours: number
 }
 
@@ -89,19 +80,18 @@ export class Walk<T> {
   /** What to request next; `undefined` at the end. */
   #next: Window | undefined
   /** Where to look for an item that was read, as a window showed none. */
-  #search: { readonly missed: Fetched<T>; readonly windows: Iterator<Window, undefined> } | undefined
+  #search: { readonly missed: Fetched<T>; readonly pages: Iterator<number, undefined> } | undefined
   /** The last response that was accepted, and what was new in it. */
   #last: Fetched<T> | undefined
-  #items: readonly T[] = []
-  /** Why the walk ended: thrown, or emitted, once the items before it are read. */
-  #failure: { readonly error: unknown } | undefined
-  #end: Pick<EndEvent, 'isComplete' | 'reason'> | undefined
+  #items: T[] = []
+  /** How the walk ended: throws, or emits the event, once the items before it are read. */
+  #outcome: (() => void) | undefined
 
   constructor(options: WalkOptions<T>) {
     const { load, firstPage, concurrency, maxItems, verified, after } = options
     this.#options = options
-    this.#known = new KnownItems(after?.keys)
-    const { limit = 1, end = 0, count = 0, total = 0, gap } = after ?? {}
+    const { limit = 1, end = 0, count = 0, total = 0, gap, keys } = after ?? {}
+    this.#known = new KnownItems(keys)
     this.#at = {
       limit,
       end,
@@ -110,70 +100,56 @@ export class Walk<T> {
       gap: gap ?? (verified === false ? 'verified-false' : undefined),
       items: 0,
       firstTotal: total,
-      start: end - (after?.keys.chain.length ?? 0),
       overlap: rulesOutOverlap(gap) ? 'impossible' : verified === false && !after ? 'after-change' : 'on',
-      totalAtTurn: undefined,
+      isTurning: false,
       fruitless: 0,
       keysHold: false,
       detours: 0,
     }
     this.#prefetcher = new Prefetcher({
-      load: (window, signal, onThrottled) => load({ ...this.#toRequest(window), signal, onThrottled }),
+      load: (window, signal, onThrottled) => {
+        const { page, limit } = window
+        const expectedLimit = this.#hasBegun ? this.#at.limit : undefined
+        const expects = (error: unknown) => this.#isAnswer(window, error)
+        return load({ page, limit, expectedLimit, signal, onThrottled, expects })
+      },
       plan: window => this.#windowAfter(window),
       concurrency,
-      largestTotal: total,
     })
-    if (maxItems > 0) this.#next = after ? this.#windowAtEnd() : { page: firstPage, kind: 'page' }
+    this.#prefetcher.largestTotal = total
+    if (maxItems > 0) this.#next = after ? this.#windowAtEnd() : { page: firstPage }
   }
 
   /** The next items, at least one; `undefined` at the end. Must not be called again before it has settled. */
   async next(): Promise<ReadBatch<T> | undefined> {
-    try {
-      while (this.#next) {
-        this.#items = []
-        this.#tryRead(this.#next, await this.#fetch(this.#next))
-        const { end, total } = this.#at
-        if (this.#items.length > 0 && this.#last)
-          return {
-            items: this.#items,
-            loaded: this.#last,
-            hasMore: end < total,
-            cursor: () => this.#writeCursor(),
-          }
+    while (this.#next) {
+      this.#items = []
+      try {
+        this.#read(this.#next, await this.#fetch(this.#next))
+      } catch (error) {
+        const canGoOn = error instanceof ApiError && this.#hasBegun
+        const failure = canGoOn ? error.inLoop(this.#options.loop, this.#writeCursor()) : error
+        this.#end(() => {
+          throw failure
+        })
       }
-      if (this.#failure) throw this.#failure.error
-      this.#emitEnd()
-      return undefined
-    } catch (error) {
-      const canGoOn = error instanceof ApiError && this.#hasBegun
-      throw canGoOn ? error.inLoop(this.#options.loop, this.#writeCursor()) : error
+      const { end, total } = this.#at
+      const cursor = () => this.#writeCursor()
+      if (this.#items.length > 0 && this.#last)
+        return { items: this.#items, loaded: this.#last, hasMore: end < total, cursor }
     }
+    this.#outcome?.()
+    return undefined
   }
 
-  #tryRead(window: Window, response: Fetched<T> | ApiError): void {
-    try {
-      this.#read(window, response)
-    } catch (error) {
-      this.#failure = { error }
-      this.cancel()
-    }
+  #end(outcome: () => void): undefined {
+    this.#outcome = outcome
+    this.cancel()
   }
 
   cancel(): void {
     this.#next = undefined
     this.#prefetcher.cancel()
-  }
-
-  #toRequest({ page, limit, kind }: Window): PageRequest {
-    const hasOwnLimit = limit === undefined || limit === this.#at.limit
-    return {
-      page,
-      ...(limit === undefined ? {} : { limit }),
-      ...(this.#hasBegun && hasOwnLimit ? { expectedLimit: this.#at.limit } : {}),
-      mayBeEmpty: kind === 'overlapping' || kind === 'beyond-end',
-      mayExceedLimit: !hasOwnLimit,
-      expects: error => this.#isAnswer({ page, limit, kind }, error),
-    }
   }
 
   /** The response, or an error that says something about the list: there is no such page, or no such limit. */
@@ -186,94 +162,75 @@ export class Walk<T> {
     }
   }
 
-  #isAnswer({ page, limit = this.#at.limit, kind }: Window, error: unknown): error is ApiError {
+  #isAnswer({ page, limit = this.#at.limit, isBeyondEnd }: Window, error: unknown): error is ApiError {
     const { overlap, end, total } = this.#at
-    const isRepairable = overlap === 'after-change' && this.#farthestWindow(end) !== undefined
+    const canOverlap = overlap !== 'impossible' && this.#farthestWindow(end) !== undefined
     // Where windows cannot overlap, the missing page of a list that goes on is a failure like any other.
-    const isFailure = kind === 'page' && !isRepairable && (page - 1) * limit < total
+    const isFailure = !canOverlap && (page - 1) * limit < total
     const mayBeMissing = this.#hasBegun && page > 1 && !isFailure
-    const mayBeRefused = kind === 'overlapping' && limit !== this.#at.limit
+    const mayBeRefused = limit !== this.#at.limit && !isBeyondEnd
     return (mayBeMissing && isMissing(error)) || (mayBeRefused && isRefusal(error))
   }
 
   /** Reads the response to a window, and decides on the next one. */
   #read(window: Window, response: Fetched<T> | ApiError): undefined {
-    if (window.kind === 'overlapping') return this.#readOverlapping(window, response)
-    if (window.kind === 'beyond-end') return this.#readBeyondEnd(response)
-    if (response instanceof ApiError) return this.#readMissingPage(window)
-    return this.#hasBegun ? this.#readPage(response) : this.#readFirst(response)
+    if (window.limit === undefined) return this.#readPage(response)
+    const problem = window.isBeyondEnd
+      ? this.#readBeyondEnd(response)
+      : this.#readOverlapping(window.limit, response)
+    if (problem === undefined) return
+    this.#giveUpOverlap(problem, response)
+    this.#goOn()
   }
+
+  // Pages, one after the other.
 
   #readFirst(response: Fetched<T>): undefined {
     const { data, page, limit, totalItems } = response
-    const { verified, list, refused, maxItems, maxLimit } = this.#options
-    // A page beyond the end is where the list ends.
-    const start = Math.min((page - 1) * limit, totalItems)
-    Object.assign(this.#at, {
-      limit,
-      start,
-      end: start,
-      count: start,
-      total: totalItems,
-      firstTotal: totalItems,
-    })
-    if (data.length === 0) {
-      this.#accept(response, [])
-      return this.#finish()
-    }
+    const { verified, list, refused } = this.#options
+    const start = (page - 1) * limit
+    Object.assign(this.#at, { limit, end: start, count: start, total: totalItems, firstTotal: totalItems })
     const keyProblem = findKeyProblem(response.keys())
     const goesOn = start + data.length < totalItems
     if (keyProblem) this.#giveUpOverlap(keyProblem, response)
     else if (goesOn && data.length < limit) this.#giveUpOverlap('short-page', response)
     else if (goesOn && verified !== true && refused.has(list))
       this.#giveUpOverlap('limit-not-honoured', response)
-    else if (goesOn && limit < minOverlapLimit && verified === undefined) {
+    else if (goesOn && verified === undefined && limit < minOverlapLimit) {
       // It may still repair what a change would have cost.
       this.#at.overlap = 'after-change'
       this.#at.gap = 'limit-too-small'
-    } else if (goesOn && limit < minOverlapLimit && verified) {
-      // The total may lag: it takes one more to see that nothing follows a full page.
-      const end = Math.min(totalItems + 1, start + maxItems)
-      if (!canOverlap(start + data.length, end, Math.min(limit, maxLimit)))
-        this.#giveUpOverlap('limit-too-small', response)
     }
     this.#acceptPage(response)
   }
 
-  // Pages, one after the other.
-
-  #readPage(response: Fetched<T>): undefined {
-    const at = this.#at
-    const { totalItems, largestTotalBefore } = response
+  #readPage(response: Fetched<T> | ApiError): undefined {
+    // There is no such page: the list has ended, or shrunk.
+    if (response instanceof ApiError) return this.#overlapFromHere() ? undefined : this.#endPages()
+    if (!this.#hasBegun) return this.#readFirst(response)
+    const { totalItems, largestTotalBefore, isAhead } = response
     const keyProblem = this.#known && findKeyProblem(response.keys())
-    if (keyProblem === 'item-key-not-unique' || (keyProblem && at.overlap !== 'impossible'))
-      return this.#giveUpOverlap(keyProblem, response)
+    if (keyProblem === 'item-key-not-unique' || (keyProblem && this.#at.overlap !== 'impossible'))
+      this.#giveUpOverlap(keyProblem, response)
     if (!this.#showsChange(response)) return this.#acceptPage(response)
-    if (at.overlap === 'after-change' && this.#overlapFromHere()) return
+    if (this.#overlapFromHere()) return
     if (totalItems < largestTotalBefore) {
       const problem = `the list shrank from ${largestTotalBefore} to ${totalItems} items while it was read`
       this.#noteMissed(response, problem, largestTotalBefore - totalItems)
     }
-    // Requested before the page in front of it had arrived, it may show an older state of the list.
-    if (this.#last && response.requestedAt < this.#last.arrivedAt) return this.#startOver()
+    // It may show an older state of the list.
+    if (isAhead) return this.#startOver()
     return this.#acceptPage(response)
-  }
-
-  /** There is no such page: the list has ended, or shrunk. */
-  #readMissingPage({ page }: Window): undefined {
-    const { overlap, limit, total } = this.#at
-    if (overlap === 'after-change' && (page - 1) * limit < total && this.#overlapFromHere()) return
-    this.#endPages()
   }
 
   /** Begins to overlap where the walk stands, as the list has changed. `false` where pages cannot overlap. */
   #overlapFromHere(): boolean {
     const at = this.#at
-    Object.assign(at, { overlap: 'on', totalAtTurn: at.total })
-    this.#next = this.#windowAtEnd()
-    if (this.#at.overlap !== 'on') return false
+    if (at.overlap !== 'after-change') return false
+    Object.assign(at, { overlap: 'on', isTurning: true })
     this.#startOver()
-    return true
+    this.#next = this.#windowAtEnd()
+    return this.#next.limit !== undefined
   }
 
   /** Drops what was requested before the change was seen. What it showed has to come again. */
@@ -282,22 +239,22 @@ export class Walk<T> {
   }
 
   #noteDropped(response: Fetched<T>): void {
+    const { count, items } = this.#at
+    // What precedes the beginning of the walk is not its concern.
+    const beginning = this.#options.after?.end ?? count - items
     const start = (response.page - 1) * response.limit
     for (const [place, key] of (response.keys() ?? []).entries()) {
-      // What precedes the beginning of the walk is not its concern.
-      if (key !== undefined && start + place >= this.#at.start && !this.#known?.has(key))
-        this.#dropped.add(key)
+      if (key !== undefined && start + place >= beginning && !this.#known?.has(key)) this.#dropped.add(key)
     }
   }
 
   /** Whether the list has changed: its total is another, or an item was read further back, or not read although it is there. */
   #showsChange(response: Fetched<T>): boolean {
     const { end, total } = this.#at
-    if (response.totalItems !== total) return true
     const start = (response.page - 1) * response.limit
     const isMoved = (key: Key | undefined, place: number) =>
       key !== undefined && this.#known?.has(key) !== start + place < end
-    return this.#known !== undefined && response.keys()?.some(isMoved) === true
+    return response.totalItems !== total || (this.#known && response.keys()?.some(isMoved)) === true
   }
 
   #acceptPage(response: Fetched<T>): undefined {
@@ -309,8 +266,8 @@ export class Walk<T> {
     // A page may begin before the end of what was read, where other items may be by now: what follows a known item is taken.
     let from = 0
     while (from < data.length && start + from < at.end && !this.#known?.has(response.keys()?.[from])) from++
-    const { items, cut } = this.#take(response, from)
-    this.#accept(response, items)
+    const cut = this.#accept(response, from)
+    const { length } = this.#items
     const isLast = page * limit >= totalItems
     // If more items came than any total says, it is wrong; if pages are short, they may be shorter than their limit says. Then only
     // an empty page proves the end.
@@ -318,9 +275,9 @@ export class Walk<T> {
     const isEnd = data.length === 0 || (isLast && !isWrong)
     // The next page is the one after this one, however short this one was.
     at.end = start + (cut < data.length || at.overlap === 'on' || isEnd ? cut : limit)
-    if (repeatsPage || (items.length === 0 && data.length > 0)) this.#countFruitless(response)
-    else if (items.length > 0) at.fruitless = 0
-    if (at.overlap === 'on') this.#goOnBehindWindow(response)
+    if (repeatsPage || (length === 0 && data.length > 0)) this.#countFruitless(response)
+    else if (length > 0) at.fruitless = 0
+    if (at.overlap === 'on' && data.length > 0) this.#goOnBehindWindow(response)
     else if (isEnd) this.#endPages()
     else this.#goOn()
   }
@@ -335,20 +292,20 @@ export class Walk<T> {
 
   // Windows that overlap.
 
-  #readOverlapping(window: Window, response: Fetched<T> | ApiError): undefined {
+  /** Returns why windows cannot overlap, if the response shows that: then nothing of it is read. */
+  #readOverlapping(windowLimit: number, response: Fetched<T> | ApiError): IncompleteReason | undefined {
     const at = this.#at
     if (isRefusal(response)) {
       this.#options.refused.add(this.#options.list)
-      return this.#giveUpOverlap('limit-not-honoured', response)
+      return 'limit-not-honoured'
     }
     if (response instanceof ApiError) return this.#searchOn(response)
-    const { data, page, limit } = response
-    if (limit !== window.limit || data.length > limit)
-      return this.#giveUpOverlap('limit-not-honoured', response)
+    const { data, page, limit, totalItems } = response
+    if (limit !== windowLimit || data.length > limit) return 'limit-not-honoured'
     const keys = response.keys()
     const problem = findKeyProblem(keys)
     const known = this.#known
-    if (problem || !known || !keys) return this.#giveUpOverlap(problem ?? 'no-item-key', response)
+    if (problem || !known || !keys) return problem ?? 'no-item-key'
 
     const anchor = keys.findIndex(key => known.indexOf(key) !== undefined)
     // Nothing precedes page 1. But it may show items that were read and forgotten, or that precede what this walk began with.
@@ -356,52 +313,37 @@ export class Walk<T> {
     if (anchor === -1 && !isBeginning) return this.#searchOn(response)
 
     const start = (page - 1) * limit
-    const isInPlace = this.#isLastInPlace(response)
-    at.keysHold ||= isInPlace
-    if (isInPlace && this.#search) at.detours++
-    if (this.#search && this.#isContradicted(this.#search.missed))
-      return this.#giveUpOverlap('limit-not-honoured', response)
     const index = known.indexOf(keys[anchor]) ?? 0
-    this.#checkTurn(response, start + anchor, at.end - known.length + index)
+    const isInPlace = anchor >= 0 && totalItems === at.total && keys[at.end - 1 - start] === known.last
+    at.keysHold ||= isInPlace
+    // Found where it was, so the window that missed it should have shown it. Where that happens again and again, the service cuts
+    // pages by another limit than it says. A window with another total may be of another state of the list.
+    const isDetour = isInPlace && this.#search !== undefined
+    const maxDetours = this.#search?.missed.totalItems === at.total ? 3 : maxFruitless
+    if (isDetour && ++at.detours > maxDetours) return 'limit-not-honoured'
+    // Nothing has moved, so one that was in front of this window shares its key.
+    if (isInPlace && keys.some(key => (known.indexOf(key) ?? index) < index)) return 'item-key-not-unique'
+    if (at.isTurning) this.#checkTurn(response, at.end - known.length + index - start - anchor)
     const { length } = known
     known.goBackTo(index)
-    const { items, cut, hasRepeats } = this.#take(response, Math.max(0, anchor))
-    // The last item is where it was, so nothing has moved: two items share a key.
-    if (isInPlace && hasRepeats) return this.#giveUpOverlap('item-key-not-unique', response)
-    this.#accept(response, items)
-    at.end = start + cut
-    const hasNews = items.length > 0 && anchor >= 0
+    at.end = start + this.#accept(response, Math.max(0, anchor))
+    const hasNews = this.#items.length > 0 && anchor >= 0
     if (hasNews && !this.#search) at.detours = 0
-    // Detours are counted by themselves.
-    if (hasNews || (isInPlace && this.#search)) at.fruitless = 0
-    else if (known.length <= length || this.#search) this.#countFruitless(response)
+    if (hasNews || isDetour) at.fruitless = 0
+    else if (!isInPlace && (known.length <= length || this.#search)) this.#countFruitless(response)
     this.#search = undefined
     this.#goOnBehindWindow(response)
+    return undefined
   }
 
   /**
    * The first window that overlaps after pages that did not. If an item moved back, items before it were removed. If more were
    * removed than the total fell by, others were added at the same time, so there was a change before that no total showed.
    */
-  #checkTurn(response: Fetched<T>, position: number, readAt: number): void {
-    const { totalAtTurn } = this.#at
-    this.#at.totalAtTurn = undefined
-    if (totalAtTurn === undefined) return
-    const removed = readAt - position
-    const hidden = removed - Math.max(0, totalAtTurn - response.totalItems)
+  #checkTurn(response: Fetched<T>, removed: number): void {
+    this.#at.isTurning = false
+    const hidden = removed - Math.max(0, this.#at.total - response.totalItems)
     if (hidden > 0) this.#noteMissed(response, 'items were added and removed while the list was read', hidden)
-  }
-
-  /**
-   * The last item is where it was, so the window that missed it should have shown it. Where that happens again and again, the
-   * service cuts pages by another limit than it says. That is seen sooner if the window was not as long as its own total says, and
-   * later if its total is another, as it may be of another state of the list.
-   */
-  #isContradicted({ data, page, limit, totalItems }: Fetched<T>): boolean {
-    const { total, detours } = this.#at
-    const length = Math.min(limit, Math.max(0, totalItems - (page - 1) * limit))
-    const maxDetours = data.length !== length ? 1 : 3
-    return detours > (totalItems === total ? maxDetours : maxFruitless)
   }
 
   #goOnBehindWindow(response: Fetched<T>): undefined {
@@ -412,51 +354,48 @@ export class Walk<T> {
     if (totalItems === this.#at.end && (!isFull || mayEndFull)) this.#finish()
     else if (isFull) this.#goOn()
     // A short page ends the list. Where its total is another, one of the two is wrong.
-    else this.#goOn({ page: page + 1, limit, kind: 'beyond-end' })
+    else this.#goOn({ page: page + 1, limit, isBeyondEnd: true })
   }
 
   /**
    * The page after a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
    * say, of a service that counts pages from 0.
    */
-  #readBeyondEnd(response: Fetched<T> | ApiError): undefined {
+  #readBeyondEnd(response: Fetched<T> | ApiError): IncompleteReason | undefined {
     const { end, total } = this.#at
-    const last = this.#last as Fetched<T>
-    const after = response instanceof ApiError ? last : response
-    if (response === after && after.data.length > 0) return this.#giveUpOverlap('short-page', response)
+    const isGone = response instanceof ApiError
+    if (!isGone && response.data.length > 0) return 'short-page'
+    const after = isGone ? (this.#last as Fetched<T>) : response
     const promised = Math.min(after.totalItems, total)
     if (promised > end) this.#noteMissed(after, endsShort(after, end, promised), promised - end)
-    this.#finish()
+    return this.#finish()
   }
 
   /** No item of a window is known: goes to where the last one must be by the total, and looks around there. */
   #searchOn(response: Fetched<T> | ApiError): undefined {
     this.#countFruitless(response)
-    if (!(response instanceof ApiError)) {
+    const isGone = response instanceof ApiError
+    if (!isGone) {
       this.#noteDropped(response)
-      this.#search ??= { missed: response, windows: this.#windowsAroundLast(response) }
-    } else if (this.#search === undefined) {
-      // The list has shrunk to before the window. Page 1 says how long it is.
-      this.#next = { page: 1, limit: this.#at.limit, kind: 'overlapping' }
-      return
+      this.#search ??= { missed: response, pages: this.#pagesAroundLast(response) }
     }
-    const window = this.#search.windows.next().value
-    if (window === undefined)
-      throw response instanceof ApiError ? response : nothingKnown(response, this.#last === undefined)
-    this.#next = window
+    // Where a window is missing, the list has shrunk to before it. Page 1 says how long it is.
+    const page = this.#search ? this.#search.pages.next().value : 1
+    if (page === undefined) throw isGone ? response : nothingKnown(response, this.#last === undefined)
+    this.#next = { page, limit: this.#at.limit }
   }
 
-  #windowsAroundLast({ totalItems }: Fetched<T>): Iterator<Window, undefined> {
+  #pagesAroundLast({ totalItems }: Fetched<T>): Iterator<number, undefined> {
     const { limit, end, total } = this.#at
     const pages = Math.max(1, Math.ceil(totalItems / limit))
     const middle = Math.min(pages, pageHolding(end + totalItems - total, limit))
     // So that it does not step over all items that are known.
     const stride = Math.max(1, Math.floor((this.#known?.size ?? 0) / (2 * limit)))
-    return windowsAround(middle, { pages, limit, stride })
+    return pagesAround(middle, pages, stride)
   }
 
   /** From here on pages are read one after the other: the walk is not proven. */
-  #giveUpOverlap(reason: IncompleteReason, response: Fetched<T> | ApiError | undefined): undefined {
+  #giveUpOverlap(reason: IncompleteReason, response: Fetched<T> | ApiError | undefined): void {
     const at = this.#at
     if (this.#options.verified === true)
       throw noOverlap(reason, response instanceof ApiError ? this.#last : response)
@@ -468,7 +407,6 @@ export class Walk<T> {
       this.#dropped.clear()
     }
     this.#search = undefined
-    this.#goOn()
   }
 
   // What both have in common.
@@ -486,40 +424,24 @@ export class Walk<T> {
     return this.#prefetcher.requests === 1 && this.#options.after === undefined
   }
 
-  #isLastInPlace(response: Fetched<T>): boolean {
-    const { end, total } = this.#at
-    const key = response.keys()?.[end - 1 - (response.page - 1) * response.limit]
-    return key !== undefined && key === this.#known?.last && response.totalItems === total
-  }
-
-  /** The new items from a place on, up to `maxItems`; `cut` is the place after the last one. All are known from here on. */
-  #take(response: Fetched<T>, from: number): { items: T[]; cut: number; hasRepeats: boolean } {
-    const { data } = response
+  /** Reads a response from a place on, up to `maxItems`. Returns the place after the last item; all are known from here on. */
+  #accept(response: Fetched<T>, from: number): number {
+    const at = this.#at
+    const { data, totalItems } = response
     const keys = response.keys()
-    const items: T[] = []
-    let hasRepeats = false
     let cut = from
-    while (cut < data.length && items.length < this.#remaining) {
-      const found = this.#known?.add(keys?.[cut]) ?? 'new'
-      if (found === 'new') items.push(data[cut] as T)
-      hasRepeats ||= found === 'repeated'
-      cut++
+    for (; cut < data.length && this.#items.length < this.#remaining; cut++) {
+      if (this.#known?.add(keys?.[cut]) ?? true) this.#items.push(data[cut] as T)
     }
     this.#known?.endWindow(cut - from)
-    return { items, cut, hasRepeats }
-  }
-
-  #accept(response: Fetched<T>, items: readonly T[]): void {
-    const at = this.#at
-    const { totalItems } = response
     if (this.#hasBegun && totalItems !== at.total) this.#drift(response, 'total', at.total, totalItems)
-    at.keysHold ||= this.#hasBegun && items.length > 0
-    if (this.#dropped.size > 0) for (const key of response.keys() ?? []) this.#dropped.delete(key as Key)
+    if (this.#dropped.size > 0) for (const key of keys ?? []) this.#dropped.delete(key as Key)
+    at.keysHold ||= this.#hasBegun && this.#items.length > 0
     this.#last = response
-    this.#items = items
     at.total = totalItems
-    at.items += items.length
-    at.count += items.length
+    at.items += this.#items.length
+    at.count += this.#items.length
+    return cut
   }
 
   #goOn(window?: Window): void {
@@ -527,14 +449,14 @@ export class Walk<T> {
     else this.#finish(true)
   }
 
-  #windowAtEnd(): Window | undefined {
+  #windowAtEnd(): Window {
     const { overlap, end, limit } = this.#at
     if (overlap === 'on') {
       const window = this.#farthestWindow(end)
       if (window) return window
       this.#giveUpOverlap('limit-too-small', this.#last)
     }
-    return { page: Math.floor(end / limit) + 1, kind: 'page' }
+    return { page: Math.floor(end / limit) + 1 }
   }
 
   #farthestWindow(end: number): Window | undefined {
@@ -542,12 +464,12 @@ export class Walk<T> {
   }
 
   /** The window that will be read after another if the list stays as it is. */
-  #windowAfter({ page, limit = this.#at.limit, kind }: Window): Window | undefined {
+  #windowAfter({ page, limit = this.#at.limit, isBeyondEnd }: Window): Window | undefined {
     const { total, end, overlap } = this.#at
     const reach = page * limit
     const isLast = reach >= Math.min(total, end + this.#remaining)
-    if (isLast || kind === 'beyond-end' || this.#search) return undefined
-    return overlap === 'on' ? this.#farthestWindow(reach) : { page: page + 1, kind: 'page' }
+    if (isLast || isBeyondEnd || this.#search) return undefined
+    return overlap === 'on' ? this.#farthestWindow(reach) : { page: page + 1 }
   }
 
   #countFruitless(response: Fetched<T> | ApiError): void {
@@ -562,7 +484,8 @@ export class Walk<T> {
     this.#at.gap = 'missed-items'
     if (this.#options.onMissedItems === 'continue') return
     if (typeof problem !== 'string') throw problem
-    throw missedItems(response, problem, missed, overlap !== 'impossible')
+    const isRepairable = this.#options.verified === false && overlap !== 'impossible'
+    throw missedItems(response, problem, missed, isRepairable)
   }
 
   #drift({ response }: LoadedPage<T>, change: 'total' | 'missing', before: number, after: number): void {
@@ -570,7 +493,7 @@ export class Walk<T> {
   }
 
   #finish(isCut = false): undefined {
-    const { count, total, firstTotal, end, gap, fruitless, keysHold } = this.#at
+    const { items, count, total, firstTotal, end, fruitless, keysHold } = this.#at
     const last = this.#last
     // Keys that count the items of a page, say.
     const keysMayRepeat = fruitless > 0 && !keysHold && total === firstTotal
@@ -578,20 +501,15 @@ export class Walk<T> {
     // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where
     // the walk had already been.
     const missed = this.#dropped.size - Math.max(0, this.#prefetcher.largestTotal - total)
-    if (last && gap && missed > 0 && !isCut)
+    if (last && this.#at.gap && missed > 0 && !isCut)
       this.#noteMissed(last, 'items disappeared while the list was read', missed)
+    const { gap } = this.#at
     const wasOneState = gap !== 'missed-items' && this.#isOneResponse
     const reason = isCut ? 'max-items' : wasOneState ? undefined : gap
-    this.#end = { isComplete: reason === undefined, reason }
-    this.cancel()
-  }
-
-  #emitEnd(): void {
-    const { items, total } = this.#at
     const { requests } = this.#prefetcher
-    if (this.#end)
-      this.#last?.response.report.emit({ type: 'end', items, requests, totalItems: total, ...this.#end })
-    this.#end = undefined
+    const isComplete = reason === undefined
+    const event = { type: 'end', items, requests, totalItems: total, isComplete, reason } as const
+    this.#end(() => last?.response.report.emit(event))
   }
 
   #writeCursor(): string {

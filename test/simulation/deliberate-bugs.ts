@@ -93,7 +93,8 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         'add',
         original =>
           function (key) {
-            return original.call(this, key) === 'repeated' ? 'repeated' : 'new'
+            const isInChain = this.indexOf(key) !== undefined
+            return original.call(this, key) || !isInChain
           },
       ),
     family: 'bulk changes',
@@ -147,7 +148,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'a page that shows a change is trusted although it was requested before its predecessor arrived',
-    inject: () => misreport({ requestedAt: Number.POSITIVE_INFINITY }),
+    inject: () => misreport({ isAhead: false }),
     family: 'smaller limits ignored, mixed changes',
     mode: 'default',
   },
