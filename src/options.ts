@@ -112,7 +112,8 @@ export interface ClientOptions extends CommonOptions {
    */
   allowInsecureHttp?: boolean | undefined
   /**
-   * Maximum size of a response body in bytes, counted after decompression. A larger one is an `InvalidResponseError`.
+   * Maximum size of a response body in bytes, counted after decompression. A larger one is an `InvalidResponseError`;
+   * an `HttpError` then has no `body`.
    * @defaultValue 10_485_760 (10 MiB)
    */
   maxResponseBytes?: number | undefined

@@ -63,9 +63,9 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   concurrency?: number | undefined
   /**
-   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Nothing is missed, whatever
-   * happened to the list meanwhile; an item comes twice only if it is not among the last 100 that the cursor remembers, and has
-   * moved. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
+   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing
+   * is missed, whatever happened to the list meanwhile; an item comes twice only if it is not among the last 100 that the cursor
+   * remembers, and has moved. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
    * @defaultValue undefined
    */
   after?: string | undefined
@@ -83,7 +83,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
   /**
    * What happens when items may have been missed: where the list shrank and could not be read with overlap, or ended short of its
-   * total. An empty page in the middle of a list is always an error.
+   * total. An empty page in the middle of a list stays an error.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
@@ -92,7 +92,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    *
    * - not given: proven wherever the service lets it, as pages overlap; the `end` event says whether it was
    * - `true`: throws where it cannot be proven. For exports and reconciliation
-   * - `false`: the fewest requests, one for each page. Pages overlap only once the list has changed
+   * - `false`: the fewest requests, one for each page. Without a cursor, pages overlap only once the list has changed
    *
    * Overlap costs about 14 % more requests at limit 100, 38 % at 20.
    * @defaultValue undefined
