@@ -16,7 +16,7 @@ export default defineConfig([
     platform: 'neutral',
     splitting: true,
     treeshake: true,
-    // Users install one package: docs/decisions/bundled-dependencies.md
+    // Users install one package, and ky cannot change under them.
     noExternal: ['ky', 'zod'],
     // Names what is bundled, which npm and scanners cannot see.
     esbuildPlugins: [
