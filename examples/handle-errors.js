@@ -40,12 +40,13 @@ runMain(import.meta.filename, async () => {
   await attempt(() => client.transactions.list())
 
   title('pagination: a loop cannot keep its promise')
+  let count = 0
   await attempt(async () => {
-    for await (const _ of client.transactions.list({ limit: 1 }, { verified: true })) break
+    for await (const _ of client.transactions.list({ limit: 1 }, { verified: true })) count++
   })
 
   title('A loop that fails in the middle')
-  let count = 0
+  count = 0
   const stopped = await attempt(async () => {
     for await (const _ of client.transactions.list({ limit: 50 })) {
       if (++count === 50) service.fail({ with: new Response(null, { status: 503 }) })
