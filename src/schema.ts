@@ -33,39 +33,56 @@ export function resolveSchema<D extends Validator | undefined>(schema: unknown, 
  */
 export function validate(
   value: unknown,
-  { schema, isCustom }: Validator,
+  validator: Validator,
   issues: FoundIssue[],
   index?: number,
 ): unknown {
-  const at = index === undefined ? [] : ['data', index]
-  const toOutput = (result: StandardSchemaV1.Result<unknown>): unknown => {
-    if (!result.issues) return isCustom ? result.value : value
-    // Not by `map`, as some libraries have arrays of their own.
-    for (const issue of result.issues) {
-      const path = Array.from(issue.path ?? [], toPropertyKey)
-      const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
-      issues.push({ path: [...at, ...path], message })
-    }
-    if (result.issues.length === 0) issues.push({ path: at, message: 'the schema failed without an issue' })
-    return undefined
-  }
-  /** A schema that throws has not accepted the value. */
-  const addThrown = (error: unknown): undefined => {
-    const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-    issues.push({ path: at, message, cause: error })
-  }
   try {
-    const result = schema['~standard'].validate(value)
-    const output = isThenable(result) ? result.then(toOutput) : toOutput(result)
+    const result = validator.schema['~standard'].validate(value)
+    const output = isThenable(result)
+      ? result.then(settled => toOutput(value, settled, validator, issues, index))
+      : toOutput(value, result, validator, issues, index)
     // A transform may be asynchronous where its schema is not.
-    return isThenable(output) ? Promise.resolve(output).catch(addThrown) : output
+    return isThenable(output)
+      ? Promise.resolve(output).catch(error => addThrown(error, issues, index))
+      : output
   } catch (error) {
-    return addThrown(error)
+    return addThrown(error, issues, index)
   }
 }
 
-function toPropertyKey(segment: PropertyKey | StandardSchemaV1.PathSegment): PropertyKey {
-  const key = typeof segment === 'object' ? segment.key : segment
+function toOutput(
+  value: unknown,
+  result: StandardSchemaV1.Result<unknown>,
+  { isCustom }: Validator,
+  issues: FoundIssue[],
+  index: number | undefined,
+): unknown {
+  if (!result.issues) return isCustom ? result.value : value
+  const path = pathTo(index)
+  for (const issue of result.issues) {
+    // Not by `map`, as some libraries have arrays of their own.
+    const inner = Array.from(issue.path ?? [], segment =>
+      toPropertyKey(typeof segment === 'object' ? segment.key : segment),
+    )
+    const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
+    issues.push({ path: [...path, ...inner], message })
+  }
+  if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
+  return undefined
+}
+
+/** A schema that throws has not accepted the value. */
+function addThrown(error: unknown, issues: FoundIssue[], index: number | undefined): undefined {
+  const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
+  issues.push({ path: pathTo(index), message, cause: error })
+}
+
+function pathTo(index: number | undefined): PropertyKey[] {
+  return index === undefined ? [] : ['data', index]
+}
+
+function toPropertyKey(key: unknown): PropertyKey {
   return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 

@@ -65,13 +65,18 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
       cancel()
       return tooLarge(maxBytes)
     }
-    if (end > bytes.length) {
-      // One growing buffer: an array of a million tiny chunks would take gigabytes.
-      const larger = new Uint8Array(Math.min(maxBytes, 2 * end))
-      larger.set(bytes)
-      bytes = larger
+    if (length === 0) {
+      // Most bodies are one chunk: it is not copied.
+      bytes = value
+    } else {
+      if (end > bytes.length) {
+        // One growing buffer: an array of a million tiny chunks would take gigabytes.
+        const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
+        larger.set(bytes.subarray(0, length))
+        bytes = larger
+      }
+      bytes.set(value, length)
     }
-    bytes.set(value, length)
     length = end
   }
   return decode(bytes.subarray(0, length))
