@@ -1,10 +1,12 @@
+type TimerId = ReturnType<typeof setTimeout> | undefined
+
 export const timedOut: unique symbol = Symbol('timed out')
 
 /** Waits for work, but no longer than until a time limit, or until one of the signals aborts. */
 export class Waiting {
   readonly #signals: readonly (AbortSignal | undefined)[]
-  /** Ends the present wait. */
-  #interrupt: () => void = () => {}
+  /** The present wait. Not as a function: V8 makes one that is assigned to a property for long, with all that it holds. */
+  #wait: { readonly timer: TimerId; readonly reject: (reason: unknown) => void } | undefined
   readonly #onAbort = () => this.#interrupt()
 
   /** Listens once to each signal, until `close`. Throws if one has aborted. */
@@ -29,20 +31,28 @@ export class Waiting {
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const timer = Number.isFinite(ms) ? setTimeout(resolve, ms, timedOut) : undefined
-      // Read from the signals: in Node, the target of the event is null for every listener after the first.
-      this.#interrupt = () => {
-        const aborted = this.#signals.find(signal => signal?.aborted)
-        if (!aborted) return
-        clearTimeout(timer)
-        reject(aborted.reason)
-      }
+      const wait = { timer, reject }
+      this.#wait = wait
       this.#interrupt()
-      work.finally(() => clearTimeout(timer)).then(resolve, reject)
+      const end = () => {
+        clearTimeout(timer)
+        // Whoever holds the call must not hold its result.
+        if (this.#wait === wait) this.#wait = undefined
+      }
+      work.finally(end).then(resolve, reject)
     })
   }
 
   /** Waits for so long. */
   async pause(ms: number): Promise<void> {
     await this.within(ms, new Promise(() => {}))
+  }
+
+  #interrupt(): void {
+    // Read from the signals: in Node, the target of the event is null for every listener after the first.
+    const aborted = this.#signals.find(signal => signal?.aborted)
+    if (!aborted || !this.#wait) return
+    clearTimeout(this.#wait.timer)
+    this.#wait.reject(aborted.reason)
   }
 }
