@@ -79,10 +79,10 @@ export class KnownItems {
     const { length } = this.#chain
     // Many at once, as each time costs.
     if (length <= 2 * this.#minKept) return
-    for (const [place, key] of this.#chain.splice(0, length - this.#minKept).entries()) {
-      if (this.#indexes.get(key) === this.#forgotten + place) this.#indexes.delete(key)
+    for (const key of this.#chain.splice(0, length - this.#minKept)) {
+      if (this.#indexes.get(key) === this.#forgotten) this.#indexes.delete(key)
+      this.#forgotten++
     }
-    this.#forgotten += length - this.#minKept
     for (const key of [...this.#others].slice(0, -2 * this.#minKept)) this.#others.delete(key)
   }
 
