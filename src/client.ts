@@ -38,7 +38,7 @@ export class Client {
    * @throws TypeError for an unknown or wrong option.
    */
   constructor(options: ClientOptions) {
-    this.#config = checkedAt(captureCallSite(Client, 0), () =>
+    this.#config = checkedAt(captureCallSite(), () =>
       resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions),
     )
     const { apiKey } = this.#config
@@ -114,7 +114,7 @@ export class Client {
    */
   withOptions(options: Partial<ClientOptions>): Client
   withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
-    const client = checkedAt(captureCallSite(Client.prototype.withOptions, 0), () => {
+    const client = checkedAt(captureCallSite(), () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
       const replaced = readOptions('options', options, clientOptions)

@@ -95,7 +95,7 @@ export async function write<T>(
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, string>> {
-  return sendCall(transport, captureCallSite(write, 1), () => {
+  return sendCall(transport, captureCallSite(write), () => {
     const idNames = Array.from(endpoint.path.matchAll(/\{(\w+)\}/g), ([, name]) => name).join(', ')
     assertNoMore(surplus, `${endpoint.name}({ ${idNames} }, { idempotencyKey, … })`)
     if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
@@ -118,7 +118,7 @@ export async function request<T, Key extends string | undefined>(
   givenOptions: CustomRequestOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, Key>> {
-  return sendCall(transport, captureCallSite(request, 1), () => {
+  return sendCall(transport, captureCallSite(request), () => {
     assertNoMore(surplus, 'request(method, path, { … })')
     assertPath('path', path)
     const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)

@@ -1,17 +1,15 @@
 export interface CallSite {
   /** Formatted only when it is read. */
   readonly stack?: unknown
-  readonly ownFrames: number
 }
 
 /**
- * Captures the stack below `from`, as errors are created in timers and queues, far from the caller's line.
+ * Captures where a public method was called, as errors are created in timers and queues, far from the caller's line.
  *
- * @param from The public method, or a function that public methods call directly.
- * @param ownFrames How many frames below `from` are of this package: 1 for the latter.
+ * @param from The function that the public method called directly.
  */
-export function captureCallSite(from: object, ownFrames: 0 | 1): CallSite {
-  const site: CallSite = { ownFrames }
+export function captureCallSite(from: object = captureCallSite): CallSite {
+  const site: CallSite = {}
   const { captureStackTrace } = Error as { captureStackTrace?: (target: object, from: unknown) => void }
   captureStackTrace?.(site, from)
   return site
@@ -29,8 +27,8 @@ export function checkedAt<T>(site: CallSite, check: () => T): T {
 }
 
 /** The caller's frames, each on a line of its own, as V8 writes them; empty where there are none. */
-export function framesOf({ stack, ownFrames }: CallSite): string {
-  const [, ...lines] = typeof stack === 'string' ? stack.split('\n') : []
-  const frames = lines.slice(ownFrames)
+export function framesOf({ stack }: CallSite): string {
+  // After the first line, and the public method.
+  const [, , ...frames] = typeof stack === 'string' ? stack.split('\n') : []
   return frames[0]?.startsWith('    at ') ? `\n${frames.join('\n')}` : ''
 }

@@ -11,7 +11,7 @@ export function iterate<T, V>(
   let walk: Walk<T> | undefined
   let isClosed = false
   async function* generate(): AsyncGenerator<V, void> {
-    walk = startWalk(captureCallSite(generate, 1))
+    walk = startWalk(captureCallSite(generate))
     try {
       for (;;) {
         signal?.throwIfAborted()

@@ -152,7 +152,7 @@ export function createList<Item, Params extends ListParams>(
   givenOptions: ListOptions<Item> | undefined,
   surplus: readonly unknown[],
 ): List<Item> {
-  const createdAt = captureCallSite(createList, 1)
+  const createdAt = captureCallSite(createList)
   const setup = checkedAt(createdAt, () => {
     assertNoMore(surplus, 'list(params, { … }), of client.list list(path, params, { … })')
     return prepareList(transport, endpoint, givenParams, givenOptions)

@@ -202,7 +202,7 @@ export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Pag
   // A copy: what the caller does to it must not change what iterating the page yields.
   const plain: PageJson<T> = { data: [...loaded.data], page, totalItems, limit, pageCount, hasNextPage }
   const nextPage = async () => {
-    const site = captureCallSite(nextPage, 0)
+    const site = captureCallSite()
     if (!hasNextPage) return undefined
     return createPage(await source.load({ page: page + 1, expectedLimit: limit }, site), source)
   }

@@ -137,6 +137,7 @@ try {
   const usage = `
     const service = new FakeService({ transactions: sampleTransactions(45) })
     const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch })
+    if (client.constructor.name !== 'Client') throw new Error('its class is called ' + client.constructor.name)
     const ids = []
     for await (const { id } of client.transactions.list({ limit: 10 })) ids.push(id)
     if (ids.length !== 45) throw new Error('listed ' + ids.length)
