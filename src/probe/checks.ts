@@ -6,8 +6,8 @@ import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } 
 // Each check is a function over what was read.
 
 const askOwner = 'Ask the owner of the service to repair it.'
-const tooLow = `Loops can end too early where pages cannot overlap. ${askOwner}`
-const tooHigh = `Loops throw, as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
+const tooLow = `Loops can end too early; with \`verified: true\` they read on, or throw. ${askOwner}`
+const tooHigh = `Loops are not proven to be complete, or throw as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list, and what is in the way. */
@@ -89,10 +89,16 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
   const id = 'largest-limit'
   const [tried] = larger
   if (!tried) return ok(id, `the default is ${first.limit}: no larger one was tried`)
-  const best = larger.find(({ value }) => value && value.limit > first.limit)
+  const isFull = (page: Page<unknown>) => page.data.length >= expectedCount(page)
+  const best = larger.find(({ value }) => value && value.limit > first.limit && isFull(value))
   const limit = best?.value?.limit ?? first.limit
   const wrong = larger.find(read => isConclusive(read) && !isRefusal(read))
   if (wrong) return broken(id, `limit ${wrong.limit}: ${wrong.problem}`, `Pass \`limit: ${limit}\`.`)
+  const short = larger.find(({ value }) => value && !isFull(value))
+  if (short) {
+    const observed = `limit ${short.limit} gets ${countOf(short.value?.data.length ?? 0, 'item')}`
+    return broken(id, observed, `Pass \`limit: ${limit}\`. ${askOwner}`)
+  }
   if (best) {
     const got = best.limit === limit ? 'is honoured' : `gets limit ${limit}`
     return ok(id, `limit ${best.limit} ${got}`, `Pass \`limit: ${limit}\` for the fewest requests.`)

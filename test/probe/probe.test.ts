@@ -55,6 +55,11 @@ test('each deviation is found, and nothing else', () =>
         ({ page, limit }) => ({ ...pageOf(page + 1, limit), page }),
       ],
       ['the limit is ignored', 'smaller-limits', ({ page }) => pageOf(page, 20)],
+      [
+        'the limit is only repeated',
+        'smaller-limits largest-limit total beyond-end',
+        ({ page }) => ({ data: itemsFrom((page - 1) * 20, 20) }),
+      ],
       ['small limits are raised', 'smaller-limits', ({ page }, asked) => asked < 20 && pageOf(page, 20)],
       ['a small limit is exceeded', 'smaller-limits', (_, asked) => asked < 20 && { data: itemsFrom(0, 20) }],
       ['small limits are forbidden', 'smaller-limits', (_, asked) => asked < 20 && status(403)],
