@@ -17,7 +17,7 @@ probe <baseUrl>           Checks whether a service works as the client expects.
 schema <baseUrl> <path>   Prints a zod schema of the items of a list.
 fake                      Serves a fake service on this machine.
   --port <port>             4010 if not given, 0 for any free one.
-  --transactions <count>    500 if not given.
+  --transactions <count>    250 if not given.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
 
@@ -67,7 +67,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
       args,
       options: { port: { type: 'string' }, transactions: { type: 'string' }, faults: { type: 'string' } },
     })
-    const { port = '4010', transactions = '500', faults = '' } = values
+    const { port = '4010', transactions = '250', faults = '' } = values
     const served = await serveFake({
       port: Number(port),
       transactions: Number(transactions),
@@ -88,9 +88,7 @@ process.stderr.on('error', () => {})
 
 function expectArguments<N extends string[]>(given: string[], ...names: N): { [I in keyof N]: string } {
   if (given.length === names.length) return given as { [I in keyof N]: string }
-  throw new UsageError(
-    `Expected ${names.map(name => `<${name}>`).join(' and ')}, got ${given.length} arguments.`,
-  )
+  throw new UsageError(`Expected ${names.map(name => `<${name}>`).join(' and ')}, got ${given.length}.`)
 }
 
 function connection(baseUrl: string, values: { 'allow-insecure-http'?: boolean }): ProbeOptions {
@@ -115,7 +113,7 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   else if (name === '--version')
     print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
   else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
-  else throw new UsageError(usage)
+  else throw new UsageError(name ? `Unknown command: ${name}\n\n${usage}` : usage)
   return 0
 }
 
