@@ -39,6 +39,7 @@ async function exportTransactions(name = 'transactions.csv') {
   const file = await open(part, 'a')
   /** @param {string} text */
   async function append(text) {
+    if ((await file.stat()).size !== bytes) throw new Problem(`Another program writes to ${part}.`)
     await file.appendFile(text)
     await file.sync()
     bytes += Buffer.byteLength(text)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sampleTransactions } from 'virtual-accounts/testing'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { failPages, filesIn, printed, run, service } from './guide.ts'
 import { snippet } from './snippets.ts'
 
@@ -20,6 +20,17 @@ afterEach(() => {
 
 const linesOf = (file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 const ids = () => service.transactions.map(({ id }) => id)
+
+/** Runs a whole program while another waits for page 3. */
+function meanwhile(program: () => Promise<unknown>): void {
+  vi.stubGlobal('fetch', async (...[url, init]: Parameters<typeof service.fetch>) => {
+    if (new URL(String(url)).searchParams.get('page') === '3') {
+      vi.stubGlobal('fetch', service.fetch)
+      await program()
+    }
+    return service.fetch(url, init)
+  })
+}
 
 describe('to a file', () => {
   const code = snippet('exports.md', 'To a file')
@@ -68,6 +79,12 @@ describe('to a file', () => {
     expect(written().slice(0, before.length)).toEqual(before)
     expect(new Set(written()).size).toBe(written().length)
     expect(written()).toEqual(expect.arrayContaining(ids()))
+  })
+
+  test('stops when it is run twice at once, and writes nothing twice', async () => {
+    meanwhile(exportAll)
+    expect(await exportAll()).toContain('Another program writes to the file.')
+    expect(written()).toEqual(ids())
   })
 })
 
@@ -124,6 +141,13 @@ describe('to a database', () => {
     await sync()
     expect(stored()).toEqual(expected())
     expect(service.requests[requests]?.query.page).not.toBe('1')
+  })
+
+  test('stops when it is run twice at once, and loses no row', async () => {
+    await sync()
+    meanwhile(sync)
+    await expect(sync()).rejects.toThrow('Another run is in progress.')
+    expect(stored()).toEqual(expected())
   })
 })
 
