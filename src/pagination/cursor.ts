@@ -35,14 +35,16 @@ export function writeCursor({ limit, end, count, total, gap, keys }: Bookmark, l
 export function readCursor(cursor: unknown, list: string): Bookmark {
   if (typeof cursor !== 'string')
     throw wrongArgument('after', 'a cursor, from `batch.cursor` or `error.cursor`', cursor)
-  const [written = '', header = '', hashes = '', ...rest] = cursor.split('.')
-  const sums = rest.join('.')
-  if (/^va\d+$/.test(written) && written !== version) {
+  const dot = cursor.lastIndexOf('.')
+  const text = cursor.slice(0, dot)
+  const sums = cursor.slice(dot + 1)
+  const [written = '', header = '', hashes = ''] = text.split('.')
+  if (/^va\d{1,5}$/.test(written) && written !== version) {
     throw new TypeError(
-      `after: this cursor was written by another version of this package (${written.slice(0, 9)}, not ${version}): start over without \`after\``,
+      `after: this cursor was written by another version of this package (${written}, not ${version}): start over without \`after\``,
     )
   }
-  if (sums.slice(0, keyLength) !== hash(`${written}.${header}.${hashes}`) || sums.length !== 2 * keyLength)
+  if (sums.slice(0, keyLength) !== hash(text) || sums.length !== 2 * keyLength)
     throw new TypeError('after: expected a cursor as it was given, got a damaged one (was it cut off?)')
   if (sums.slice(keyLength) !== hash(list)) {
     throw new TypeError(
