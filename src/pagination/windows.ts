@@ -20,7 +20,7 @@ export function farthestWindow(end: number, maxLimit: number): Window | undefine
   let best: Window | undefined
   let reach = end
   // No smaller limit reaches farther than `end - 1 + limit`. Without this a service's limit of a billion would take seconds.
-  for (let limit = maxLimit; limit > 1 && end - 1 + limit > reach; limit--) {
+  for (let limit = maxLimit; end - 1 + limit > reach; limit--) {
     const page = pageHolding(end, limit)
     if (page * limit <= reach) continue
     best = { page, limit }
