@@ -64,6 +64,12 @@ describe('the params of a list', () => {
       `${service.baseUrl}/transactions?page=1&limit=5&currency=AED&currency=USD&a%20b=%C3%BC%26%3D&open=true&least=0`,
     )
   })
+
+  test('may have a filter that is called query', async () => {
+    const fetch = vi.fn((url: string, init: RequestInit) => service.fetch(url, init))
+    await createClient({ fetch }).transactions.list({ query: { query: 'rent', limit: undefined } })
+    expect(fetch.mock.calls[0]?.[0]).toBe(`${service.baseUrl}/transactions?page=1&query=rent`)
+  })
 })
 
 describe('headers', () => {
