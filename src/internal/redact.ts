@@ -11,7 +11,7 @@ const maxKeys = 8
 /** Removes API keys from what a client shows to others: services echo what they were sent. */
 export class Redactor {
   readonly #keys = new Set<string>()
-  /** Each key as it is and percent-encoded, with escapes in either case; the longest first, as a key may begin with another. */
+  /** Each key as it is and percent-encoded; the longest first, as a key may begin with another. */
   #spellings: readonly string[] = []
 
   /** From here on, this key appears in no text. */
@@ -21,7 +21,10 @@ export class Redactor {
     for (const oldest of [...this.#keys].slice(0, -maxKeys)) this.#keys.delete(oldest)
     const spellings = [...this.#keys].flatMap(key => {
       const encoded = encodeURIComponent(key)
-      return [key, encoded, encoded.replace(/%../g, digits => digits.toLowerCase())]
+      // Encoders differ in what they leave as it is in a path, and in the case of their escapes.
+      const kept = encoded.replace(/%(?:2[46BC]|3[ABD]|40)/g, code => decodeURIComponent(code))
+      const all = [encoded, kept, ...[encoded, kept].map(text => text.replaceAll('%2F', '/'))]
+      return [key, ...all, ...all.map(text => text.replace(/%../g, code => code.toLowerCase()))]
     })
     this.#spellings = [...new Set(spellings)].sort((a, b) => b.length - a.length)
   }

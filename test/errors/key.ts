@@ -43,10 +43,13 @@ export function everythingOf(value: unknown): string {
   return parts.join('\n')
 }
 
-/** The spellings in which a service may echo a key: as it is, and percent-encoded with escapes in either case. */
+/** The spellings in which a service may echo a key: as it is, and percent-encoded as JavaScript, Python and Go do. */
 export function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret)
-  return [...new Set([secret, encoded, encoded.replace(/%../g, code => code.toLowerCase())])]
+  const python = encoded.replaceAll('%2F', '/')
+  const go = encoded.replace(/%(?:24|26|2B|3A|3D|40)/g, decodeURIComponent)
+  const all = [encoded, python, go].flatMap(text => [text, text.replace(/%../g, code => code.toLowerCase())])
+  return [...new Set([secret, ...all])]
 }
 
 export function expectNoKey(value: unknown, secret = key): void {
