@@ -169,6 +169,27 @@ describe('an abort', () => {
       },
     ))
 
+  test('rejects immediately although the response to an attempt that timed out came late', async () => {
+    useFakeTime()
+    const first = Promise.withResolvers<Response>()
+    let calls = 0
+    const fetch = () => (calls++ === 0 ? first.promise : new Promise<Response>(() => {}))
+    const client = clientOf({ url: 'https://api.example.com' }, { fetch, timeout: 10_000 })
+    const controller = new AbortController()
+    const reason = because()
+    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(10_600)
+    expect(calls).toBe(2)
+    first.resolve(new Response(null, { status: 503 }))
+    for (let step = 0; step < 100; step++) await null
+    const abortedAt = Date.now()
+    controller.abort(reason)
+    expect(await passing(call, 1)).toBe(reason)
+    // Not at the time limit of the second attempt.
+    expect(Date.now() - abortedAt).toBeLessThan(10)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('during the second attempt rejects with the reason, not with the error of the first', async () => {
     await using service = await serve([reset, silence])
     const { server, client } = service
