@@ -27,6 +27,7 @@ import {
   type PageSource,
 } from './page.js'
 import { type ReadBatch, Walk, type WalkOptions } from './walk.js'
+import { rulesOutOverlap } from './walk-errors.js'
 
 /** A list, as its resource declares it. */
 export interface ListEndpoint<Params extends ListParams = ListParams> {
@@ -197,11 +198,14 @@ function prepareList<Item, Params extends ListParams>(
       `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
   }
+  // Where windows cannot overlap, a service that has lowered its largest limit gets the caller's smaller one.
+  const isPlain = rulesOutOverlap(after?.gap)
+  const position = after && { ...after, limit: Math.min(after.limit, (isPlain && limit) || after.limit) }
   const loader = new PageLoader<Item>(transport, {
     path: endpoint.path,
     validator,
     // That of the cursor, in which its position is counted. A smaller one of the caller's limits the windows that overlap.
-    limit: after?.limit ?? limit,
+    limit: position?.limit ?? limit,
     filters,
     settings: mergeSettings(transport, options),
     signal,
@@ -215,7 +219,7 @@ function prepareList<Item, Params extends ListParams>(
     maxItems,
     onMissedItems,
     verified,
-    after,
+    after: position,
     maxLimit: limit ?? Number.POSITIVE_INFINITY,
     list,
     refused: transport.refusedLimits,

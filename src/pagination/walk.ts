@@ -56,6 +56,8 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   fruitless: number
   /** Keys tell items apart: behind the first response one was new, or the last item read was where it had been. */
   keysHold: boolean
+  /** A smaller limit was honoured. */
+  honoursLimits: boolean
   /** Searches that found the last item where it had been, since a window brought something new without one. */
   detours: number
 }
@@ -104,6 +106,7 @@ export class Walk<T> {
       isTurning: false,
       fruitless: 0,
       keysHold: false,
+      honoursLimits: false,
       detours: 0,
     }
     this.#prefetcher = new Prefetcher({
@@ -155,7 +158,10 @@ export class Walk<T> {
   /** The response, or an error that says something about the list: there is no such page, or no such limit. */
   async #fetch(window: Window): Promise<Fetched<T> | ApiError> {
     try {
-      return await this.#prefetcher.get(window)
+      const response = await this.#prefetcher.get(window)
+      const { overlap, total: totalItems } = this.#at
+      const needsTotal = window.isBeyondEnd || overlap === 'impossible'
+      return needsTotal && hasNoTotal(response) ? { ...response, totalItems } : response
     } catch (error) {
       if (this.#isAnswer(window, error)) return error
       throw error
@@ -169,7 +175,9 @@ export class Walk<T> {
     const isFailure = !canOverlap && (page - 1) * limit < total
     const mayBeMissing = this.#hasBegun && page > 1 && !isFailure
     const mayBeRefused = limit !== this.#at.limit && !isBeyondEnd
-    return (mayBeMissing && isMissing(error)) || (mayBeRefused && isRefusal(error))
+    // A service that honours smaller limits refuses the page, as there is none.
+    const isNoPage = isMissing(error) || (this.#at.honoursLimits && overlap === 'on' && isRefusal(error))
+    return (mayBeMissing && isNoPage) || (mayBeRefused && isRefusal(error))
   }
 
   /** Reads the response to a window, and decides on the next one. */
@@ -266,6 +274,8 @@ export class Walk<T> {
     // A page may begin before the end of what was read, where other items may be by now: what follows a known item is taken.
     let from = 0
     while (from < data.length && start + from < at.end && !this.#known?.has(response.keys()?.[from])) from++
+    // The page that was read last may come again: it brings nothing new, unless the list grew.
+    const reachesOn = start + data.length > at.end + Math.max(0, totalItems - at.total)
     const cut = this.#accept(response, from)
     const { length } = this.#items
     const isLast = page * limit >= totalItems
@@ -275,9 +285,10 @@ export class Walk<T> {
     const isEnd = data.length === 0 || (isLast && !isWrong)
     // The next page is the one after this one, however short this one was.
     at.end = start + (cut < data.length || at.overlap === 'on' || isEnd ? cut : limit)
-    if (repeatsPage || (length === 0 && data.length > 0)) this.#countFruitless(response)
+    if (repeatsPage || (length === 0 && reachesOn)) this.#countFruitless(response)
     else if (length > 0) at.fruitless = 0
     if (at.overlap === 'on' && data.length > 0) this.#goOnBehindWindow(response)
+    else if (cut < data.length) this.#finish(true)
     else if (isEnd) this.#endPages()
     else this.#goOn()
   }
@@ -295,7 +306,7 @@ export class Walk<T> {
   /** Returns why windows cannot overlap, if the response shows that: then nothing of it is read. */
   #readOverlapping(windowLimit: number, response: Fetched<T> | ApiError): IncompleteReason | undefined {
     const at = this.#at
-    if (isRefusal(response)) {
+    if (isRefusal(response) && !at.honoursLimits) {
       this.#options.refused.add(this.#options.list)
       return 'limit-not-honoured'
     }
@@ -312,6 +323,7 @@ export class Walk<T> {
     const isBeginning = page === 1 && this.#last && (data.length === 0 || known.size === at.count)
     if (anchor === -1 && !isBeginning) return this.#searchOn(response)
 
+    at.honoursLimits ||= limit < at.limit
     const start = (page - 1) * limit
     const index = known.indexOf(keys[anchor]) ?? 0
     const isInPlace = anchor >= 0 && totalItems === at.total && keys[at.end - 1 - start] === known.last
@@ -375,7 +387,7 @@ export class Walk<T> {
   #searchOn(response: Fetched<T> | ApiError): undefined {
     this.#countFruitless(response)
     const isGone = response instanceof ApiError
-    if (!isGone) {
+    if (!isGone && !hasNoTotal(response)) {
       this.#noteDropped(response)
       this.#search ??= { missed: response, pages: this.#pagesAroundLast(response) }
     }
@@ -519,6 +531,11 @@ export class Walk<T> {
     const keys = { chain: chain.map(toHash), others: others.map(toHash) }
     return writeCursor({ limit, end, count, total, gap, keys }, this.#options.list)
   }
+}
+
+/** A total that is counted along with the items of a page is 0 where there are none: beyond the end it says nothing. */
+function hasNoTotal({ page, data, totalItems }: LoadedPage<unknown>): boolean {
+  return page > 1 && data.length === 0 && totalItems === 0
 }
 
 /** A service may have no such page, or send another one. */

@@ -8,6 +8,7 @@ import { createClient, createObservedClient, startService } from '../service.ts'
 import { checkEach } from '../support.ts'
 import {
   collect,
+  collectWith,
   createList,
   type Envelope,
   endOf,
@@ -384,6 +385,114 @@ describe('a service that is broken in places', () => {
         expect(isApiError(error)).toBe(true)
       }
     }))
+})
+
+describe('services as they are often written', () => {
+  /** A total that is counted along with the items of a page: without items it is 0. */
+  const countedWithItems = (envelope: Envelope) => ({
+    ...envelope,
+    totalItems: envelope.data.length > 0 ? envelope.totalItems : 0,
+  })
+
+  test('a list that is counted from 0 does not end silently, although the page beyond its end says total 0', async () => {
+    const items = sampleTransactions(250)
+    for (const verified of modes) {
+      respondTo((page, limit) => countedWithItems({ ...envelopeOf(items, page + 1, limit), page }))
+      const list = createClient().transactions.list({ limit: 100 }, { verified })
+      const { before, error } = await iterateToPaginationError(list)
+      expect(before).toEqual(items.slice(100))
+      if (verified !== false) expect(error.message).toContain('although totalItems is 250')
+    }
+  })
+
+  test('pages that are filtered after they were cut are read to an empty page that says total 0', async () => {
+    const items = sampleTransactions(250)
+    const shown = items.filter((_, place) => place % 7 > 0)
+    const { client, events } = createObservedClient()
+    respondTo((page, limit) => {
+      const envelope = countedWithItems(envelopeOf(items, page, limit))
+      return { ...envelope, data: envelope.data.filter(item => shown.includes(item as (typeof items)[0])) }
+    })
+    expect(await collect(client.transactions.list({ limit: 50 }))).toEqual(shown)
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'short-page' })
+  })
+
+  test('a list that shrinks is read to its end, whatever the service says to a page beyond it', () =>
+    checkEach([400, 404, 422, 'total 0'] as const, async beyond => {
+      const items = sampleTransactions(400)
+      const { client, events } = createObservedClient()
+      respondTo((page, limit) => {
+        const envelope = countedWithItems(envelopeOf(items, page, limit))
+        const isBeyond = page > 1 && envelope.data.length === 0
+        return isBeyond && beyond !== 'total 0' ? new Response(null, { status: beyond }) : envelope
+      })
+      const list = client.transactions.list({ limit: 100 }, { concurrency: 1 })
+      const kept = ids([...items.slice(0, 20), ...items.slice(270)])
+      const read = ids(await collectWith(list, 301, () => items.splice(20, 250)))
+      expect(read.filter(id => kept.includes(id))).toEqual(kept)
+      expect(endOf(events)).toMatchObject({ isComplete: true })
+      // The service is not taken for one that refuses smaller limits.
+      await collect(client.transactions.list({ limit: 20 }))
+      expect(endOf(events)).toMatchObject({ isComplete: true })
+    }))
+
+  test('a list that grew while it was read, without overlap, is gone on with from its last cursor', async () => {
+    for (const [meanwhile, later] of [
+      [0, 0],
+      [5, 0],
+      [0, 5],
+      [5, 5],
+    ] as const) {
+      const items = sampleTransactions(250)
+      respondTo((page, limit) =>
+        limit === 100 ? envelopeOf(items, page, limit) : new Response(null, { status: 422 }),
+      )
+      const { list } = createClient().transactions
+      let after: string | undefined
+      for await (const { cursor } of list({ limit: 100 }).batches()) {
+        if (after === undefined) items.unshift(...sampleTransactions(meanwhile, 7))
+        after = cursor
+      }
+      const added = sampleTransactions(later, 8)
+      items.push(...added)
+      expect(await collect(list({ limit: 100 }, { after }))).toEqual(added)
+    }
+  })
+
+  test('where the service lowers its largest limit in the middle of a list, a smaller limit goes on', async () => {
+    const items = sampleTransactions(600)
+    let largest = 100
+    respondTo((page, limit) => envelopeOf(items, page, Math.min(limit, largest)))
+    const { list } = createClient().transactions
+    const before: unknown[] = []
+    const failed = await iterateToPaginationError(
+      (async function* () {
+        for await (const item of list({ limit: 100 }, { concurrency: 1 })) {
+          if (before.push(item) === 150) largest = 50
+          yield item
+        }
+      })(),
+    )
+    const { cursor: after } = failed.error
+    const rest = await collect(list({ limit: 50 }, { after }))
+    expect([...failed.before, ...rest]).toEqual(items)
+  })
+
+  test('a loop that maxItems ends before the end of its list says so, also where pages cannot overlap', async () => {
+    const items = sampleTransactions(250)
+    for (const [limit, maxItems] of [
+      [100, 10],
+      [100, 205],
+      [10, 245],
+      [500, 10],
+    ] as const) {
+      const { client, events } = createObservedClient()
+      const list = listOf(client, items, { itemKey: () => undefined, maxItems })
+      respondTo((page, asked) => envelopeOf(items, page, asked === 20 ? limit : asked))
+      expect(await collect(list)).toEqual(items.slice(0, maxItems))
+      expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'max-items' })
+    }
+  })
 })
 
 async function iterateOrCollect<T>(items: AsyncIterable<T>): Promise<{ before: T[]; error?: unknown }> {

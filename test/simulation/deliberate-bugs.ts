@@ -124,7 +124,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'the end is not held against the total',
-    inject: () => misread(({ data, totalItems }) => ({ totalItems: data.length === 0 ? 0 : totalItems })),
+    inject: () => misread(({ data, totalItems }) => ({ totalItems: data.length === 0 ? 1 : totalItems })),
     family: 'pages counted from 0',
     mode: 'default',
   },
