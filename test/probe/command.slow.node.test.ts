@@ -103,7 +103,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
   checkInParallel<[args: string[], message: string, apiKey?: string]>(
     [
       [[], 'Usage: virtual-accounts <command>'],
-      [['probe'], 'Expected <baseUrl>, got 0 arguments.'],
+      [['probe'], 'Expected <baseUrl>, got 0.'],
       [['probe', 'https://a.test', '--orgin=x'], "Unknown option '--orgin'"],
       [
         ['probe', 'https://a.test', '--write'],
