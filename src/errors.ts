@@ -161,7 +161,7 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  // Whether it was the last attempt, nobody knows.
+  // Any of the attempts may have been applied.
   const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: ${repeatIt}`
   const resume = cursor && !isFinal && 'To go on: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')

@@ -41,7 +41,7 @@ export interface Call {
   readonly limit?: number | undefined
   /** Of a loop over a list: its number. */
   readonly loop?: number | undefined
-  /** Whether an error says what the caller wanted to know: then it is no failure. */
+  /** Whether the caller expects this error, such as a 404 beyond the end of a list: then there is no `failure` event. */
   readonly expects?: ((error: unknown) => boolean) | undefined
   /** Called as soon as the service asks for fewer requests. */
   readonly onThrottled?: (() => void) | undefined
@@ -72,7 +72,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   try {
     received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting })
     const { status, headers, text = '' } = received
-    // For an error from here on.
+    // The response was a 2xx: an error from here on must say so.
     report.mayHaveBeenApplied = true
     if (text instanceof InvalidBody) throw text
     // The caller's schema may be asynchronous: it can be aborted.

@@ -17,7 +17,7 @@ export function isServerError(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 505
 }
 
-/** Whether a write may have been applied although its attempt failed. With a key of the caller's, another call may have sent it. */
+/** Whether a write may have been applied although its attempt failed. A 409 to the caller's own key may be due to another call. */
 export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boolean {
   if (outcome.status === undefined) return outcome.reason === 'cut-off' || outcome.reason === 'no-response'
   const { status } = outcome

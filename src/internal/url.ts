@@ -6,7 +6,7 @@ type QueryValue = string | number | boolean
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
-/** What a bug makes of a missing id or key. */
+/** The text of a missing id or key: "undefined", "[object Object]". */
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
 /** An id as one segment of a path. It stays one segment, whatever it contains. */

@@ -63,12 +63,12 @@ export function identifyList(path: string, query: string): string {
   return `${path}?${query.split('&').sort().join('&')}`
 }
 
-/** An item's key as a cursor holds it, and as a walk that goes on after one knows it. 1 is not '1'. */
+/** An item's key as a cursor holds it, and as a walk that goes on after one knows it. The number 1 and the string '1' differ. */
 export function hashKey(key: Key): string {
   return hash(`${typeof key} ${key}`)
 }
 
-/** Two 32-bit hashes, of which 53 bits are kept, as 11 letters and digits. It tells damage and mistakes, not forgery. */
+/** Two 32-bit hashes, of which 53 bits are kept, as 11 letters and digits. They detect damage, not forgery. */
 function hash(text: string): string {
   let high = 0xdeadbeef
   let low = 0x41c6ce57

@@ -20,7 +20,7 @@ export interface RememberedKeys<K = Key> {
  * last item read. Others were read, too, but where they are now is not known: the list changed, and the chain was gone back to.
  */
 export class KnownItems {
-  /** A key whose index is another has moved: here it is only left over. */
+  /** Entries can be left over from before an item moved: one counts only if `#indexes` has its place. */
   readonly #chain: Key[] = []
   readonly #indexes = new Map<Key, number>()
   readonly #others: Set<Key>
@@ -55,7 +55,7 @@ export class KnownItems {
     return this.#indexes.get(key as Key)
   }
 
-  /** Ends the chain before an index. */
+  /** Cuts the chain at an index. What was cut off stays known, without a place. */
   goBackTo(index: number): void {
     for (const key of this.#chain.splice(Math.max(0, index - this.#forgotten))) {
       this.#indexes.delete(key)

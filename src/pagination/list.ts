@@ -238,7 +238,7 @@ let loops = 0
 
 class LazyList<T> implements List<T> {
   readonly #setup: ListSetup<T>
-  /** What its pages go on with. */
+  /** Given to each page, for `nextPage` and iteration. */
   readonly #source: PageSource<T>
   #page: Promise<Page<T>> | undefined
 

@@ -73,14 +73,14 @@ type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'lim
 
 export interface PageRequest {
   readonly page: number
-  /** Replaces the caller's `limit`. Who asks for that judges the response: only its page number is checked. */
+  /** Replaces the caller's `limit`. The walk checks the response to that itself; here only its page number is checked. */
   readonly limit?: number | undefined
   /** The limit that must be in effect, where the caller's own is requested. */
   readonly expectedLimit?: number | undefined
   /** Cancels the request, in addition to the caller's signal. */
   readonly signal?: AbortSignal
   readonly onThrottled?: () => void
-  /** Whether an error says what the walk wanted to know: then it is no failure. */
+  /** Whether the walk expects this error, such as a 404 beyond the end: then there is no `failure` event. */
   readonly expects?: (error: unknown) => boolean
 }
 
@@ -96,7 +96,7 @@ export interface ListSpec<T> {
   /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
   readonly itemKey: ((item: T) => unknown) | undefined
   readonly rawItemKey: ((item: unknown) => unknown) | undefined
-  /** Keys are hashes, as they are held against those of a cursor. */
+  /** Keys are hashed, to be compared with those of a cursor. */
   readonly hashesKeys: boolean
 }
 
@@ -183,7 +183,7 @@ function assertKey(key: unknown): unknown {
   throw wrongArgument('itemKey', 'it to return a string or a number', key)
 }
 
-/** What a page fetches those after it with. */
+/** How a page loads the pages after it. */
 export interface PageSource<T> {
   load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>>
   /** Iterates from a loaded page to the end of the list. */

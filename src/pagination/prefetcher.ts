@@ -101,7 +101,7 @@ export class Prefetcher<T> {
     }
   }
 
-  /** Whether one more may be requested ahead. Not behind a failure: the reader will stop there. */
+  /** Whether one more may be requested ahead. None after a failed request, where the reader will stop. */
   get #hasRoom(): boolean {
     const inFlight = this.#queue.filter(({ isInFlight }) => isInFlight)
     const hasFailed = this.#queue.some(({ isInFlight, fetched }) => !isInFlight && !fetched)

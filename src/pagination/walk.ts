@@ -22,9 +22,9 @@ export interface WalkOptions<T> {
   readonly maxItems: number
   readonly onMissedItems: 'throw' | 'continue'
   readonly verified: boolean | undefined
-  /** Where an earlier walk stood. Keys are hashes then. */
+  /** Where an earlier walk stood. With it, keys are compared as hashes. */
   readonly after: Bookmark | undefined
-  /** Of windows that overlap; at most the limit in effect. */
+  /** The largest limit of a window that overlaps; it cannot exceed the limit in effect. */
   readonly maxLimit: number
   /** Identifies the list in cursors. */
   readonly list: string
@@ -50,7 +50,7 @@ type State = { -readonly [K in keyof Position]: Position[K] } & {
   firstTotal: number
   /** Whether windows overlap: now, only from the first change on, or not at all. */
   overlap: 'on' | 'after-change' | 'impossible'
-  /** Whether windows are about to overlap, as the list has changed: none of them is read yet. */
+  /** Windows overlap since the list has changed, but none of these has been read yet. */
   isTurning: boolean
   /** Responses in a row that brought nothing new. */
   fruitless: number
@@ -295,6 +295,7 @@ export class Walk<T> {
 
   #endPages(): undefined {
     const { end, total, firstTotal, count, fruitless } = this.#at
+    // After a page that brought nothing new, positions do not tell what was read: it is counted.
     const lacking = fruitless > 0 ? Math.min(total, firstTotal) - count : total - end
     if (lacking > 0 && this.#remaining > 0 && this.#last)
       this.#noteMissed(this.#last, `the list ended after ${total - lacking} of ${total} items`, lacking)
@@ -421,7 +422,7 @@ export class Walk<T> {
     this.#search = undefined
   }
 
-  // What both have in common.
+  // Used by both ways of reading.
 
   get #hasBegun(): boolean {
     return this.#last !== undefined || this.#options.after !== undefined
@@ -492,7 +493,7 @@ export class Walk<T> {
   #noteMissed(response: Fetched<T>, problem: string | Error, missed: number): void {
     const { overlap } = this.#at
     this.#drift(response, 'missing', response.totalItems, Math.max(0, response.totalItems - missed))
-    // Whoever goes on with the cursor of the error accepts it, too.
+    // Before it is thrown: the cursor of the error must say it.
     this.#at.gap = 'missed-items'
     if (this.#options.onMissedItems === 'continue') return
     if (typeof problem !== 'string') throw problem
@@ -507,7 +508,7 @@ export class Walk<T> {
   #finish(isCut = false): undefined {
     const { items, count, total, firstTotal, end, fruitless, keysHold } = this.#at
     const last = this.#last
-    // Keys that count the items of a page, say.
+    // For example, an itemKey that is the place on a page.
     const keysMayRepeat = fruitless > 0 && !keysHold && total === firstTotal
     if (last && keysMayRepeat && count < Math.min(total, end)) throw keysRepeat(last, count, total)
     // What only a dropped response showed did not come again. As many as the total fell by were removed; the others moved to where

@@ -173,7 +173,7 @@ export function checkBeyondEnd({ beyond }: ListReads): Finding {
  * whatever is broken here is to be seen twice.
  */
 export function comparePages(list: ListReads): Finding {
-  // What is wrong beyond the end is said there.
+  // The check of the page beyond the end says what is wrong there.
   const pages = pagesOf(list).filter(
     read => read !== list.beyond || read.value.data.length === expectedCount(read.value),
   )

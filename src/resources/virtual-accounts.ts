@@ -11,7 +11,7 @@ export interface VirtualAccountRef {
 
 /** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
-  // First, as TypeScript then suggests it, and not the opposite, for `activate`.
+  // First: for `activate`, TypeScript suggests the first that is similar, which must not be the opposite.
   /**
    * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *

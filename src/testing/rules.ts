@@ -78,7 +78,7 @@ export class Rules {
     return jsonResponse(200, { data, page, totalItems: items.length, limit })
   }
 
-  /** A test would pass although its filter has no effect. */
+  /** Without the warning, a test of a filter would pass although it has no effect. */
   #warnOfFilters(query: ReceivedRequest['query']): void {
     for (const name of Object.keys(query)) {
       if (name === 'page' || name === 'limit' || this.#ignored.has(name)) continue
