@@ -82,7 +82,11 @@ describe('to a file', () => {
   })
 
   test('stops when it is run twice at once, and writes nothing twice', async () => {
-    meanwhile(exportAll)
+    meanwhile(async () => {
+      // The first waits for page 3 now.
+      await vi.waitFor(() => expect(printed()).toHaveLength(2), 5_000)
+      await exportAll()
+    })
     expect(await exportAll()).toContain('Another program writes to the file.')
     expect(written()).toEqual(ids())
   })
