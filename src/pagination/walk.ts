@@ -282,13 +282,12 @@ export class Walk<T> {
     // If more items came than any total says, it is wrong; if pages are short, they may be shorter than their limit says. Then only
     // an empty page proves the end.
     const isWrong = start + data.length > this.#prefetcher.largestTotal || at.gap === 'short-page'
-    const isEnd = data.length === 0 || (isLast && !isWrong)
+    const isEnd = cut === data.length && (data.length === 0 || (isLast && !isWrong))
     // The next page is the one after this one, however short this one was.
     at.end = start + (cut < data.length || at.overlap === 'on' || isEnd ? cut : limit)
     if (repeatsPage || (length === 0 && reachesOn)) this.#countFruitless(response)
     else if (length > 0) at.fruitless = 0
     if (at.overlap === 'on' && data.length > 0) this.#goOnBehindWindow(response)
-    else if (cut < data.length) this.#finish(true)
     else if (isEnd) this.#endPages()
     else this.#goOn()
   }
