@@ -5,7 +5,7 @@ export const timedOut: unique symbol = Symbol('timed out')
 /** Waits for work, but no longer than until a time limit, or until one of the signals aborts. */
 export class Waiting {
   readonly #signals: readonly (AbortSignal | undefined)[]
-  /** The present wait. No function: V8 keeps one that is assigned to a property for long, with the result that it refers to. */
+  /** The present wait. No function: V8 keeps one that is assigned to a property for long, with the result it refers to. */
   #wait: { readonly timer: TimerId; readonly reject: (reason: unknown) => void } | undefined
   readonly #onAbort = () => this.#interrupt()
 

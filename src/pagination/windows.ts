@@ -1,7 +1,7 @@
 /** A part of the list that one request asks for: page `page` of pages of `limit` items. */
 export interface Window {
   readonly page: number
-  /** Set where windows overlap: the response has to show an item that was read. Without it, the caller's `limit` is sent, if there is one. */
+  /** Set where windows overlap: the response has to show an item that was read. Without it, the caller's is sent, if any. */
   readonly limit?: number | undefined
   /** The response has to show nothing, as the list ended before it. */
   readonly isBeyondEnd?: boolean
