@@ -45,8 +45,8 @@ export class Client {
     this.#transport = {
       ...this.#config,
       retryBudget: new RetryBudget(),
+      withoutLimit: new Set(),
       redactor: new Redactor(),
-      refusedLimits: new Set(),
     }
     if (typeof apiKey === 'string') this.#transport.redactor.add(apiKey)
     this.transactions = createTransactions(this.#transport)
@@ -132,7 +132,10 @@ export class Client {
         )
       return client
     })
-    Object.assign(client.#transport, { retryBudget: this.#transport.retryBudget })
+    Object.assign(client.#transport, {
+      retryBudget: this.#transport.retryBudget,
+      withoutLimit: this.#transport.withoutLimit,
+    })
     return client
   }
 }

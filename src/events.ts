@@ -74,10 +74,10 @@ export interface DriftEvent extends EventBase {
  * Why it is not proven that a loop yielded every item:
  * - `no-item-key`: items were not identified (see `itemKey`)
  * - `item-key-not-unique`: two items had the same key
- * - `limit-not-honoured`: the service does not honour smaller limits, so pages could not overlap
- * - `limit-too-small`: the limit is below 20, so pages would hardly overlap
+ * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: `verified: false` was given
+ * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
  * - `missed-items`: items were missed, and `onMissedItems: 'continue'` or the cursor of that error was given
  * - `max-items`: the loop ended at `maxItems`
  */
@@ -85,9 +85,9 @@ export type IncompleteReason =
   | 'no-item-key'
   | 'item-key-not-unique'
   | 'limit-not-honoured'
-  | 'limit-too-small'
   | 'short-page'
   | 'verified-false'
+  | 'order-not-stable'
   | 'missed-items'
   | 'max-items'
 

@@ -13,10 +13,10 @@ import { isSuccess, isThrottled, mayHaveBeenApplied, type RetryBudget, retryDela
 export interface Transport extends ClientConfig {
   /** Shared with the clients derived from this one. */
   readonly retryBudget: RetryBudget
+  /** The paths of lists that cannot be asked for a limit of 100. Shared like that. */
+  readonly withoutLimit: Set<string>
   /** Knows the API keys that were sent. */
   readonly redactor: Redactor
-  /** Lists whose service has refused a limit smaller than its own. */
-  readonly refusedLimits: Set<string>
 }
 
 /** One call, checked and ready to be sent. */
@@ -41,14 +41,14 @@ export interface Call {
   readonly limit?: number | undefined
   /** Of a loop over a list: its number. */
   readonly loop?: number | undefined
-  /** Whether the caller expects this error, such as a 404 beyond the end of a list: then there is no `failure` event. */
-  readonly expects?: ((error: unknown) => boolean) | undefined
+  /** Whether a status other than 2xx is an answer, too, such as 404 beyond the end of a list. */
+  readonly accepts?: ((status: number) => boolean) | undefined
   /** Called as soon as the service asks for fewer requests. */
   readonly onThrottled?: (() => void) | undefined
   readonly site: CallSite
 }
 
-/** A 2xx response, and the call that it belongs to. */
+/** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
 export interface SuccessResponse {
   readonly status: number
   readonly headers: Headers
@@ -71,12 +71,12 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   let received: ReceivedResponse | undefined
   try {
     received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting })
-    const { status, headers, text = '' } = received
+    const { status, headers, text } = received
     // The response was a 2xx: an error from here on must say so.
     report.mayHaveBeenApplied = true
-    if (text instanceof InvalidBody) throw text
+    if (text instanceof InvalidBody && isSuccess(status)) throw text
     // The caller's schema may be asynchronous: it can be aborted.
-    const parsed = parse(text, { status, headers, report })
+    const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
     const result = await waiting.within(Number.POSITIVE_INFINITY, parsed)
     transport.retryBudget.giveBack(report.attempts - 1)
     return result as T
@@ -84,7 +84,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
     const error =
       received && thrown instanceof InvalidBody ? report.invalidResponseError(received, thrown) : thrown
     const durationMs = performance.now() - startedAt
-    if (!call.expects?.(error)) report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
+    report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
     throw error
   } finally {
     waiting.close()
@@ -101,7 +101,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     if (outcome.status !== undefined) {
       report.emitResponse(outcome, performance.now() - startedAt)
       waiting.throwIfAborted()
-      if (isSuccess(outcome.status)) return outcome
+      if (isSuccess(outcome.status) || call.accepts?.(outcome.status)) return outcome
       if (isThrottled(outcome.status)) call.onThrottled?.()
     } else if (outcome.reason === 'not-sent' && !outcome.isTimeout) {
       // The caller's own error, unless it would hide that an earlier attempt may have been applied.

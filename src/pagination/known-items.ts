@@ -1,96 +1,94 @@
 /** What identifies an item. */
 export type Key = string | number
 
-// At least so many items, and so many windows, are remembered, and at most about twice as many, however long the list is.
-const minItems = 1_000
-const minWindows = 8
-const keysInCursor = 100
-const orderedKeysInCursor = 20
-
-/** The items that a cursor remembers. */
-export interface RememberedKeys<K = Key> {
-  /** In the order of the list, up to the last item read. */
-  readonly chain: readonly K[]
-  /** Where they are is not known. */
-  readonly others: readonly K[]
-}
+/** At least so many items are remembered, and at most twice as many and a page, however long the list is. */
+const minRemembered = 50_000
+/** How many of the last items a cursor names. */
+export const namedInCursor = 100
+/** The places of one run lie between two multiples of this. */
+const runLength = 2 ** 20
 
 /**
- * The items that were read lately. Those of the windows read so far form a chain, in the order of the list, that ends with the
- * last item read. Others were read, too, but where they are now is not known: the list changed, and the chain was gone back to.
+ * The items that were read lately, by their keys. One without a key is never known.
+ *
+ * Each has a place, by which those of one run can be compared: new items that directly followed each other in the list. What comes
+ * between known items begins another run, as it was read after them, but precedes some.
  */
 export class KnownItems {
-  /** Entries can be left over from before an item moved: one counts only if `#indexes` has its place. */
-  readonly #chain: Key[] = []
-  readonly #indexes = new Map<Key, number>()
-  readonly #others: Set<Key>
-  #forgotten = 0
-  #minKept = minItems
+  readonly #places = new Map<Key, number>()
+  /** The last items that were new. */
+  #latest: Key[] = []
+  #nextPlace = 0
+  /** The last item read. */
+  last: Key | undefined
+  /** Whether items may have been read that are not known. */
+  hasForgotten: boolean
 
-  constructor({ chain, others }: RememberedKeys = { chain: [], others: [] }) {
-    this.#others = new Set(others)
-    for (const key of chain) this.add(key)
+  constructor(runs: readonly (readonly Key[])[] = []) {
+    for (const run of runs) for (const [index, key] of run.entries()) this.add(key, run[index - 1])
+    this.hasForgotten = runs.length > 0
   }
 
-  /** Of the chain, with what is forgotten of it. */
-  get length(): number {
-    return this.#forgotten + this.#chain.length
-  }
-
-  get last(): Key | undefined {
-    return this.#chain.at(-1)
-  }
-
-  /** How many items are remembered. */
   get size(): number {
-    return this.#indexes.size + this.#others.size
+    return this.#places.size
   }
 
   has(key: Key | undefined): boolean {
-    return this.#indexes.has(key as Key) || this.#others.has(key as Key)
+    return this.#places.has(key as Key)
   }
 
-  /** Its place in the chain. */
-  indexOf(key: Key | undefined): number | undefined {
-    return this.#indexes.get(key as Key)
-  }
-
-  /** Cuts the chain at an index. What was cut off stays known, without a place. */
-  goBackTo(index: number): void {
-    for (const key of this.#chain.splice(Math.max(0, index - this.#forgotten))) {
-      this.#indexes.delete(key)
-      this.#others.add(key)
-    }
-  }
-
-  /** Adds an item to the chain. Returns whether it is new. */
-  add(key: Key | undefined): boolean {
+  /** Notes that an item was read, and which one is in front of it. Returns whether it was not known. */
+  add(key: Key | undefined, inFront: Key | undefined): boolean {
+    this.last = key
     if (key === undefined) return true
-    const { size } = this
-    this.#others.delete(key)
-    this.#indexes.set(key, this.length)
-    this.#chain.push(key)
-    return this.size > size
+    if (this.#places.has(key)) return false
+    if (inFront === undefined || inFront !== this.#latest.at(-1)) this.#nextPlace = nextRun(this.#nextPlace)
+    this.#places.set(key, this.#nextPlace++)
+    this.#latest.push(key)
+    return true
   }
 
-  /** Forgets what was read long ago, as seen from the end of a window of so many items. */
-  endWindow(items: number): void {
-    this.#minKept = Math.max(this.#minKept, minWindows * items)
-    const { length } = this.#chain
+  /** Forgets what was read long ago. Not while a page is read, or an item of it might come twice. */
+  forget(): void {
+    if (this.#latest.length > 2 * namedInCursor) this.#latest = this.#latest.slice(-namedInCursor)
     // Many at once, as each time costs.
-    if (length <= 2 * this.#minKept) return
-    for (const key of this.#chain.splice(0, length - this.#minKept)) {
-      if (this.#indexes.get(key) === this.#forgotten) this.#indexes.delete(key)
-      this.#forgotten++
+    if (this.size <= 2 * minRemembered) return
+    this.hasForgotten = true
+    for (const key of this.#places.keys()) {
+      if (this.size === minRemembered) return
+      this.#places.delete(key)
     }
-    for (const key of [...this.#others].slice(0, -2 * this.#minKept)) this.#others.delete(key)
   }
 
-  /** Those that a cursor remembers: the last ones. */
-  newest(): RememberedKeys {
-    const others = [...this.#others].slice(orderedKeysInCursor - keysInCursor)
-    const start = Math.max(0, this.#chain.length + others.length - keysInCursor)
-    const isInPlace = (key: Key, place: number) => this.#indexes.get(key) === this.#forgotten + start + place
-    return { chain: this.#chain.slice(start).filter(isInPlace), others }
+  /** How those that are known come: in the order in which they were read, in another one, or with new ones between neighbours. */
+  orderOf(keys: readonly (Key | undefined)[]): 'same' | 'other' | 'parted' {
+    let order: 'same' | 'parted' = 'same'
+    let last = { place: Number.NEGATIVE_INFINITY, index: 0 }
+    for (const [index, key] of keys.entries()) {
+      const place = this.#places.get(key as Key)
+      if (place === undefined) continue
+      if (place < last.place && nextRun(place) === nextRun(last.place)) return 'other'
+      if (place === last.place + 1 && index > last.index + 1) order = 'parted'
+      last = { place, index }
+    }
+    return order
   }
+
+  /** Those that were new last, run by run. */
+  latestRuns(): Key[][] {
+    const runs: Key[][] = []
+    let end = 0
+    for (const key of this.#latest.slice(-namedInCursor)) {
+      const place = this.#places.get(key) as number
+      if (place >= end) runs.push([])
+      runs.at(-1)?.push(key)
+      end = nextRun(place)
+    }
+    return runs
+  }
+}
+
+/** Where the run after that of a place begins. */
+function nextRun(place: number): number {
+  return (Math.floor(place / runLength) + 1) * runLength
 }

@@ -16,18 +16,9 @@ import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../
 import { resolveSchema, type Schema } from '../schema.js'
 import { identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
-import {
-  type Batch,
-  createBatch,
-  createPage,
-  type LoadedPage,
-  type Page,
-  PageLoader,
-  type PageRequest,
-  type PageSource,
-} from './page.js'
-import { type ReadBatch, Walk, type WalkOptions } from './walk.js'
-import { rulesOutOverlap } from './walk-errors.js'
+import { type Batch, createBatch, createPage, type Page, PageLoader, type PageRequest } from './page.js'
+import type { ReadBatch, WalkOptions } from './position.js'
+import { readList } from './walk.js'
 
 /** A list, as its resource declares it. */
 export interface ListEndpoint<Params extends ListParams = ListParams> {
@@ -49,7 +40,7 @@ export interface ListParams {
   page?: number | undefined
   /**
    * Number of items per page. The service may lower it: the limit in the response applies.
-   * @defaultValue not sent: the service's own default, which is not specified
+   * @defaultValue 100 in a loop that begins at page 1, unless the service refuses that; else the service's own default
    */
   limit?: number | undefined
   /** Additional query parameters, such as filters. None are specified: pass what your service accepts. */
@@ -70,6 +61,13 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * @defaultValue undefined
    */
   after?: string | undefined
+  /**
+   * Ends before the first item that a cursor names: for lists that grow at their beginning, such as those with the newest first.
+   * Store the cursor of the first batch when the loop is done, and pass it to the next one. If the list ends without any of its
+   * (up to 100) items, everything was yielded, and a `PaginationError` says so. Not together with `after`.
+   * @defaultValue undefined
+   */
+  until?: string | undefined
   /**
    * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
    * awaited: the size of a page is `limit`.
@@ -130,12 +128,25 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   batches(): AsyncGenerator<Batch<T>, void>
 }
 
+/** What a page that is loaded by itself has no need of. */
+const singlePage = {
+  overlaps: false,
+  signal: undefined,
+  onThrottled: undefined,
+  mayContradict: false,
+  accepts: undefined,
+}
+
+/** What a loop asks for if the caller gives no limit. */
+const loopLimit = 100
+
 const positive = /* @__PURE__ */ wholeNumber(1)
 const paramChecks: Checks<ListParams> = { page: positive, limit: positive, query: checkedLater }
 const optionChecks: Checks<ListOptions> = {
   ...callChecks,
   concurrency: positive,
   after: checkedLater,
+  until: checkedLater,
   maxItems: (name, value) => {
     if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
   },
@@ -190,7 +201,11 @@ function prepareList<Item, Params extends ListParams>(
       throw new TypeError(`query.${name}: pass it as a parameter of its own`)
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
   const list = identifyList(endpoint.path, filters)
-  const after = options.after === undefined ? undefined : readCursor(options.after, list)
+  const read = (name: 'after' | 'until') =>
+    options[name] === undefined ? undefined : readCursor(name, options[name], list)
+  const after = read('after')
+  const until = read('until')
+  if (after && until) throw new TypeError('until: not together with `after`')
   if (after && page !== undefined)
     throw new TypeError('page: not together with `after`, which says where to go on')
   if (after?.gap && verified === true) {
@@ -198,38 +213,40 @@ function prepareList<Item, Params extends ListParams>(
       `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
   }
-  // Where windows cannot overlap, a service that has lowered its largest limit gets the caller's smaller one.
-  const isPlain = rulesOutOverlap(after?.gap)
-  const position = after && { ...after, limit: Math.min(after.limit, (isPlain && limit) || after.limit) }
+  const hashesKeys = after !== undefined || until !== undefined
   const loader = new PageLoader<Item>(transport, {
     path: endpoint.path,
     validator,
-    // That of the cursor, in which its position is counted. A smaller one of the caller's limits the windows that overlap.
-    limit: position?.limit ?? limit,
     filters,
     settings: mergeSettings(transport, options),
     signal,
     itemKey,
     rawItemKey: endpoint.itemKey,
-    hashesKeys: after !== undefined,
+    hashesKeys,
   })
+  const { withoutLimit } = transport
+  // A later page is another one at another limit.
+  const isFree = limit === undefined && (page ?? 1) === 1 && !after && !withoutLimit.has(endpoint.path)
   const walk = {
     firstPage: page ?? 1,
+    limit: limit ?? after?.limit ?? (isFree ? loopLimit : undefined),
+    onLimitRefused: isFree ? () => withoutLimit.add(endpoint.path) : undefined,
     concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,
     verified,
-    after: position,
-    maxLimit: limit ?? Number.POSITIVE_INFINITY,
+    after,
+    until,
+    hashesKeys,
     list,
-    refused: transport.refusedLimits,
   }
-  return { loader, walk, signal }
+  return { loader, walk, limit, signal }
 }
 
 interface ListSetup<T> {
   readonly loader: PageLoader<T>
-  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop'>
+  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop' | 'closing'>
+  readonly limit: number | undefined
   readonly signal: AbortSignal | undefined
   readonly createdAt: CallSite
 }
@@ -238,16 +255,10 @@ let loops = 0
 
 class LazyList<T> implements List<T> {
   readonly #setup: ListSetup<T>
-  /** Given to each page, for `nextPage` and iteration. */
-  readonly #source: PageSource<T>
   #page: Promise<Page<T>> | undefined
 
   constructor(setup: ListSetup<T>) {
     this.#setup = setup
-    this.#source = {
-      load: (request, site) => setup.loader.load(request, site),
-      iterateFrom: page => this.#iterate(({ items }) => items, page),
-    }
   }
 
   get [Symbol.toStringTag](): string {
@@ -263,30 +274,25 @@ class LazyList<T> implements List<T> {
     return this.#iterate(batch => [createBatch(batch)])
   }
 
-  #iterate<V>(
-    valuesOf: (batch: ReadBatch<T>) => readonly V[],
-    first?: LoadedPage<T>,
-  ): AsyncGenerator<V, void> {
+  #iterate<V>(valuesOf: (batch: ReadBatch<T>) => readonly V[]): AsyncGenerator<V, void> {
     const { loader, walk, signal } = this.#setup
-    const startWalk = (site: CallSite) => {
+    const read = (site: CallSite, closing: AbortSignal) => {
       const loop = ++loops
-      let loaded = first
-      const load = (request: PageRequest) => {
-        // What a walk requests first is its first page: this one, which has arrived.
-        const result = loaded ? Promise.resolve(loaded) : loader.load(request, site, loop)
-        loaded = undefined
-        return result
-      }
-      return new Walk({ ...walk, firstPage: first?.page ?? walk.firstPage, load, loop })
+      const load = (request: PageRequest) => loader.load(request, site, loop)
+      return readList({ ...walk, load, loop, closing })
     }
-    return iterate(startWalk, signal, valuesOf)
+    return iterate(read, signal, valuesOf)
   }
 
   async #load(): Promise<Page<T>> {
-    const { loader, walk, createdAt } = this.#setup
+    const { loader, walk, limit, createdAt } = this.#setup
     if (walk.after)
       throw new TypeError('after: a list that goes on after a cursor has no page to await: iterate it')
-    return createPage(await loader.load({ page: walk.firstPage }, createdAt), this.#source)
+    const load = (page: number, expectedLimit: number | undefined, site: CallSite) =>
+      loader.load({ ...singlePage, page, limit, expectedLimit }, site)
+    return createPage(await load(walk.firstPage, undefined, createdAt), (before, site) =>
+      load(before.page + 1, before.limit, site),
+    )
   }
 
   then<A = Page<T>, B = never>(

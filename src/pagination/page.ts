@@ -3,6 +3,7 @@ import { PaginationError } from '../errors.js'
 import { InvalidBody, maxIssues, mismatch, parseListBody } from '../http/body.js'
 import { type SuccessResponse, send, type Transport } from '../http/call.js'
 import type { Result } from '../http/request.js'
+import { isSuccess } from '../http/retry.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { defineHidden } from '../internal/object.js'
@@ -10,14 +11,14 @@ import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 import { hashKey } from './cursor.js'
 import type { Key } from './known-items.js'
-import type { ReadBatch } from './walk.js'
+import type { ReadBatch } from './position.js'
 
 /**
- * One page of a list. Iterating it (`for await`) yields its items and all that follow, to the end of the list.
+ * One page of a list, as plain data. For all items, iterate the list.
  *
  * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the others do not.
  */
-export interface Page<T> extends AsyncIterable<T>, Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
+export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
   /** The items, in the service's order. */
   readonly data: T[]
   /** The number of this page, from 1. */
@@ -35,9 +36,7 @@ export interface Page<T> extends AsyncIterable<T>, Pick<Result<T>, 'status' | 'h
    * @throws PaginationError if its limit is not that of this page.
    */
   nextPage(): Promise<Page<T> | undefined>
-  /** Iterates the items of this page and all that follow. This page is not fetched again. */
-  [Symbol.asyncIterator](): AsyncGenerator<T, void>
-  /** The page as plain data. */
+  /** What the page holds now, without its functions. */
   toJSON(): PageJson<T>
 }
 
@@ -71,24 +70,30 @@ export interface LoadedPage<T> extends Envelope<T> {
 
 type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
+/** A page to load. All is given, if only as `undefined`: what `Object.prototype` may hold must not be read. */
 export interface PageRequest {
   readonly page: number
-  /** Replaces the caller's `limit`. The walk checks the response to that itself; here only its page number is checked. */
-  readonly limit?: number | undefined
-  /** The limit that must be in effect, where the caller's own is requested. */
-  readonly expectedLimit?: number | undefined
+  /** The limit that is sent. */
+  readonly limit: number | undefined
+  /** The limit that must be in effect; `undefined` for the first page. */
+  readonly expectedLimit: number | undefined
+  /** Overlaps others. The reader checks the response itself: here only its page number is checked. */
+  readonly overlaps: boolean
   /** Cancels the request, in addition to the caller's signal. */
-  readonly signal?: AbortSignal
-  readonly onThrottled?: () => void
-  /** Whether the walk expects this error, such as a 404 beyond the end: then there is no `failure` event. */
-  readonly expects?: (error: unknown) => boolean
+  readonly signal: AbortSignal | undefined
+  readonly onThrottled: (() => void) | undefined
+  /** Whether it will be requested again if it contradicts itself. */
+  readonly mayContradict: boolean
+  /** Whether a status, or another page than the one requested, is an answer: then the page is an empty one. */
+  readonly accepts: ((what: number | 'another-page') => boolean) | undefined
 }
+
+export type LoadPage<T> = (request: PageRequest) => Promise<LoadedPage<T>>
 
 /** What all pages of one list have in common. */
 export interface ListSpec<T> {
   readonly path: string
   readonly validator: Validator
-  readonly limit: number | undefined
   /** Further query parameters. */
   readonly filters: string
   readonly settings: CallSettings
@@ -96,7 +101,7 @@ export interface ListSpec<T> {
   /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
   readonly itemKey: ((item: T) => unknown) | undefined
   readonly rawItemKey: ((item: unknown) => unknown) | undefined
-  /** Keys are hashed, to be compared with those of a cursor. */
+  /** To be compared with those of a cursor. */
   readonly hashesKeys: boolean
 }
 
@@ -123,7 +128,7 @@ export class PageLoader<T> {
 
   load(request: PageRequest, site: CallSite, loop?: number): Promise<LoadedPage<T>> {
     const { path, validator, filters, settings, signal } = this.#list
-    const { limit = this.#list.limit, onThrottled, expects } = request
+    const { limit, onThrottled, accepts } = request
     const call = {
       method: 'GET',
       path,
@@ -134,14 +139,16 @@ export class PageLoader<T> {
       limit,
       loop,
       onThrottled,
-      expects,
+      accepts,
       site,
     }
     return send(this.#transport, call, async (text, response) => {
+      if (!isSuccess(response.status)) return missingPage(request, response)
       const body = parseListBody(text)
       const issues: FoundIssue[] = []
       const received = validate(body, envelope, issues) as Envelope
       if (issues.length > 0) throw new InvalidBody({ issues, hint: notAnEnvelopeHint, body })
+      if (received.page !== request.page && accepts?.('another-page')) return missingPage(request, response)
       assertConsistent(received, request, response)
       const { data: raw, page, totalItems, limit } = received
       const items: unknown[] = []
@@ -169,6 +176,17 @@ export class PageLoader<T> {
   }
 }
 
+/** Whether it contradicts itself: it is shorter than its limit, although its total says that more follows. */
+export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
+  return data.length < limit && (page - 1) * limit + data.length < totalItems
+}
+
+/** What stands for a page that does not exist. */
+function missingPage<T>(request: PageRequest, response: SuccessResponse): LoadedPage<T> {
+  const { page, expectedLimit, limit = 1 } = request
+  return { data: [], raw: [], keys: () => [], page, totalItems: 0, limit: expectedLimit ?? limit, response }
+}
+
 /** `null` is a missing id in JSON, and `NaN` one in a computation; no two objects are ever the same. */
 function toKey(key: unknown): Key | undefined {
   if (typeof key === 'bigint') return String(key)
@@ -183,80 +201,59 @@ function assertKey(key: unknown): unknown {
   throw wrongArgument('itemKey', 'it to return a string or a number', key)
 }
 
-/** How a page loads the pages after it. */
-export interface PageSource<T> {
-  load(request: PageRequest, site: CallSite): Promise<LoadedPage<T>>
-  /** Iterates from a loaded page to the end of the list. */
-  iterateFrom(first: LoadedPage<T>): AsyncGenerator<T, void>
-}
-
 /**
  * A plain object with enumerable data only, so that it survives structuredClone; its functions use nothing but their
  * closure, so that they work behind a proxy, as in Vue's `ref`.
  */
-export function createPage<T>(loaded: LoadedPage<T>, source: PageSource<T>): Page<T> {
-  const { page, totalItems, limit } = loaded
-  const { status, headers, report } = loaded.response
+export function createPage<T>(
+  loaded: LoadedPage<T>,
+  loadNext: (after: LoadedPage<T>, site: CallSite) => Promise<LoadedPage<T>>,
+): Page<T> {
+  const { data, page, totalItems, limit, response } = loaded
+  const { status, headers, report } = response
   const pageCount = Math.ceil(totalItems / limit)
   const hasNextPage = page * limit < totalItems
-  // A copy: what the caller does to it must not change what iterating the page yields.
-  const plain: PageJson<T> = { data: [...loaded.data], page, totalItems, limit, pageCount, hasNextPage }
+  const result: PageJson<T> = { data, page, totalItems, limit, pageCount, hasNextPage }
   const nextPage = async () => {
     const site = captureCallSite()
     if (!hasNextPage) return undefined
-    return createPage(await source.load({ page: page + 1, expectedLimit: limit }, site), source)
+    return createPage(await loadNext(loaded, site), loadNext)
   }
-  const toJSON = () => ({ ...plain })
-  const notAnArray = () => {
-    throw new TypeError('page: use `page.data` for its items, or `for await` for all that follow, too')
-  }
-  const hidden = {
-    status,
-    headers,
-    requestId: report.requestId,
-    nextPage,
-    toJSON,
-    [Symbol.asyncIterator]: () => source.iterateFrom(loaded),
-    [Symbol.iterator]: notAnArray,
-  }
-  const result = { ...plain }
-  for (const key of Reflect.ownKeys(hidden)) defineHidden(result, key, hidden[key as keyof typeof hidden])
-  return result as unknown as Page<T>
+  const toJSON = () => ({ ...result })
+  return withHidden(result, { status, headers, requestId: report.requestId, nextPage, toJSON })
 }
 
 /** Plain data, but for what tells about the response. */
-export function createBatch<T>({ items, loaded, hasMore, cursor }: ReadBatch<T>): Batch<T> {
-  const { status, headers, report } = loaded.response
-  const batch = { items: [...items], cursor: cursor(), totalItems: loaded.totalItems, hasMore }
-  const hidden = { status, headers, requestId: report.requestId }
-  for (const [name, value] of Object.entries(hidden)) defineHidden(batch, name, value)
-  return batch as unknown as Batch<T>
+export function createBatch<T>({ items, totalItems, hasMore, cursor, response }: ReadBatch<T>): Batch<T> {
+  const { status, headers, report } = response
+  const batch = { items: [...items], cursor: cursor(), totalItems, hasMore }
+  return withHidden(batch, { status, headers, requestId: report.requestId })
 }
 
-const otherPages = new WeakSet<object>()
-
-/** Whether an error says that a page was returned that was not requested. */
-export function isOtherPage(error: unknown): boolean {
-  return otherPages.has(Object(error))
+function withHidden<A extends object, B extends object>(plain: A, hidden: B): A & B {
+  for (const [name, value] of Object.entries(hidden)) defineHidden(plain, name, value)
+  return plain as A & B
 }
 
 /** What a page says of itself, against what was requested. */
 function assertConsistent(received: Envelope, request: PageRequest, { report }: SuccessResponse): void {
   const { page, totalItems, limit } = received
   const { length } = received.data
-  const { expectedLimit = limit } = request
+  const { expectedLimit = limit, mayContradict, overlaps } = request
   const fail = (
     problem: string,
     hint = "The service contradicts itself: report it to the service's owner.",
   ) => {
-    const error = new PaginationError({ info: report.info, problem, hint })
-    if (page !== request.page) otherPages.add(error)
-    throw error
+    throw new PaginationError({ info: report.info, problem, hint })
   }
-  if (page !== request.page) fail(`page ${request.page} was requested, but page ${page} was returned`)
-  if (request.limit !== undefined) return
+  if (page !== request.page)
+    fail(
+      `page ${request.page} was requested, but page ${page} was returned`,
+      'The service ignores `page`, or a proxy on the way drops the query.',
+    )
+  if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
-  if (length === 0 && (page - 1) * limit < totalItems)
+  if (length === 0 && (page - 1) * limit < totalItems && !mayContradict)
     fail(`page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`)
   if (limit !== expectedLimit)
     fail(

@@ -1,86 +1,83 @@
-import type { LoadedPage } from './page.js'
-import type { Window } from './windows.js'
+import type { LoadedPage, PageRequest } from './page.js'
+
+/** A part of the list that one request asks for. */
+export type Window = Pick<PageRequest, 'page' | 'limit' | 'expectedLimit' | 'overlaps'>
+
+/** The window that will be read after another one if the list stays as it is; `undefined` if that is not worth a guess. */
+export type Plan = (after: Window) => Window | undefined
 
 /** A response that has arrived. */
 export interface Fetched<T> extends LoadedPage<T> {
-  /** Whether it was requested before the one in front of it had arrived. */
+  /** Whether it was requested before the one in front of it had arrived: it may show an older state of the list. */
   readonly isAhead: boolean
-  /** The largest total of all responses that had arrived when this one was requested. */
+  /** The largest total of those that had arrived before it was requested. */
   readonly largestTotalBefore: number
 }
 
-export interface PrefetcherOptions<T> {
-  /** `onThrottled` must be called as soon as the service asks for fewer requests. */
-  readonly load: (window: Window, signal: AbortSignal, onThrottled: () => void) => Promise<LoadedPage<T>>
-  /** The window that will be read after this one if the list stays as it is; undefined if that is not worth a guess. */
-  readonly plan: (after: Window) => Window | undefined
-  readonly concurrency: number
-}
+/** Loads a window. `onThrottled` must be called as soon as the service asks for fewer requests. */
+export type LoadWindow<T> = (
+  window: Window,
+  signal: AbortSignal,
+  onThrottled: () => void,
+) => Promise<LoadedPage<T>>
 
-class Entry<T> {
+interface Entry<T> {
   readonly window: Window
-  readonly controller: AbortController = new AbortController()
+  readonly controller: AbortController
   readonly promise: Promise<Fetched<T>>
-  isInFlight = true
-  /** Once it has arrived. */
-  fetched: Fetched<T> | undefined
-
-  constructor(window: Window, send: (entry: Entry<T>) => Promise<Fetched<T>>) {
-    this.window = window
-    this.promise = send(this)
-    // A failure is thrown when the reader comes to the window, or never.
-    this.promise.catch(() => {})
-  }
+  state: 'in flight' | 'arrived' | 'failed'
 }
 
 // Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
 // third, then all.
 const slowStart = [1, 2, 4]
 
-/** Keeps requests in flight ahead of the window that is read. It knows windows and totals, not items. */
+/** Keeps requests in flight ahead of the window that is read. It knows windows, not items. */
 export class Prefetcher<T> {
-  readonly #options: PrefetcherOptions<T>
+  readonly #load: LoadWindow<T>
+  readonly #concurrency: number
+  readonly #closing: AbortSignal
   /** First the window that the reader has now, then those that it will ask for, in that order. */
   #queue: Entry<T>[] = []
+  #plan: Plan | undefined
   #reads = 0
   #maxInFlight: number
+  #requests = 0
   /** How many requests had been sent when it slowed down. */
   #slowedDownAt = 0
-  #isCancelled = false
-  /** How many requests were sent. */
-  requests = 0
-  /** Of all responses that have arrived. */
-  largestTotal = 0
+  #largestTotal = 0
 
-  constructor(options: PrefetcherOptions<T>) {
-    this.#options = options
-    this.#maxInFlight = options.concurrency
+  /** All requests end when `closing` aborts. */
+  constructor(load: LoadWindow<T>, concurrency: number, closing: AbortSignal) {
+    this.#load = load
+    this.#concurrency = concurrency
+    this.#maxInFlight = concurrency
+    this.#closing = closing
+    closing.addEventListener('abort', () => this.#drop())
   }
 
-  /** The response to a window; the reader is done with the one before. What was planned after another window is dropped. */
-  get(window: Window): Promise<Fetched<T>> {
+  /** What comes after the window that the reader has now. */
+  get planned(): Window | undefined {
+    return this.#queue[1]?.window
+  }
+
+  /**
+   * The response to a window; the reader is done with the one before. If another one was planned, what was requested ahead is
+   * dropped, or without a plan comes after this window.
+   */
+  async get(window: Window, plan?: Plan): Promise<Fetched<T>> {
+    this.#plan = plan
     this.#queue.shift()
-    let [head] = this.#queue
-    if (head?.window.page !== window.page || head.window.limit !== window.limit) {
-      this.#drop()
-      head = this.#request(window)
+    const { page, limit } = this.#queue[0]?.window ?? {}
+    if (page !== window.page || limit !== window.limit) {
+      if (plan) this.#drop()
+      while (this.#inFlight.length >= this.#maxInFlight)
+        await Promise.race(this.#inFlight.map(({ promise }) => promise.catch(() => {})))
+      this.#queue.unshift(this.#request(window))
     }
     this.#reads++
     this.#fill()
-    return head.promise
-  }
-
-  /** Drops everything that was requested, as it may be out of date, and goes on with one request at a time. Returns what came. */
-  startOver(): readonly Fetched<T>[] {
-    const dropped = this.#queue.flatMap(({ fetched }) => fetched ?? [])
-    this.#drop()
-    this.#slowDown()
-    return dropped
-  }
-
-  cancel(): void {
-    this.#isCancelled = true
-    this.#drop()
+    return (this.#queue[0] as Entry<T>).promise
   }
 
   #drop(): void {
@@ -89,55 +86,57 @@ export class Prefetcher<T> {
   }
 
   #fill(): void {
-    const { concurrency, plan } = this.#options
     // With a concurrency of 1 nothing is requested before it is needed.
-    const maximum = concurrency === 1 ? 1 : 2 * concurrency
+    const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
-    while (this.#hasRoom && this.#queue.length < maxHeld) {
+    while (this.#queue.length < maxHeld && this.#hasRoom) {
       const last = this.#queue.at(-1)
-      const window = last && plan(last.window)
+      const window = last && this.#plan?.(last.window)
       if (window === undefined) return
-      this.#request(window)
+      this.#queue.push(this.#request(window))
     }
   }
 
   /** Whether one more may be requested ahead. None after a failed request, where the reader will stop. */
   get #hasRoom(): boolean {
-    const inFlight = this.#queue.filter(({ isInFlight }) => isInFlight)
-    const hasFailed = this.#queue.some(({ isInFlight, fetched }) => !isInFlight && !fetched)
-    return !hasFailed && inFlight.length < this.#maxInFlight
+    return this.#inFlight.length < this.#maxInFlight && this.#queue.every(({ state }) => state !== 'failed')
+  }
+
+  get #inFlight(): Entry<T>[] {
+    return this.#queue.filter(({ state }) => state === 'in flight')
   }
 
   #request(window: Window): Entry<T> {
-    const entry = new Entry<T>(window, sent => this.#send(sent))
-    this.#queue.push(entry)
-    return entry
-  }
-
-  async #send(entry: Entry<T>): Promise<Fetched<T>> {
-    const { window, controller } = entry
-    if (this.#isCancelled) controller.abort()
-    const number = ++this.requests
-    const { largestTotal: largestTotalBefore } = this
+    const number = ++this.#requests
     const inFront = this.#queue.at(-1)
-    const isAhead = inFront !== undefined && inFront.fetched === undefined
-    try {
-      const loaded = await this.#options.load(window, controller.signal, () => this.#slowDown())
-      if (number > this.#slowedDownAt)
-        this.#maxInFlight = Math.min(this.#options.concurrency, this.#maxInFlight + 1)
-      this.largestTotal = Math.max(this.largestTotal, loaded.totalItems)
-      entry.fetched = { ...loaded, isAhead, largestTotalBefore }
-      return entry.fetched
-    } finally {
-      entry.isInFlight = false
+    const isAhead = inFront !== undefined && inFront.state !== 'arrived'
+    const largestTotalBefore = this.#largestTotal
+    const controller = new AbortController()
+    if (this.#closing.aborted) controller.abort()
+    const onThrottled = () => this.#slowDown()
+    const promise = this.#load(window, controller.signal, onThrottled).then(loaded => {
+      this.#largestTotal = Math.max(this.#largestTotal, loaded.totalItems)
+      return { ...loaded, isAhead, largestTotalBefore }
+    })
+    const entry: Entry<T> = { window, controller, promise, state: 'in flight' }
+    const settle = (state: Entry<T>['state']) => {
+      entry.state = state
+      if (state === 'arrived' && number > this.#slowedDownAt)
+        this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
       // When a request settles, not when its response is read: one slow response must not idle the others.
       this.#fill()
     }
+    // A failure is thrown when the reader comes to the window, or never.
+    promise.then(
+      () => settle('arrived'),
+      () => settle('failed'),
+    )
+    return entry
   }
 
   /** One at a time, and one more for each request from here on that arrives. */
   #slowDown(): void {
-    this.#slowedDownAt = this.requests
+    this.#slowedDownAt = this.#requests
     this.#maxInFlight = 1
   }
 }

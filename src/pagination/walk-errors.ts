@@ -1,25 +1,20 @@
 import { PaginationError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
-import type { LoadedPage } from './page.js'
+import type { Seen } from './source.js'
 
-type Response = LoadedPage<unknown>
+export type Text = readonly [problem: string, hint: string]
 
 const notUniqueHint = 'Identify items by something unique: see `itemKey`.'
-const acceptHint = "To accept missed items, pass onMissedItems: 'continue'."
 
-const overlapProblems: Partial<Record<IncompleteReason, readonly [problem: string, hint: string]>> = {
+const overlapProblems: Partial<Record<IncompleteReason, Text>> = {
   'no-item-key': ['an item has no key', 'Return a string or a number for every item: see `itemKey`.'],
   'item-key-not-unique': [
     'two items have the same key, or the order of the list is not stable',
     notUniqueHint,
   ],
   'limit-not-honoured': [
-    'the service does not honour smaller limits, so pages cannot overlap',
+    'the service does not honour other limits, so pages cannot overlap',
     'Iterate without `verified: true`.',
-  ],
-  'limit-too-small': [
-    'the limit is too small for pages to overlap',
-    'Start over with a larger `limit`, such as 20. If the service lowers it, iterate without `verified: true`.',
   ],
   'short-page': [
     'a page in the middle of the list is not full, so pages cannot overlap',
@@ -28,65 +23,60 @@ const overlapProblems: Partial<Record<IncompleteReason, readonly [problem: strin
 }
 
 /** Whether pages of this list can never overlap. */
-export function rulesOutOverlap(reason: IncompleteReason | undefined): boolean {
+export function rulesOutOverlap(reason: IncompleteReason | undefined): reason is IncompleteReason {
   return reason !== undefined && reason in overlapProblems
 }
 
-export function noOverlap(reason: IncompleteReason, response: Response | undefined): Error {
-  const [problem, hint] = overlapProblems[reason] as readonly [string, string]
-  return response ? failure(response, problem, hint) : new TypeError(`verified: ${problem}. ${hint}`)
+/** Thrown by the reader of overlapping windows when a response shows that windows cannot overlap. No caller sees it. */
+export class CannotOverlap extends Error {
+  readonly reason: IncompleteReason
+
+  constructor(reason: IncompleteReason) {
+    super(reason)
+    this.reason = reason
+  }
 }
 
-export function missedItems(
-  response: Response,
-  problem: string,
-  missed: number,
-  isRepairable: boolean,
-): Error {
-  const advice = isRepairable ? 'Without `verified: false`, loops repair that.' : 'Start over.'
-  const consequence = `${problem}, so ${missed} or more may have been missed`
-  return finalFailure(response, consequence, `${advice} ${acceptHint}`)
+export function noOverlap(reason: IncompleteReason, seen: Seen): Error {
+  return failure(seen, overlapProblems[reason] as Text)
 }
 
-export function endsShort(response: Response, end: number, total: number): Error {
-  const problem = `the list ended at position ${end}, although totalItems is ${total}`
-  const reasons =
-    'The service may count pages from 0, or its total may be out of date or ignore filters. To accept the end of the list instead of its total'
-  return finalFailure(response, problem, `${reasons}, pass onMissedItems: 'continue'.`)
+export const noProgress: Text = [
+  'the list changed faster than it could be read, or the service ignores page or limit, filters pages after cutting them, or ends a long list early',
+  'Try again when fewer changes are made, or pass another limit.',
+]
+
+// To resume after these would lead to the same failure.
+
+export const orderNotStable: Text = [
+  'items came back in another order than they were read in, so some may have been missed',
+  'Are equal dates returned in any order? Sort by something unique, too. If items moved while they were read, start over.',
+]
+
+export const keysRepeat: Text = [
+  'all items of a page have keys that others had before, although the list has not grown',
+  notUniqueHint,
+]
+
+export const nothingKnown: Text = [
+  'none of the last items that were read is in the list any more, so some may have been missed',
+  'Start over, without `after`.',
+]
+
+export const untilIsGone: Text = [
+  'the list has ended, and none of the items that `until` names is in it any more, so all of it was read',
+  'Store a new cursor.',
+]
+
+export function missed(problem: string, count: number): Text {
+  const hint = "Start over. To accept missed items, pass onMissedItems: 'continue'."
+  return [`${problem}, so ${count} or more may have been missed`, hint]
 }
 
-export function keysRepeat(response: Response, count: number, total: number): Error {
-  return finalFailure(response, `only ${count} of ${total} items have keys of their own`, notUniqueHint)
+export function endsShort(end: number, total: number): string {
+  return `the list ended at position ${end}, although totalItems is ${total} (pages may be counted from 0, or the total may be out of date or ignore filters)`
 }
 
-export function noProgress(response: Response, responses: number): Error {
-  const reasons =
-    'the list changed faster than it could be read, or the service ignores page or limit, filters pages after cutting them, or ends a long list early'
-  return failure(
-    response,
-    `${reasons} (more than ${responses} responses without progress)`,
-    'Try again when fewer changes are made, or pass another limit.',
-  )
-}
-
-export function nothingKnown(response: Response, isResumed: boolean): Error {
-  return isResumed
-    ? finalFailure(
-        response,
-        'none of the items that the cursor names is in the list any more',
-        'Start over without `after`.',
-      )
-    : finalFailure(
-        response,
-        'the list changed by more items than this loop remembers, so some may have been missed',
-        'Start over when fewer changes are made.',
-      )
-}
-
-function finalFailure({ response }: Response, problem: string, hint: string): PaginationError {
-  return new PaginationError({ info: response.report.info, problem, hint, isFinal: true })
-}
-
-function failure({ response }: Response, problem: string, hint: string): PaginationError {
-  return new PaginationError({ info: response.report.info, problem, hint })
+export function failure({ response }: Seen, [problem, hint]: Text, isFinal = false): PaginationError {
+  return new PaginationError({ info: response.report.info, problem, hint, isFinal })
 }

@@ -1,7 +1,8 @@
 import type { Page } from '../index.js'
-import { minOverlapLimit } from '../pagination/windows.js'
 import { broken, countOf, emptyList, type Finding, notChecked, note, ok } from './finding.js'
 import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } from './read.js'
+
+const minOverlapLimit = 20
 
 // Each check is a function over what was read.
 

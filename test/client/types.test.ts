@@ -39,7 +39,7 @@ test('a list is a list of transactions', async () => {
   expectTypeOf(list).toEqualTypeOf<List<Transaction>>()
   const page = await list
   expectTypeOf(page).toEqualTypeOf<Page<Transaction>>()
-  for await (const transaction of page) {
+  for (const transaction of page.data) {
     expectTypeOf(transaction).toEqualTypeOf<Transaction>()
     expect(typeof transaction.amount).toBe('number')
   }

@@ -2,7 +2,7 @@ import type { ListOptions, ListParams } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { collect, type Envelope, envelopeOf, newItems, respondTo } from '../lists/lists.ts'
+import { collect, type Envelope, envelopeOf, respondTo } from '../lists/lists.ts'
 import { createClient, respondWith, startService } from '../service.ts'
 import { checkEach, rejectionOf } from '../support.ts'
 
@@ -119,7 +119,7 @@ describe('an iteration fails', () => {
       [
         [
           'page 1 was requested, but page 2 was returned.',
-          contradiction,
+          /^page .* The service ignores `page`, or a proxy on the way drops the query\.$/,
           page => ({ ...envelopeOf(all, page, 20), page: page + 1 }),
         ],
         [
@@ -152,54 +152,46 @@ describe('an iteration fails', () => {
       /^the list shrank from 60 to 48 items .* so 12 or more may have been missed\. Start over\. /,
     )
     expect(message).toMatch(onMissed)
-    const swapped = [...all.slice(12), ...newItems(11)]
-    const hidden = await iterate((page, limit, count) => envelopeOf(count > 2 ? swapped : all, page, limit), {
-      verified: false,
-    })
-    expect(hidden).toMatch(
-      /^items were added and removed .* so 11 or more may have been missed\. Without `verified: false`, /,
-    )
   })
 
   test('when it ends short of its total', async () => {
     const message = await iterate((page, limit) => ({ ...envelopeOf(all, page, limit), totalItems: 90 }))
     expect(message).toMatch(
-      /^the list ended at position 60, although totalItems is 90\. .* count pages from 0/,
+      /^the list ended at position 60, although totalItems is 90 \(pages may be counted from 0, .*, so 30 or more/,
     )
     expect(message).toMatch(onMissed)
   })
 
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
-    expect(message).toMatch(/^the list ended after 20 of 60 items, so 40 or more may have been missed\. /)
+    expect(message).toMatch(/^all items of a page have keys that others had before, .* see `itemKey`\.$/)
   })
 
   test('when nothing that was read is there any more', async () => {
     const others = (page: number, limit: number, count: number) =>
       envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit)
     expect(await iterate(others, {}, { page: 2 })).toMatch(
-      /^the list changed by more items than this loop remembers/,
+      /^none of the last items that were read is in the list any more, .* Start over, without `after`\.$/,
     )
   })
 
   test('when the page is ignored', async () => {
-    const message = await iterate((page, limit) => ({ ...envelopeOf(all, 1, limit), page }), {
-      verified: true,
+    const grow = (page: number, limit: number, count: number) => ({
+      ...envelopeOf(all, 1, limit),
+      page,
+      totalItems: 60 * count,
     })
-    expect(message).toMatch(
-      /the service ignores page or limit, .* \(more than 8 responses without progress\)/,
-    )
+    expect(await iterate(grow)).toMatch(/the service ignores page or limit, /)
   })
 
   test('with `verified: true`, when pages cannot overlap', () =>
     checkEach<[problem: string, advice: RegExp, ...given: Parameters<typeof iterate>]>(
       [
         [
-          'the service does not honour smaller limits',
+          'the service does not honour other limits',
           /without `verified: true`/,
           page => envelopeOf(all, page, 20),
         ],
-        ['the limit is too small for pages to overlap', /larger `limit`/, page => envelopeOf(all, page, 2)],
         [
           'two items have the same key',
           /`itemKey`/,

@@ -50,13 +50,6 @@ test.each<[string, () => Promise<unknown>]>([
         for await (const _ of pages[0] as AsyncIterable<unknown>) await null
       }),
   ],
-  [
-    'a loop over a page',
-    () =>
-      callerOf(async client => {
-        for await (const _ of await client.transactions.list()) await null
-      }),
-  ],
   ['an awaited list', () => callerOf(async client => await client.transactions.list({ page: 3 }))],
   [
     'nextPage',

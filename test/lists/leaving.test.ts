@@ -170,14 +170,16 @@ describe('an abort', () => {
     const onEvent = ({ type, page }: ClientEvent) => {
       if (type === 'request' && page === 2) controller.abort(reason)
     }
-    const aborted = createClient({ onEvent }).transactions.list({}, { signal: controller.signal })
+    const aborted = createClient({ onEvent }).transactions.list({ limit: 20 }, { signal: controller.signal })
     expect((await iterateToError(aborted)).error).toBe(reason)
     let keys = 0
     const apiKey = () => {
       if (++keys > 1) throw reason
       return service.apiKey
     }
-    expect((await iterateToError(createClient({ apiKey }).transactions.list())).error).toBe(reason)
+    expect((await iterateToError(createClient({ apiKey }).transactions.list({ limit: 20 }))).error).toBe(
+      reason,
+    )
     expect(reason).toMatchObject({ message, stack, page: undefined, cursor: undefined })
   })
 })
@@ -185,13 +187,12 @@ describe('an abort', () => {
 test('the iterators of a list are async generators', async () => {
   fill(25)
   const list = createClient().transactions.list({ limit: 20 })
-  const page = await list
   const prototype = Object.getPrototypeOf(async function* () {}.prototype)
-  for (const iterator of [list[Symbol.asyncIterator](), list.batches(), page[Symbol.asyncIterator]()]) {
+  for (const iterator of [list[Symbol.asyncIterator](), list.batches()]) {
     expect(Object.prototype.isPrototypeOf.call(prototype, iterator)).toBe(true)
     expect(iterator[Symbol.asyncIterator]()).toBe(iterator)
     expect(await iterator.return()).toEqual({ done: true, value: undefined })
     expect(await iterator.next()).toEqual({ done: true, value: undefined })
   }
-  expect(service.requests).toHaveLength(1)
+  expect(service.requests).toEqual([])
 })

@@ -19,7 +19,7 @@ test('a list can be the source of a Node stream', async () => {
   const seen: Transaction[] = []
   for await (const item of Readable.from(list)) seen.push(item)
   expect(seen).toEqual(service.transactions)
-  expect(service.requests).toHaveLength(10)
+  expect(service.requests).toHaveLength(15)
 })
 
 test('an error in a pipeline ends the iteration of its list', async () => {

@@ -11,7 +11,7 @@ import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { createClient, createObservedClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
-import { collect, envelopeOf, fill, idle, ids, modes, newItems, requestedPages, respondTo } from './lists.ts'
+import { collect, envelopeOf, fill, idle, requestedPages, respondTo } from './lists.ts'
 
 startService()
 
@@ -159,39 +159,7 @@ describe('a page', () => {
       const page = wrap<Page<Transaction>>(await createClient().transactions.list({ limit: 10 }))
       expect(page.headers.get('content-type')).toBe('application/json')
       expect((await page.nextPage())?.data).toEqual(service.transactions.slice(10, 20))
-      expect(await collect(page)).toEqual(service.transactions)
     }))
-
-  test('yields its items and all that follow when it is iterated, and is not fetched again', async () => {
-    const all = fill(65)
-    const page = await createClient().transactions.list({ limit: 20 }, { verified: false })
-    for (let times = 0; times < 2; times++) expect(await collect(page)).toEqual(all)
-    expect(requestedPages()).toEqual([1, 2, 2, 3, 3, 4, 4])
-    expect(await collect(await createClient().transactions.list({ page: 9 }))).toEqual([])
-  })
-
-  test('yields them even if its data was taken out of it', () =>
-    checkEach(modes, async verified => {
-      const all = fill(45)
-      const page = await createClient().transactions.list({ limit: 20 }, { verified })
-      page.data.splice(0)
-      expect(await collect(page)).toEqual(all)
-    }))
-
-  test('has the options of its list: maxItems, query, schema, itemKey and signal', async () => {
-    const all = fill(65)
-    const controller = new AbortController()
-    const schema = z.object({ id: z.string() }).transform(({ id }) => ({ reference: id }))
-    const params = { limit: 20, query: { status: 'settled' } }
-    const options = { schema, itemKey: ({ reference }: { reference: string }) => reference, maxItems: 50 }
-    const page = await createClient().transactions.list(params, { ...options, signal: controller.signal })
-    service.transactions.unshift(...newItems(1))
-    const seen = await collect(page)
-    expect(seen.map(({ reference }) => reference)).toEqual(ids(all.slice(0, 50)))
-    for (const { query } of service.requests) expect(query.status).toBe('settled')
-    controller.abort('enough')
-    expect(await rejectionOf(collect(page))).toBe('enough')
-  })
 })
 
 describe('nextPage()', () => {

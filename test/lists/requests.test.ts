@@ -28,7 +28,7 @@ type Respond = (page: number, limit: number, all: readonly unknown[]) => Envelop
 const custom = (respond: Respond) => (items: number) => async (url: string) => {
   const query = new URL(url).searchParams
   const all = sampleTransactions(items)
-  const response = respond(Number(query.get('page')), Number(query.get('limit')), all)
+  const response = respond(Number(query.get('page')), Number(query.get('limit') ?? 20), all)
   return typeof response === 'number' ? new Response(null, { status: response }) : Response.json(response)
 }
 
@@ -50,7 +50,7 @@ const rows: Row[] = [
   { service: 'plain', items: 0, params: { limit: 20 }, default: '1/20' },
   { service: 'plain', items: 5, params: { limit: 20 }, default: '1/20' },
   // The total may lag behind: only another page proves that a full one is the last.
-  { service: 'plain', items: 20, params: { limit: 20 }, default: '1/20', true: '1/20 2/19' },
+  { service: 'plain', items: 20, params: { limit: 20 }, default: '1/20 2/19', false: '1/20' },
   { service: 'plain', items: 21, params: { limit: 20 }, default: '1/20 2/19', false: '1/20 2/20' },
   { service: 'plain', items: 40, params: { limit: 20 }, default: '1/20 2/19 3/18', false: '1/20 2/20' },
   {
@@ -74,11 +74,14 @@ const rows: Row[] = [
     default: '1/100 2/99 3/98 4/97 5/96',
     false: '1/100 2/100 3/100 4/100 5/100',
   },
-  // Below 20, overlap is not worth its requests, unless it is asked for.
-  { service: 'plain', items: 12, params: { limit: 5 }, default: '1/5 2/5 3/5', true: '1/5 2/4 2/5 3/4 3/5' },
-  { service: 'plain', items: 3, params: { limit: 1 }, default: '1/1 2/1 3/1', true: '1/1 !' },
-  // A limit that is not given is not sent, and the echoed one is in effect.
-  { service: 'plain', items: 45, default: '1/ 2/19 3/18', false: '1/ 2/ 3/' },
+  { service: 'plain', items: 12, params: { limit: 5 }, default: '1/5 2/4 2/5 3/4 3/5', false: '1/5 2/5 3/5' },
+  // Where a page of every allowed limit ends, a larger one goes on.
+  { service: 'plain', items: 3, params: { limit: 1 }, default: '1/1 1/2 1/3 2/2', false: '1/1 2/1 3/1' },
+  // A limit that is not given is 100, but for a loop that begins later: a page of another limit would be another one.
+  { service: 'plain', items: 45, default: '1/100' },
+  { service: 'plain', items: 250, default: '1/100 2/99 3/98', false: '1/100 2/100 3/100' },
+  { service: '404 beyond the end', items: 70, params: { page: 3 }, default: '3/ 4/19', false: '3/ 4/' },
+  { service: 'lowers limits to 50', items: 120, default: '1/100 2/49 3/48', false: '1/100 2/100 3/100' },
   {
     service: 'lowers limits to 50',
     items: 120,
@@ -124,7 +127,10 @@ const rows: Row[] = [
   },
 ]
 
-test('each request of a loop', () =>
+// What it holds must not be read where an object of the client leaves a field out.
+const onPrototype = [{}, { limit: 7, expectedLimit: 7 }, { overlaps: true }, { accepts: () => true }]
+
+test.each(onPrototype)('each request of a loop, with %j on Object.prototype', polluted =>
   checkEach(
     rows.flatMap(row =>
       (['default', 'true', 'false'] as const).map(mode => {
@@ -139,16 +145,21 @@ test('each request of a loop', () =>
       const sent: string[] = []
       const respond = services[service]?.(items)
       const fetch = async (url: string, init: RequestInit) => {
-        const { page, limit } = Object.fromEntries(new URL(url).searchParams)
-        sent.push(`${page}/${limit ?? ''}`)
+        const query = new URL(url).searchParams
+        sent.push(`${query.get('page')}/${query.get('limit') ?? ''}`)
         return (await respond?.(url, init)) as Response
       }
       const list = createClient({ fetch }).transactions.list(params, { concurrency: 1, ...options })
       const isRefused = requests.endsWith('!')
-      const read = isRefused ? (await iterateToError(list)).before : await collect(list)
+      Object.assign(Object.prototype, polluted)
+      const reading = isRefused ? iterateToError(list).then(({ before }) => before) : collect(list)
+      const read = await reading.finally(() => {
+        for (const name of Object.keys(polluted)) delete (Object.prototype as Record<string, unknown>)[name]
+      })
       expect(`${sent.join(' ')}${isRefused ? ' !' : ''}`).toBe(requests)
       const start = ((params?.page ?? 1) - 1) * (params?.limit ?? 20)
       const end = Math.min(items, start + (options.maxItems ?? items))
       if (!isRefused) expect(read).toEqual(sampleTransactions(items).slice(start, end))
     },
-  ))
+  ),
+)

@@ -108,7 +108,7 @@ describe('a service that ignores the page', () => {
           const requested = respondTo(respond)
           const options = { verified, concurrency: 1 }
           await iterateToPaginationError(createClient().transactions.list({ limit: 20 }, options))
-          expect(requested.length).toBeLessThanOrEqual(20)
+          expect(requested.length).toBeLessThanOrEqual(respond === growing ? 80 : 40)
         }
       },
     ))
@@ -147,8 +147,9 @@ describe('the end', () => {
 
   test('is where a service has no page beyond it, or sends its last one, whatever its total says', () =>
     checkEach(Object.entries(beyond), async ([, respond]) => {
-      for (const verified of modes) {
-        // Larger by one in every second response: another page has to be requested.
+      // Plain pages take a total that falls for a list that has shrunk.
+      for (const verified of [undefined, true]) {
+        // Larger in every second response: another page has to be requested.
         respondTo((page, limit, count) =>
           (page - 1) * limit < 100
             ? { ...envelopeOf(all, page, limit), totalItems: 100 - (count % 2) * 3 }

@@ -141,17 +141,3 @@ test('lists of other endpoints', () =>
       getsFromCall: /data\[0\]\.data, .* change the schema: in a list, it describes one item of `data`\.$/,
     },
   ]))
-
-test('what looks like a mistake, but works', () =>
-  checkMistakes([
-    {
-      mistake: 'awaits the list and iterates its page: that yields every item',
-      wrote: async () => countOf(await client.transactions.list({ limit: 2 })),
-      works: 5,
-    },
-    {
-      mistake: 'returns the list from an async function: iterating the result yields every item',
-      wrote: async () => countOf(await (async () => client.transactions.list({ limit: 2 }))()),
-      works: 5,
-    },
-  ]))

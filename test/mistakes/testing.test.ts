@@ -71,20 +71,6 @@ test('reading errors', () =>
     ),
   ]))
 
-test('using a page as an array', () =>
-  checkMistakes(
-    [
-      (page: Iterable<unknown>) => [...page],
-      (page: Iterable<unknown>) => Array.from(page),
-      (page: Iterable<unknown>) => new Set(page),
-    ].map(use => ({
-      mistake: String(use),
-      wrote: async () => use((await client.transactions.list()) as never),
-      gets: 'page: use `page.data` for its items, or `for await` for all that follow, too',
-      sends: true,
-    })),
-  ))
-
 test('testing with a FakeService', () =>
   checkMistakes([
     option('misspells an option', { latencyMs: 5 }, /^latencyMs: unknown .* latency\.$/),

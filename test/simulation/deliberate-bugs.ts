@@ -1,8 +1,7 @@
-import type { HttpError } from 'virtual-accounts'
 import { KnownItems } from '../../src/pagination/known-items.ts'
-import { type LoadedPage, PageLoader } from '../../src/pagination/page.ts'
+import { type LoadedPage, PageLoader, type PageRequest } from '../../src/pagination/page.ts'
+import { Position } from '../../src/pagination/position.ts'
 import { type Fetched, Prefetcher } from '../../src/pagination/prefetcher.ts'
-import { Walk } from '../../src/pagination/walk.ts'
 import type { Mode } from './trials.ts'
 
 /** A bug that the simulator has to find: the public method of a class is replaced. */
@@ -37,21 +36,25 @@ function misreport(change: Partial<Fetched<unknown>>): () => void {
     Prefetcher<unknown>,
     'get',
     original =>
-      async function (window) {
-        return { ...(await original.call(this, window)), ...change }
+      async function (window, plan) {
+        return { ...(await original.call(this, window, plan)), ...change }
       },
   )
 }
 
-/** Changes what the loader says about a page that it has loaded. */
-function misread(change: (page: LoadedPage<unknown>) => Partial<LoadedPage<unknown>>): () => void {
+/** Changes a request, or what the loader says about the page that it has loaded. */
+function misload(
+  changeRequest: Partial<PageRequest>,
+  changePage: (page: LoadedPage<unknown>) => Partial<LoadedPage<unknown>> = () => ({}),
+): () => void {
   return replace(
     PageLoader<unknown>,
     'load',
     original =>
       async function (request, site, loop) {
-        const page = await original.call(this, request, site, loop)
-        return { ...page, ...change(page) }
+        const changed = Object.assign({}, request, changeRequest)
+        const page = await original.call(this, changed, site, loop)
+        return { ...page, ...changePage(page) }
       },
   )
 }
@@ -72,65 +75,41 @@ function boast(page: LoadedPage<unknown>): Partial<LoadedPage<unknown>> {
 
 export const deliberateBugs: readonly DeliberateBug[] = [
   {
-    name: 'a window is accepted without an item that was read',
-    inject: () =>
-      replace(
-        KnownItems,
-        'indexOf',
-        original =>
-          function (key) {
-            return original.call(this, key) ?? this.length - 1
-          },
-      ),
+    name: 'a window is read without an item that was read',
+    inject: () => replace(KnownItems, 'has', () => () => true),
     family: 'bulk changes',
     mode: 'default',
   },
   {
-    name: 'items that were read before going back are forgotten',
+    name: 'items that were read are yielded again',
     inject: () =>
       replace(
         KnownItems,
         'add',
         original =>
-          function (key) {
-            const isInChain = this.indexOf(key) !== undefined
-            return original.call(this, key) || !isInChain
+          function (key, inFront) {
+            original.call(this, key, inFront)
+            return true
           },
       ),
-    family: 'bulk changes',
-    mode: 'default',
-  },
-  {
-    name: 'the order of the known items is kept as it was before the list changed',
-    inject: () => replace(KnownItems, 'goBackTo', () => () => {}),
     family: 'many swaps',
     mode: 'default',
   },
   {
-    name: 'a refusal of a smaller limit fails the loop',
-    inject: () =>
-      replace(
-        PageLoader<unknown>,
-        'load',
-        original =>
-          async function (request, site, loop) {
-            return original.call(this, request, site, loop).catch((error: HttpError) => {
-              throw Object.defineProperty(error, 'status', { value: 409 })
-            })
-          },
-      ),
+    name: 'a refusal of another limit fails the loop',
+    inject: () => misload({ accepts: undefined }),
     family: 'smaller limits refused',
     mode: 'default',
   },
   {
     name: 'the end is not held against the total',
-    inject: () => misread(({ data, totalItems }) => ({ totalItems: data.length === 0 ? 1 : totalItems })),
+    inject: () => misload({}, ({ data, totalItems }) => ({ totalItems: data.length === 0 ? 1 : totalItems })),
     family: 'pages counted from 0',
     mode: 'default',
   },
   {
     name: 'a loop that could not overlap says that it was complete',
-    inject: () => misread(boast),
+    inject: () => misload({}, boast),
     family: 'smaller limits refused, a queue',
     mode: 'default',
   },
@@ -141,41 +120,20 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'prefetched pages are not dropped when the list has changed',
-    inject: () => replace(Prefetcher<unknown>, 'startOver', () => () => []),
-    family: 'smaller limits ignored, mixed changes',
-    mode: 'default',
-  },
-  {
     name: 'a page that shows a change is trusted although it was requested before its predecessor arrived',
     inject: () => misreport({ isAhead: false }),
     family: 'smaller limits ignored, mixed changes',
     mode: 'default',
   },
   {
-    name: 'what only a dropped page has shown is forgotten',
-    inject: () =>
-      replace(
-        Prefetcher<unknown>,
-        'startOver',
-        original =>
-          function () {
-            original.call(this)
-            return []
-          },
-      ),
-    family: 'smaller limits ignored, mixed changes',
-    mode: 'default',
-  },
-  {
-    name: 'a cursor does not know what was read before going back',
+    name: 'a cursor knows the last item only',
     inject: () =>
       replace(
         KnownItems,
-        'newest',
+        'latestRuns',
         original =>
           function () {
-            return { ...original.call(this), others: [] }
+            return original.call(this).map(run => run.slice(-1))
           },
       ),
     family: 'cut and resumed, stale replicas, mixed changes',
@@ -186,15 +144,19 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     inject: () => {
       const earlier = new WeakMap<object, string>()
       return replace(
-        Walk<unknown>,
-        'next',
+        Position<unknown>,
+        'take',
         original =>
-          async function () {
-            const batch = await original.call(this)
-            const cursor = batch?.cursor() ?? ''
-            const before = earlier.get(this) ?? cursor
-            earlier.set(this, cursor)
-            return batch && { ...batch, cursor: () => before }
+          function* (seen, from) {
+            const taking = original.call(this, seen, from) as ReturnType<typeof original>
+            let step = taking.next()
+            for (; !step.done; step = taking.next()) {
+              const cursor = step.value.cursor()
+              const before = earlier.get(this) ?? cursor
+              earlier.set(this, cursor)
+              yield { ...step.value, cursor: () => before }
+            }
+            return step.value
           },
       )
     },
@@ -203,23 +165,13 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'an error has no cursor',
-    inject: () =>
-      replace(
-        Walk<unknown>,
-        'next',
-        original =>
-          function () {
-            return original.call(this).catch((error: object) => {
-              throw Object.defineProperty(error, 'cursor', { value: undefined })
-            })
-          },
-      ),
+    inject: () => replace(Position<unknown>, 'withCursor', () => error => error),
     family: 'a page fails for good',
     mode: 'default',
   },
   {
     name: 'requests go on after the reader has left the loop',
-    inject: () => replace(Walk<unknown>, 'cancel', () => () => {}),
+    inject: () => misload({ signal: undefined }),
     family: 'the reader leaves early',
     mode: 'default',
   },

@@ -1,6 +1,6 @@
 import type { Expectations } from './oracle.ts'
 import type { Random } from './random.ts'
-import type { Change, Route, Scenario } from './scenario.ts'
+import type { Ceaseless, Change, Route, Scenario } from './scenario.ts'
 import type { Mode } from './trials.ts'
 
 /** One kind of list, service or reader; each seed makes another walk of it. */
@@ -84,6 +84,16 @@ function queue(plain: Scenario, random: Random): Change[] {
   }))
 }
 
+/** From a few items to a quarter of a page, for each response. */
+function rotation(plain: Scenario, random: Random): Change[] {
+  const pages = Math.ceil(plain.size / limitOf(plain))
+  const count = Math.ceil(pages * Math.max(1, limitOf(plain) / 4) * random.fraction())
+  return spread(plain, random, count, () => ({
+    remove: { place: 0, count: 1 },
+    insert: { place: 1, count: 1 },
+  }))
+}
+
 function anyChanges(plain: Scenario, random: Random): Change[] {
   const kind = random.integer(0, 2)
   if (kind === 0) return inserts(plain, random, someplace)
@@ -114,6 +124,11 @@ const proven: Expected = {
 }
 /** The same where each change shows itself in a total, so that nothing is lost in any mode. */
 const provenAndVisible: Expected = { ...proven, plain: { ...proven.plain, hidesNothing: true } }
+/** What only grows gives no reason to throw. */
+const provenAndCalm: Expected = {
+  default: { neverThrows: true, isProven: true },
+  plain: { isProven: false, hidesNothing: true },
+}
 /** Complete, but for services whose totals or limits contradict themselves. */
 const mayThrow: Expected = { default: {} }
 const outside: Expected = { default: { isOutsideGuarantee: true } }
@@ -127,17 +142,17 @@ export const families: readonly Family[] = [
   {
     name: 'unchanged',
     vary: () => ({}),
-    ...provenAndVisible,
+    ...provenAndCalm,
   },
   {
     name: 'grows at the head',
     vary: (plain, random) => ({ changes: inserts(plain, random, head) }),
-    ...provenAndVisible,
+    ...provenAndCalm,
   },
   {
     name: 'grows anywhere',
     vary: (plain, random) => ({ changes: inserts(plain, random, someplace) }),
-    ...provenAndVisible,
+    ...provenAndCalm,
   },
   {
     name: 'shrinks at the head',
@@ -352,6 +367,8 @@ export const families: readonly Family[] = [
       return { limit, size, twinDistance: random.pick([0, 1, random.integer(1, 2 * limit)]) }
     },
     default: { neverThrows: true },
+    // A page of nothing but twins shows that keys repeat.
+    plain: { neverThrows: false },
     isSkipped: ['verified'],
   },
   {
@@ -369,9 +386,10 @@ export const families: readonly Family[] = [
   {
     name: 'smaller limits refused',
     vary: plain => {
-      const limit = limitOf(plain)
+      // At a limit of 2, pages overlap by limits that are larger.
+      const limit = Math.max(3, limitOf(plain))
       const service = { ...plain.service, defaultLimit: limit, refusesSmallerLimits: true }
-      return { size: plain.size + limit, service }
+      return { limit, size: plain.size + limit, service }
     },
     ...cannotOverlap,
   },
@@ -396,9 +414,9 @@ export const families: readonly Family[] = [
   {
     name: 'smaller limits refused, a queue',
     vary: (plain, random) => {
-      const limit = limitOf(plain)
+      const limit = Math.max(3, limitOf(plain))
       const service = { ...plain.service, defaultLimit: limit, refusesSmallerLimits: true }
-      const refusing = { ...plain, size: plain.size + limit, service }
+      const refusing = { ...plain, limit, size: plain.size + limit, service }
       return { ...refusing, changes: queue(refusing, random) }
     },
     default: {},
@@ -408,6 +426,7 @@ export const families: readonly Family[] = [
     name: 'row numbers as ids',
     vary: plain => ({
       size: plain.size + limitOf(plain) + 1,
+      limit: Math.max(3, limitOf(plain)),
       service: { ...plain.service, hasRowNumbers: true },
     }),
     default: { mustThrowFromPages: 2, isOutsideGuarantee: true },
@@ -424,6 +443,24 @@ export const families: readonly Family[] = [
   {
     name: 'a queue',
     vary: (plain, random) => ({ changes: queue(plain, random) }),
+    ...proven,
+  },
+  {
+    name: 'rotates',
+    vary: (plain, random) => ({ changes: rotation(plain, random) }),
+    ...proven,
+  },
+  {
+    name: 'rotates, stale replicas, late totals',
+    vary: (plain, random) => ({
+      changes: rotation(plain, random),
+      service: { ...plain.service, replicaLagsMs: lags(random), totalLagMs: random.pick([0, 20, 200]) },
+    }),
+    ...mayThrow,
+  },
+  {
+    name: 'rotates, cut and resumed',
+    vary: (plain, random) => ({ changes: rotation(plain, random), cuts: cuts(random) }),
     ...proven,
   },
   {
@@ -505,6 +542,63 @@ export const families: readonly Family[] = [
     default: { isProven: true },
     plain: { isOutsideGuarantee: true },
   },
+  ...(['rotates', 'swaps', 'grows'] as const).flatMap((kind): Family[] => [
+    {
+      name: `never at rest: ${kind}`,
+      vary: plain => ceaseless(plain, kind),
+      ...proven,
+    },
+    {
+      name: `never at rest: ${kind}, stale replicas`,
+      vary: (plain, random) => ({
+        ...ceaseless(plain, kind, 4),
+        service: { ...plain.service, replicaLagsMs: [0, random.pick([10, 40])] },
+      }),
+      ...proven,
+    },
+  ]),
+  {
+    name: 'never at rest, cut and resumed',
+    vary: (plain, random) => ({ ...ceaseless(plain, 'rotates'), cuts: cuts(random) }),
+    ...proven,
+  },
+  {
+    name: 'the reader removes what it reads',
+    vary: () => ({ drains: true }),
+    default: { rarelyThrows: true, isProven: true },
+    plain: { rarelyThrows: false, isOutsideGuarantee: true },
+  },
+  {
+    name: 'most of the list rolls on while the reader is away',
+    vary: (plain, random) => {
+      const limit = limitOf(plain)
+      const size = limit * random.integer(4, 14)
+      const count = random.integer(1, Math.floor(0.95 * size))
+      const roll = { remove: { place: 0, count }, insert: { place: 1, count } }
+      return { size, changes: [{ at: 1e5, ...roll }], cuts: [{ batches: random.integer(1, 4), ms: 2e5 }] }
+    },
+    default: { isProven: true },
+    plain: { isOutsideGuarantee: true },
+  },
+  {
+    name: 'newest first, read until the last cursor',
+    vary: (plain, random) => ({
+      untilRuns: random.integer(1, 4),
+      changes: [
+        ...inserts(plain, random, head, 12),
+        ...removals(plain, random, someplace, random.integer(0, 2)),
+      ],
+    }),
+    ...proven,
+  },
+  {
+    name: 'rows first, count later',
+    vary: (plain, random) => ({
+      changes: anyChanges(plain, random),
+      service: { ...plain.service, countsLater: true },
+    }),
+    ...proven,
+  },
   {
     name: 'the reader leaves early',
     vary: (plain, random) => ({
@@ -522,6 +616,14 @@ export const families: readonly Family[] = [
 
 function lags(random: Random): number[] {
   return [0, ...random.times(random.integer(1, 3), () => random.pick([10, 40, 150, 1000]))]
+}
+
+/** As much as a window can take while the slowest response is under way. */
+function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial<Scenario> {
+  const limit = Math.max(10, limitOf(plain))
+  const slowest = Math.max(...plain.routes.map(({ serveMs, arriveMs }) => serveMs + arriveMs), 1)
+  const inFlight = 2 * plain.concurrency
+  return { limit, ceaseless: { kind, everyMs: (slack * slowest * inFlight * 4) / limit } }
 }
 
 /** Stops after a few batches, so often, for moments or for longer than the walk takes. */
@@ -543,10 +645,8 @@ function routes(random: Random): Route[] {
   }))
 }
 
-/** Limits from which a promise holds: any without overlap, 20 where it is the default. */
 function limitsOf(verified: boolean | undefined): number[] {
-  if (verified === undefined) return [20, 25, 50]
-  return verified ? [12, 16, 20, 50] : [2, 3, 5, 10, 16, 20]
+  return verified === false ? [2, 3, 5, 10, 16, 20] : [2, 3, 5, 12, 16, 20, 25, 50]
 }
 
 export function createScenario(
@@ -567,6 +667,8 @@ export function createScenario(
     limit,
     maxRetries: 2,
     changes: [],
+    ceaseless: undefined,
+    drains: false,
     routes: routes(random),
     service: {
       defaultLimit: 20,
@@ -581,6 +683,7 @@ export function createScenario(
       countsFromZero: false,
       replicaLagsMs: [0],
       totalLagMs: 0,
+      countsLater: false,
       totalErrors: [0],
       faults: {},
       brokenRequest: undefined,
@@ -590,6 +693,7 @@ export function createScenario(
       : undefined,
     leaveAfter: undefined,
     cuts: [],
+    untilRuns: 0,
     resumesAfterErrors: false,
   }
   return { ...plain, ...family.vary(plain, random) }

@@ -15,6 +15,8 @@ export type Verdict =
   | 'unseen loss'
   /** It says that it is not proven, items are out of order, and no response gave it away. */
   | 'unseen disorder'
+  /** It says that it is not proven, and items are missing that a dropped response has shown: at most one in a thousand. */
+  | 'shown loss'
   /** A family outside of the guarantees: neither crash nor hang is all that is asked. */
   | 'not judged'
   | `VIOLATION: ${string}`
@@ -53,16 +55,21 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (outcome === 'completed' && expected.isProven && !record.ended?.isComplete)
     return 'VIOLATION: not proven'
   if (scenario.twinDistance !== undefined) return judgeTwins(record)
-  if (new Set(yielded).size < yielded.length) return 'VIOLATION: yields an item twice'
+  // What was added at the beginning while one loop ran may come again in the next.
+  const isEachOnce = new Set(yielded).size === yielded.length || scenario.untilRuns > 0
+  if (!isEachOnce) return 'VIOLATION: yields an item twice'
 
   const before = itemsBeforeFirstPage(record, received)
   if (yielded.some(id => before.has(id))) return 'VIOLATION: yields items before its first page'
-  const kept = keptThroughout(record, received).filter(id => !before.has(id))
+  // The reader itself removes what it has read.
+  const kept = scenario.drains
+    ? (record.states[0] ?? [])
+    : keptThroughout(record, ofLastUntil(record, received)).filter(id => !before.has(id))
   const inOrder = kept.filter(id => yielded.includes(id))
   const isProven = outcome === 'completed' ? record.ended?.isComplete === true : expected.isProven === true
   // Asked to go on, it may miss what it says that it may have missed.
   if (!isProven && scenario.onMissedItems === 'continue') return 'not judged'
-  if (inOrder.join() !== yielded.filter(id => kept.includes(id)).join()) {
+  if (scenario.untilRuns === 0 && inOrder.join() !== yielded.filter(id => kept.includes(id)).join()) {
     return isProven || expected.hidesNothing ? 'VIOLATION: wrong order' : 'unseen disorder'
   }
   if (outcome !== 'completed') return outcome
@@ -72,6 +79,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (received.length === 1 && scenario.verified !== true) return 'unseen loss'
   if (isProven) return 'VIOLATION: loses items and says that it is complete'
   const told = giveaways(received, missing)
+  if (received.some(({ ids }) => missing.some(id => ids.includes(id)))) return 'shown loss'
   if (told.length > 0) return `VIOLATION: loses items silently, though ${told.join(' and ')}`
   return expected.hidesNothing ? 'VIOLATION: loses items' : 'unseen loss'
 }
@@ -99,6 +107,12 @@ function keptThroughout({ states }: WalkRecord, received: readonly Received[]): 
   const between = states.slice(Math.min(...versions), Math.max(...versions) + 1)
   const others = between.map(ids => new Set(ids))
   return (between[0] ?? []).filter(id => others.every(ids => ids.has(id)))
+}
+
+/** Of loops that each read what is new: what the last one received, as all of them together yield what it must find. */
+function ofLastUntil({ log, scenario }: WalkRecord, received: readonly Received[]): readonly Received[] {
+  const begin = log.findLastIndex(({ type }) => type === 'resume')
+  return scenario.untilRuns === 0 ? received : received.filter(({ requestedAt }) => requestedAt > begin)
 }
 
 /** Where the walk begins at a later page, those before it, as the first response shows them, are not part of it. */

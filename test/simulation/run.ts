@@ -32,6 +32,7 @@ const columns = [
   'not proven',
   'unseen loss',
   'unseen disorder',
+  'shown loss',
   'left',
   'not judged',
 ] as const
@@ -58,9 +59,13 @@ async function runAll(): Promise<number> {
   const each = Math.ceil(Number(values.walks) / rows.length / concurrencies.length)
   console.log(['family', 'mode', 'walks', ...columns, 'violations'].join(' | '))
   let violations = 0
+  let shownLosses = 0
+  let walks = 0
   for (const row of rows) {
     const found = await runFamily(row.family, row.mode, row.family.isSlow ? Math.ceil(each / 10) : each)
     violations += found.violations.length
+    shownLosses += found.shownLosses
+    walks += found.walks
     console.log(found.line)
     for (const kind of new Set(found.violations.map(({ verdict }) => verdict))) {
       const same = found.violations.filter(({ verdict }) => verdict === kind)
@@ -68,6 +73,10 @@ async function runAll(): Promise<number> {
       console.log(`      SEED=${same[0]?.seed} FAMILY="${row.family.name}" npm run simulate`)
     }
     if (values.stop && violations > 0) break
+  }
+  if (shownLosses > walks / 1_000) {
+    console.log(`VIOLATION: ${shownLosses} of ${walks} walks lost what a dropped response had shown.`)
+    violations += shownLosses
   }
   console.log(violations === 0 ? 'No violation.' : `${violations} violations.`)
   return violations === 0 ? 0 : 1
@@ -97,5 +106,5 @@ async function runFamily(family: Family, mode: Mode, each: number) {
     return count === 0 ? '' : `${((100 * count) / walks).toFixed(1)} %`
   }
   const line = [family.name, mode, walks, ...columns.map(share), violations.length || ''].join(' | ')
-  return { line, violations }
+  return { line, violations, walks, shownLosses: counts.get('shown loss') ?? 0 }
 }

@@ -11,6 +11,12 @@ export interface Change {
   readonly moveToHead?: Place
 }
 
+/** What happens again and again until the walk is over: one item goes at the head and one comes at the tail, or anywhere, … */
+export interface Ceaseless {
+  readonly everyMs: number
+  readonly kind: 'rotates' | 'swaps' | 'grows'
+}
+
 /** How one request fares; the requests of a walk take these in turn. */
 export interface Route {
   /** Until its state of the list is taken. */
@@ -37,6 +43,9 @@ export interface Scenario {
   readonly concurrency: number
   readonly maxRetries: number
   readonly changes: readonly Change[]
+  readonly ceaseless: Ceaseless | undefined
+  /** The reader removes each item that it has read. */
+  readonly drains: boolean
   readonly routes: readonly Route[]
   readonly service: {
     readonly defaultLimit: number
@@ -60,6 +69,8 @@ export interface Scenario {
     readonly replicaLagsMs: readonly number[]
     /** How far `totalItems` is behind the items, in ms. */
     readonly totalLagMs: number
+    /** `totalItems` is counted after the rows were read, when the response leaves. */
+    readonly countsLater: boolean
     /** Added to `totalItems`, one response after the other in turn. */
     readonly totalErrors: readonly number[]
     /** Statuses of requests, by their number from 1. */
@@ -73,6 +84,8 @@ export interface Scenario {
   readonly leaveAfter: number | undefined
   /** The reader stops after so many batches, and goes on in another process, with the cursor, so many ms later; each in turn. */
   readonly cuts: readonly { readonly batches: number; readonly ms: number }[]
+  /** The list has its newest items first: after so many complete loops, what is new is read until the cursor of the one before. */
+  readonly untilRuns: number
   /** The reader goes on in the same way after an error, once the service has been repaired. */
   readonly resumesAfterErrors: boolean
 }

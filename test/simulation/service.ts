@@ -1,4 +1,5 @@
-import type { Change, Scenario } from './scenario.ts'
+import { Random } from './random.ts'
+import type { Ceaseless, Change, Scenario } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** One request and what became of it. Moments are positions in the walk's log. */
@@ -17,6 +18,8 @@ export interface Exchange {
   replica?: number
   status?: number
   body?: { data: { id: string }[]; page: number; totalItems: number; limit: number }
+  /** Counts the items when the response leaves. */
+  countLater?: (() => number) | undefined
   isCancelled?: boolean
 }
 
@@ -40,6 +43,7 @@ export class SimulatedService {
   readonly #inFlight = new Map<Exchange, (response: Response | Error) => void>()
   #brokenPage: string | undefined
   #isRepaired = false
+  #isAtRest = false
   #inserted = 0
 
   constructor(scenario: Scenario, time: VirtualTime) {
@@ -47,6 +51,28 @@ export class SimulatedService {
     this.#time = time
     this.states = [initialIds(scenario)]
     for (const change of scenario.changes) time.after(change.at, () => this.#change(change))
+    const { ceaseless, seed } = scenario
+    const random = new Random(`ceaseless ${seed}`)
+    const goOn = ({ everyMs, kind }: Ceaseless) =>
+      time.after(everyMs, () => {
+        if (this.#isAtRest) return
+        this.#change({ at: time.now, ...nextChange(kind, random) })
+        goOn({ everyMs, kind })
+      })
+    if (ceaseless) goOn(ceaseless)
+  }
+
+  /** Nothing changes any more. */
+  rest(): void {
+    this.#isAtRest = true
+  }
+
+  remove(id: string): void {
+    const ids = this.states.at(-1) as string[]
+    this.#note(
+      ids.filter(other => other !== id),
+      `remove ${id}, which was read`,
+    )
   }
 
   get inFlight(): number {
@@ -121,16 +147,18 @@ export class SimulatedService {
     const size = service.isFixture ? service.defaultLimit : limit
     if (service.refusesSmallerLimits && limit < service.defaultLimit) exchange.status = 422
     const page = ignoresPage ? 1 : exchange.page + Number(countsFromZero)
-    const total = (this.states[this.#versionAt(this.#time.now - lagMs - totalLagMs)] as string[]).length
     const error = totalErrors[(number - 1) % totalErrors.length] ?? 0
+    const count = () =>
+      (this.states[this.#versionAt(this.#time.now - lagMs - totalLagMs)] as string[]).length + error
     exchange.version = version
     exchange.replica = replica % replicaLagsMs.length
     exchange.body = {
       data: this.#pageOf(this.states[version] as string[], page, size).map(toItem),
       page: exchange.page,
-      totalItems: Math.max(0, total + error),
+      totalItems: Math.max(0, count()),
       limit,
     }
+    exchange.countLater = service.countsLater ? count : undefined
     exchange.servedAt = this.log.length
     this.#record('serve', exchange)
   }
@@ -146,7 +174,8 @@ export class SimulatedService {
     if (exchange.isCancelled) return
     exchange.arrivedAt = this.log.length
     this.#record('arrive', exchange)
-    const { status = 200, body } = exchange
+    const { status = 200, body, countLater } = exchange
+    if (body && countLater) body.totalItems = countLater()
     const response = status === 200 ? Response.json(body) : new Response(null, { status })
     this.#inFlight.get(exchange)?.(response)
   }
@@ -176,10 +205,13 @@ export class SimulatedService {
       ids.unshift(...moved)
       what.push(`move ${moved.join(' ')} to the head`)
     }
+    this.#note(ids, what.join(', '))
+  }
+
+  #note(ids: string[], what: string): void {
     this.states.push(ids)
     this.#changedAt.push(this.#time.now)
-    const version = this.states.length - 1
-    this.log.push({ type: 'change', at: this.#time.now, version, what: what.join(', ') })
+    this.log.push({ type: 'change', at: this.#time.now, version: this.states.length - 1, what })
   }
 
   #versionAt(time: number): number {
@@ -188,6 +220,15 @@ export class SimulatedService {
 
   #record(type: 'request' | 'serve' | 'arrive' | 'cancel', exchange: Exchange): void {
     this.log.push({ type, at: this.#time.now, exchange })
+  }
+}
+
+function nextChange(kind: Ceaseless['kind'], random: Random): Omit<Change, 'at'> {
+  if (kind === 'grows') return { insert: { place: 0, count: 1 } }
+  const isRotation = kind === 'rotates'
+  return {
+    remove: { place: isRotation ? 0 : random.fraction(), count: 1 },
+    insert: { place: isRotation ? 1 : random.fraction(), count: 1 },
   }
 }
 

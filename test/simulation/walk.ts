@@ -35,13 +35,13 @@ export async function walk(scenario: Scenario): Promise<WalkRecord> {
 const maxResumes = 10
 
 async function read(scenario: Scenario, service: SimulatedService, time: VirtualTime): Promise<WalkRecord> {
-  const { pause, leaveAfter, cuts, resumesAfterErrors } = scenario
+  const { pause, leaveAfter, cuts, resumesAfterErrors, drains, untilRuns } = scenario
   const yielded: string[] = []
   let outcome: WalkRecord['outcome'] | undefined
   let error: unknown
   let ended: EndEvent | undefined
 
-  const listAfter = (cursor: string | undefined) => {
+  const listAfter = (cursor: string | undefined, until?: string) => {
     const { firstPage, limit, concurrency, maxRetries, onMissedItems, verified } = scenario
     const client = new Client({
       baseUrl: 'https://simulation.test',
@@ -53,12 +53,13 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
       },
     })
     const params = cursor === undefined ? { page: firstPage, limit } : { limit }
-    return client.transactions.list(params, { concurrency, onMissedItems, verified, after: cursor })
+    return client.transactions.list(params, { concurrency, onMissedItems, verified, after: cursor, until })
   }
   const take = async (items: Iterable<{ id: string }>) => {
     for (const { id } of items) {
       yielded.push(id)
       service.record({ type: 'yield', id })
+      if (drains) service.remove(id)
       if (yielded.length === leaveAfter) return 'left'
       if (pause && yielded.length % pause.everyItems === 0) await time.pause(pause.ms)
     }
@@ -92,20 +93,38 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
     }
   }
 
+  /** Each loop reads what is new at the beginning. */
+  const iterateNewest = async () => {
+    let newest: string | undefined
+    for (let run = 0; run <= untilRuns; run++) {
+      let first: string | undefined
+      if (newest !== undefined) service.record({ type: 'resume', cursor: newest })
+      for await (const { items, cursor } of listAfter(undefined, newest).batches()) {
+        first ??= cursor
+        await take(items)
+      }
+      newest = first ?? newest
+      await time.pause(50)
+    }
+    return 'completed' as const
+  }
+
   const finish = (how: WalkRecord['outcome'], thrown?: unknown) => {
     outcome ??= how
     error ??= thrown
     service.record({ type: 'end', how: thrown === undefined ? how : String(thrown) })
   }
-  const reading = cuts.length > 0 || resumesAfterErrors ? iterateByBatches() : iterate()
+  const reading =
+    untilRuns > 0 ? iterateNewest() : cuts.length > 0 || resumesAfterErrors ? iterateByBatches() : iterate()
   reading.then(finish, thrown => finish('thrown', thrown))
 
   const mostItems = (scenario.size + sum(scenario.changes.map(({ insert }) => insert?.count ?? 0))) * 2
   const mostRequests = 100 + 20 * mostItems
-  const isEndless = () => service.exchanges.length > mostRequests
+  const isEndless = () => service.exchanges.length > mostRequests || time.now > 3_600_000
   const isSettled = await time.run(() => outcome !== undefined || isEndless())
   if (outcome === undefined) finish(isSettled ? 'endless' : 'hung')
 
+  service.rest()
   // What the walk still has in flight, or sends from here on, nobody wants.
   const requests = service.exchanges.length
   const { inFlight, exchanges, states, log, mostInFlight } = service

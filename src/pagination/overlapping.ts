@@ -1,0 +1,216 @@
+import type { IncompleteReason } from '../events.js'
+import type { Position, ReadBatch, Reading } from './position.js'
+import type { Plan, Window } from './prefetcher.js'
+import type { Seen } from './source.js'
+import { CannotOverlap, endsShort, failure, noProgress, nothingKnown } from './walk-errors.js'
+import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
+
+const maxDetours = 3
+const maxParted = 2
+const maxHeld = 64
+
+/**
+ * Reads on by windows that overlap: each begins at or before the last item read, and is read only if it shows an item that was
+ * read. What follows that item there is what comes next in the list. docs/decisions/one-walk.md proves what this is worth.
+ *
+ * The proof compares items, not states, so it does not matter when a response was requested: one that shows nothing known yet is
+ * held until it does.
+ */
+export class OverlappingReader<T> {
+  readonly #at: Position<T>
+  /** Responses that showed nothing known when they came, by their places. */
+  #held: Seen<T>[] = []
+  /** How far before the last item a window begins, as items may move between two responses: 1 while they stay. */
+  #margin = 1
+  /** How many more responses may bring nothing new. */
+  #patience: number
+  /** A limit other than the one in effect was honoured. */
+  #honoursLimits = false
+  /** Items may have moved since they were read. After a cursor, nobody knows. */
+  #hasMoved: boolean
+  /** Searches in a row that found the last item where it had been. */
+  #detours = 0
+  /** Responses that showed new items between neighbours, since the total has changed. */
+  #parted = 0
+
+  constructor(at: Position<T>) {
+    this.#at = at
+    this.#hasMoved = at.options.after !== undefined
+    this.#patience = this.#maxFruitless
+  }
+
+  /** Yields what is new. Throws `CannotOverlap` where a response shows that windows cannot. */
+  async *read(): Reading<T> {
+    const at = this.#at
+    while (at.remaining > 0) {
+      let seen = this.#held.find(seen => this.#tellsMore(seen)) ?? (await this.#requestNext())
+      let missed: Seen<T> | undefined
+      if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
+        missed = seen
+        seen = await this.#search(missed)
+      }
+      this.#learnFrom(seen, missed)
+      const news = yield* this.#take(seen)
+      if (seen.data.length === seen.limit) continue
+      if (at.end === seen.total) return undefined
+      // What came after its rows were read shows in the next response: the list has ended once that brings nothing new.
+      if (news === 0) return this.#readBehind(seen)
+    }
+    return 'max-items'
+  }
+
+  // Which response comes next.
+
+  /** The window that was planned if it goes on from here, else another one, before what was planned if they overlap. */
+  #requestNext(): Promise<Seen<T>> {
+    const { source, end } = this.#at
+    const { planned } = source
+    const plan: Plan = window =>
+      this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window)) : undefined
+    if (planned && start(planned) < end && reach(planned) > end) return this.#get(planned, plan)
+    const window = this.#windowAfter(end)
+    const isBefore = planned && start(window) < start(planned) && reach(window) > start(planned)
+    return this.#get(window, isBefore ? undefined : plan)
+  }
+
+  #windowAfter(end: number): Window {
+    return windowAhead(end, this.#at.limit, Math.round(this.#margin))
+  }
+
+  async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
+    const seen = await this.#at.source.get(window, plan)
+    // Once another limit was honoured, what is refused is a page that does not exist, or a limit that is too large.
+    const isLimitRefused = seen.isRefused && !(this.#honoursLimits && seen.limit <= this.#at.limit)
+    if (seen.problem || isLimitRefused) throw new CannotOverlap(seen.problem ?? 'limit-not-honoured')
+    return seen
+  }
+
+  /** Whether an item is shown that was read, or nothing can precede those that are shown. */
+  #showsKnown({ page, keys }: Seen<T>): boolean {
+    const { known, options } = this.#at
+    const isBeginning = page === 1 && (keys.length === 0 || (options.firstPage === 1 && !known.hasForgotten))
+    return isBeginning || keys.some(key => known.has(key))
+  }
+
+  /** Whether nothing but known items is shown, in other places than before, although nothing seems to have moved. */
+  #isElsewhere(seen: Seen<T>): boolean {
+    const { known, total, end } = this.#at
+    if (this.#hasMoved || seen.total !== total || this.#endShownBy(seen) === end) return false
+    return seen.keys.every(key => known.has(key))
+  }
+
+  /** Whether a response that was held can be read by now, and says how the list goes on, or that it has ended. */
+  #tellsMore(seen: Seen<T>): boolean {
+    const { data, keys, start, limit, total } = seen
+    const isEnd = data.length < limit && start + data.length === total
+    return this.#showsKnown(seen) && (isEnd || !this.#at.known.has(keys.at(-1)))
+  }
+
+  /**
+   * Looks for an item that was read: where the last one must be by the total, then back from the window that missed it to page 1,
+   * then on from there to the end. Each place is looked at once. What shows nothing known is held, as it lies beyond what is found.
+   */
+  async #search(missed: Seen<T>): Promise<Seen<T>> {
+    const { limit, end, total: totalBefore } = this.#at
+    let seen = missed
+    const finds = async (window: Window, plan?: Plan) => {
+      this.#hold(seen)
+      seen = await this.#get(window, plan)
+      return this.#showsKnown(seen)
+    }
+    // Where there is no such window any more, page 1 says how long the list is.
+    const { total = 0 } = missed.total === undefined ? await this.#get(windowOf(1, limit)) : missed
+    let first = missed.data.length > 0 ? missed.start : Math.min(missed.start, total)
+    // Until another limit was honoured, a page of the one in effect tells whether it ever is.
+    if (total !== totalBefore || !this.#honoursLimits) {
+      const last = Math.min(end + total - totalBefore, total) - 1
+      const window = windowAt(Math.max(0, last), limit)
+      if (await finds(window)) return seen
+      if (reach(window) >= first) first = Math.min(first, start(window))
+    }
+    // On a long way back, several at a time, in place of what was requested ahead.
+    const before: Plan = window => (start(window) > 0 ? windowBefore(start(window), limit) : undefined)
+    let steps = 0
+    for (; first > 0; first = seen.start)
+      if (await finds(windowBefore(first, limit), ++steps > 3 ? before : undefined)) return seen
+    for (seen = missed; seen.data.length === seen.limit; )
+      if (await finds(windowAt(seen.start + seen.limit, limit))) return seen
+    throw failure(seen, nothingKnown, true)
+  }
+
+  /** If there are too many, the farthest is dropped, and requested again. */
+  #hold(seen: Seen<T>): void {
+    if (seen.data.length === 0 || this.#held.includes(seen) || this.#showsKnown(seen)) return
+    this.#held.push(seen)
+    this.#held.sort((a, b) => a.start - b.start)
+    this.#held.splice(maxHeld)
+  }
+
+  // What it tells, and reading it.
+
+  /** What a response says of the service and of the pace of changes. */
+  #learnFrom(seen: Seen<T>, missed: Seen<T> | undefined): void {
+    const { known, end, total, limit } = this.#at
+    const { keys, total: totalNow = total } = seen
+    const moved = end - this.#endShownBy(seen)
+    const isInPlace = moved === 0
+    // It was there all the time, so the window should have shown it: the service cuts pages by another limit than it says.
+    if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
+      const isEnd = end === totalNow && missed.data.length === 0
+      if (isEnd || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
+    }
+    this.#hasMoved ||= !isInPlace
+    // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
+    if (!this.#hasMoved && keys.slice(end - seen.start).some(key => known.has(key)))
+      throw new CannotOverlap('item-key-not-unique')
+    const order = known.orderOf(keys)
+    if (totalNow !== total) this.#parted = 0
+    else if (order === 'parted') this.#parted++
+    // One item comes between others when another goes; again and again, only where each request has an order of its own.
+    if (order === 'other' || this.#parted > maxParted) this.#at.noteDisorder(seen)
+    this.#honoursLimits ||= seen.limit < limit
+    // As far as the last item moved; a window that missed it shows that the margin is not enough.
+    const needed = 1 + (Math.max(moved, missed ? this.#margin : 0) || 0)
+    this.#margin = Math.max(1, 0.9 * this.#margin, Math.min(needed, limit / 2))
+  }
+
+  /** The place after the last item read, if that is shown. */
+  #endShownBy({ keys, start }: Seen<T>): number {
+    const { last } = this.#at.known
+    const index = last === undefined ? -1 : keys.lastIndexOf(last)
+    return index < 0 ? Number.NaN : start + index + 1
+  }
+
+  /** Reads what follows the first known item. Returns how many items were new. */
+  *#take(seen: Seen<T>): Generator<ReadBatch<T>, number> {
+    const at = this.#at
+    const firstKnown = seen.keys.findIndex(key => at.known.has(key))
+    const hasShrunk = (seen.total ?? at.total) < at.total
+    const news = yield* at.take(seen, Math.max(0, firstKnown))
+    this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
+    // Page 1 needs no known item. Again and again, only a list that is emptied while it is read brings new ones there.
+    if (news > 0 && (firstKnown >= 0 || hasShrunk)) {
+      this.#patience = this.#maxFruitless
+      this.#detours = 0
+    } else if (--this.#patience < 0) throw failure(seen, noProgress)
+    return news
+  }
+
+  /** All that is remembered may come again, as the list has grown by so much. */
+  get #maxFruitless(): number {
+    return 8 + this.#at.known.size / this.#at.limit
+  }
+
+  /**
+   * The page behind a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
+   * say, of a service that counts pages from 0.
+   */
+  async #readBehind(short: Seen<T>): Promise<IncompleteReason | undefined> {
+    const { end, total } = this.#at
+    const behind = await this.#get(windowOf(short.page + 1, short.limit))
+    if (behind.data.length > 0) throw new CannotOverlap('short-page')
+    const promised = Math.min(total, behind.total ?? total)
+    if (promised > end) this.#at.noteMissed(short, promised - end, endsShort(end, promised))
+    return undefined
+  }
+}

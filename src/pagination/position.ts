@@ -1,0 +1,155 @@
+import { ApiError } from '../errors.js'
+import type { IncompleteReason } from '../events.js'
+import type { SuccessResponse } from '../http/call.js'
+import { type Bookmark, hashKey, writeCursor } from './cursor.js'
+import { type Key, KnownItems, namedInCursor } from './known-items.js'
+import type { LoadPage } from './page.js'
+import { type Seen, Source } from './source.js'
+import { failure, missed, orderNotStable } from './walk-errors.js'
+
+export interface WalkOptions<T> {
+  readonly load: LoadPage<T>
+  readonly firstPage: number
+  /** The limit to send: the caller's, that of the cursor, or the one that this loop asks for. */
+  readonly limit: number | undefined
+  /** If the loop asks for one: called if the service refuses that. */
+  readonly onLimitRefused: (() => void) | undefined
+  readonly concurrency: number
+  readonly maxItems: number
+  readonly onMissedItems: 'throw' | 'continue'
+  readonly verified: boolean | undefined
+  /** Where an earlier loop stood. */
+  readonly after: Bookmark | undefined
+  /** The loop ends before the first item that this one names. */
+  readonly until: Bookmark | undefined
+  /** Keys are hashes, as in cursors. */
+  readonly hashesKeys: boolean
+  /** Identifies the list in cursors. */
+  readonly list: string
+  /** Identifies the loop in errors. */
+  readonly loop: number
+  /** Ends all requests. */
+  readonly closing: AbortSignal
+}
+
+/** The new items of a response. */
+export interface ReadBatch<T> {
+  readonly items: readonly T[]
+  readonly totalItems: number
+  /** Whether the list goes on after these items, by the total of the response. */
+  readonly hasMore: boolean
+  /** Goes on after these items. */
+  readonly cursor: () => string
+  readonly response: SuccessResponse
+}
+
+/** Yields what is new. Returns why it is not proven to be all, or nothing. */
+export type Reading<T> = AsyncGenerator<ReadBatch<T>, IncompleteReason | undefined>
+
+/** Where a loop stands in its list: what a cursor writes down, and what both readers do with a response. */
+export class Position<T> {
+  readonly options: WalkOptions<T>
+  readonly source: Source<T>
+  readonly known: KnownItems
+  /** The limit in effect. */
+  limit: number
+  /** The place after the last item read. */
+  end: number
+  total: number
+  /** Why what was read is not proven to be complete. */
+  gap: IncompleteReason | undefined
+  /** It has come to where `until` says. */
+  hasArrived = false
+  /** How many items this loop has yielded. */
+  #items = 0
+  readonly #until: ReadonlySet<Key | undefined>
+
+  constructor(options: WalkOptions<T>) {
+    const { after, until, onLimitRefused } = options
+    this.options = options
+    this.source = new Source({ ...options, mayRefuseFirst: onLimitRefused !== undefined }, () => this.total)
+    this.#until = new Set(until?.keys.flat())
+    this.known = new KnownItems(after?.keys)
+    this.limit = Math.min(after?.limit ?? 1, options.limit ?? 1)
+    this.end = after?.end ?? 0
+    this.total = after?.total ?? 0
+    this.gap = after?.gap
+  }
+
+  get remaining(): number {
+    return this.hasArrived ? 0 : this.options.maxItems - this.#items
+  }
+
+  /** Whether the loop goes on after a place, as far as is known. */
+  goesOnAfter(place: number): boolean {
+    return place < Math.min(this.total, this.end + this.remaining)
+  }
+
+  /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. */
+  *take(seen: Seen<T>, from: number): Generator<ReadBatch<T>, number> {
+    const { data, keys, start, total = this.total, response } = seen
+    const items: T[] = []
+    const added: (Key | undefined)[] = []
+    let place = from
+    for (; place < data.length && items.length < this.remaining; place++) {
+      const key = keys[place]
+      this.hasArrived = this.#until.has(key)
+      if (this.hasArrived) break
+      if (!this.known.add(key, keys[place - 1])) continue
+      items.push(data[place] as T)
+      added.push(key)
+    }
+    this.known.forget()
+    if (total !== this.total)
+      response.report.emit({ type: 'drift', change: 'total', before: this.total, after: total })
+    this.end = start + place
+    this.total = total
+    this.#items += items.length
+    const hasMore = this.end < total
+    const cursor = () => this.#writeCursor(added)
+    if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, response }
+    return items.length
+  }
+
+  /** Throws where the loop must be proven. */
+  noteDisorder(seen: Seen<T>): void {
+    this.gap = 'order-not-stable'
+    if (this.options.verified) throw failure(seen, orderNotStable, true)
+  }
+
+  /** Throws, unless missed items are accepted. */
+  noteMissed(seen: Seen<T>, count: number, problem: string): void {
+    const { total: before = this.total, response } = seen
+    response.report.emit({ type: 'drift', change: 'missing', before, after: Math.max(0, before - count) })
+    // Before it is thrown: the cursor of the error must say it.
+    this.gap = 'missed-items'
+    if (this.options.onMissedItems === 'continue') return
+    throw failure(seen, missed(problem, count), true)
+  }
+
+  /** The list has ended. */
+  emitEnd(reason: IncompleteReason | undefined): void {
+    const { last, requests } = this.source
+    const isComplete = reason === undefined
+    const facts = { items: this.#items, requests, totalItems: this.total, isComplete, reason }
+    last?.response.report.emit({ type: 'end', ...facts })
+  }
+
+  /** An error of this loop, with a cursor if it can go on. */
+  withCursor(error: unknown): unknown {
+    const hasBegun = this.#items > 0 || this.options.after !== undefined
+    if (!hasBegun || !(error instanceof ApiError)) return error
+    return error.inLoop(this.options.loop, this.#writeCursor([]))
+  }
+
+  /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
+  #writeCursor(batch: readonly (Key | undefined)[]): string {
+    const { limit, end, total, gap, known } = this
+    const { list, hashesKeys } = this.options
+    const runs: (Key | undefined)[][] = known.latestRuns()
+    if (batch.length > namedInCursor) runs.unshift(batch.slice(0, namedInCursor))
+    const toHash = (key: Key | undefined) =>
+      key === undefined ? [] : hashesKeys ? String(key) : hashKey(key)
+    return writeCursor({ limit, end, total, gap, keys: runs.map(run => run.flatMap(toHash)) }, list)
+  }
+}

@@ -1,0 +1,198 @@
+import type { ListOptions, ListParams, Transaction } from 'virtual-accounts'
+import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createClient } from '../service.ts'
+import { checkEach } from '../support.ts'
+import {
+  collect,
+  collectWith,
+  createList,
+  createServed,
+  endOf,
+  envelopeOf,
+  ids,
+  iterateToPaginationError,
+  modes,
+} from './lists.ts'
+
+// Lists that change all the time, or much at once, and what that may cost.
+
+const pool = sampleTransactions(20_000)
+
+/** A list of `size` items, of which `changes` are replaced after each response: the first go, new ones are last. */
+function createRotatingList(size: number, changes: number) {
+  let next = size
+  const fake = new FakeService({ transactions: pool.slice(0, size) })
+  const fetch = async (url: string, init: RequestInit) => {
+    const response = await fake.fetch(url, init)
+    fake.transactions.splice(0, changes)
+    fake.transactions.push(...pool.slice(next, next + changes))
+    next += changes
+    return response
+  }
+  const list = (params: ListParams, options?: ListOptions<Transaction>) =>
+    createClient({ fetch }).transactions.list(params, options)
+  return { fake, list }
+}
+
+/** Whether each item that is still there was yielded, in order, and none twice. */
+function expectComplete(seen: readonly unknown[], before: readonly unknown[], after: readonly unknown[]) {
+  const left = new Set(ids(after))
+  const kept = new Set(ids(before).filter(id => left.has(id)))
+  expect(ids(seen).filter(id => kept.has(id))).toEqual([...kept])
+  expect(new Set(ids(seen)).size).toBe(seen.length)
+}
+
+test.each([
+  [100, 1, 1, 60],
+  [100, 4, 1, 62],
+  [100, 4, 3, 68],
+  [100, 4, 10, 95],
+  [50, 4, 3, 80],
+  [20, 4, 1, 85],
+  [20, 1, 3, 95],
+  [10, 4, 1, 140],
+])(
+  'a list that turns over is complete: limit %i, concurrency %i, %i items a response, at most %i requests',
+  async (limit, concurrency, changes, maxRequests) => {
+    const { fake, list } = createRotatingList(50 * limit, changes)
+    const seen = await collect(list({ limit }, { concurrency, verified: true }))
+    expectComplete(seen, pool.slice(0, 50 * limit), fake.transactions)
+    expect(fake.requests.length).toBeLessThanOrEqual(maxRequests)
+  },
+)
+
+test('a list that changes is complete at any limit, however small', () =>
+  checkEach([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], async limit => {
+    for (const concurrency of [1, 4]) {
+      const { fake, list } = createRotatingList(200, 0)
+      const seen: Transaction[] = []
+      for await (const item of list({ limit }, { concurrency, verified: true })) {
+        if (seen.push(item) > 50 || seen.length % (2 * limit) > 0) continue
+        fake.transactions.shift()
+        fake.transactions.push(pool[1_000 + seen.length] as Transaction)
+      }
+      expectComplete(seen, fake.transactions, fake.transactions)
+    }
+  }))
+
+test('a loop may remove what it reads', () =>
+  checkEach([100, 20, 10], async limit => {
+    for (const concurrency of [1, 4]) {
+      const { fake, list, all, events } = createList(20 * limit)
+      const seen: Transaction[] = []
+      for await (const item of list({ limit }, { concurrency })) {
+        seen.push(item)
+        expect(fake.transactions.shift()).toEqual(item)
+      }
+      expect(seen).toEqual(all)
+      expect(endOf(events)).toMatchObject({ isComplete: true, items: 20 * limit })
+    }
+  }))
+
+test('a cursor finds its items again however far they have moved, and no page is requested twice', () =>
+  checkEach([400, 700, 1_500, 2_900, 2_999], async changes => {
+    for (const concurrency of [1, 4]) {
+      const { fake, list } = createList(3_000, { maxLimit: 100 })
+      let after: string | undefined
+      for await (const { cursor } of list({}).batches()) after = cursor
+      fake.transactions.splice(0, changes)
+      const added = pool.slice(3_000, 3_000 + changes)
+      fake.transactions.push(...added)
+      const sent = fake.requests.length
+      expect(ids(await collect(list({}, { after, concurrency })))).toEqual(ids(added))
+      const requested = fake.requests.slice(sent).map(({ query }) => `${query.page}/${query.limit}`)
+      // The end of the list is looked at again when the loop gets there.
+      const searched = requested.slice(0, -1)
+      if (concurrency === 1) expect(new Set(searched).size).toBe(searched.length)
+      expect(requested.length).toBeLessThanOrEqual((1.5 * changes) / 100 + 8)
+    }
+  }))
+
+test('a list of more than 100,000 items loses none and doubles none, although the first are forgotten in the middle of a page', () =>
+  checkEach<[string, at: number, (items: { id: number }[]) => unknown, isGone?: boolean]>(
+    [
+      ['one goes and one comes', 100_001, items => items.push(...items.splice(0, 1).map(() => ({ id: -1 })))],
+      ['it moves back', 120_000, items => items.splice(5_000, 70_000)],
+      [
+        'it moves on',
+        100_500,
+        items => items.unshift(...Array.from({ length: 900 }, (_, id) => ({ id: -1 - id }))),
+      ],
+      ['all that was read goes', 49_000, items => items.splice(0, 49_000)],
+      ['more goes than is remembered', 120_000, items => items.splice(0, 122_000), true],
+    ],
+    async ([, at, change, isGone]) => {
+      const items = Array.from({ length: 130_000 }, (_, id) => ({ id }))
+      const all = [...items]
+      const { client } = createServed((page, limit) => envelopeOf(items, page, limit))
+      const schema = z.looseObject({ id: z.number() })
+      const options = { schema, itemKey: ({ id }: { id: number }) => id, verified: true, concurrency: 1 }
+      const reading = collectWith(client.list('/rows', { limit: 1_000 }, options), at, () => change(items))
+      if (isGone) await expect(reading).rejects.toThrow(/Start over/)
+      else expectComplete(await reading, all, items)
+    },
+  ))
+
+describe('`until`', () => {
+  /** A list with the newest first, and the cursor of its first batch. */
+  async function createGrowing(count: number, params: ListParams = {}) {
+    const created = createList(count)
+    const [batch] = await collect(created.list(params, { maxItems: params.limit ?? 100 }).batches())
+    return { ...created, until: batch?.cursor }
+  }
+
+  test('has a job that runs again and again read what is new, each item once', () =>
+    checkEach([20, 100, 250, undefined], async limit => {
+      for (const concurrency of [1, 4]) {
+        const { fake, list, events, all } = createList(700)
+        let until: string | undefined
+        for (const count of [0, 0, 1, 99, 150, 300]) {
+          const added = pool.slice(fake.transactions.length + 1_000).slice(0, count)
+          fake.transactions.unshift(...added)
+          const batches = await collect(list({ limit }, { until, concurrency }).batches())
+          const read = batches.flatMap(({ items }) => items)
+          expect(read).toEqual(until === undefined ? all : added)
+          expect(endOf(events)).toMatchObject({ isComplete: true, items: read.length })
+          if (until && count === 0) expect(endOf(events).requests).toBe(1)
+          until = batches[0]?.cursor ?? until
+        }
+      }
+    }))
+
+  test('is an error once everything was yielded where none of its items is left', () =>
+    checkEach(modes, async verified => {
+      const { fake, list, until } = await createGrowing(700, { limit: 50 })
+      fake.transactions.splice(0, 50, ...pool.slice(5_000, 5_010))
+      const { before, error } = await iterateToPaginationError(list({ limit: 50 }, { until, verified }))
+      expect(before).toEqual(fake.transactions)
+      expect(error.message).toMatch(/`until` .* so all of it was read\. Store a new cursor\.$/)
+    }))
+
+  test('ends with what comes first, maxItems or its items', async () => {
+    const { fake, list, events, until } = await createGrowing(300)
+    // Of those that it names, one is left.
+    fake.transactions.splice(0, 99, ...pool.slice(5_000, 5_150))
+    for (const maxItems of [60, 150, 151]) {
+      const read = await collect(list({}, { until, maxItems }))
+      expect(read).toEqual(fake.transactions.slice(0, Math.min(150, maxItems)))
+      expect(endOf(events).reason).toBe(maxItems > 150 ? undefined : 'max-items')
+    }
+  })
+
+  test('is not possible beside `after`, and a wrong cursor is a TypeError before anything is sent', async () => {
+    const { fake, list, until } = await createGrowing(30)
+    const { length } = fake.requests
+    for (const [query, options, message] of [
+      [{}, { after: until, until }, /^until: not together with `after`/],
+      [{ a: 1 }, { until }, /^until: .* other filters/],
+      [{}, { until: `${until}0` }, /^until: .* damaged/],
+      [{}, { until: null as never }, /^until: expected a cursor.* got null/],
+    ] as const) {
+      expect(() => list({ query }, options)).toThrow(TypeError)
+      expect(() => list({ query }, options)).toThrow(message)
+    }
+    expect(fake.requests).toHaveLength(length)
+  })
+})
