@@ -6,7 +6,6 @@ import type { Backend } from './backend.ts'
 import type { Collection } from './collection.ts'
 import { EverythingView } from './everything-view.tsx'
 import logo from './logo.svg'
-import { useMedia, wide } from './media.ts'
 import { linkTo, useRoute, type View, views } from './route.ts'
 import { TransactionsView } from './transactions-view.tsx'
 import { Waiting } from './waiting.tsx'
@@ -30,18 +29,11 @@ export function App({ backend, collection, accounts }: AppProps) {
   const { client, activity, faults, description } = backend
   const route = useRoute()
   const { view } = route
-  const hasRoom = useMedia(wide)
   useEffect(() => {
     document.title = `${names[view]} · Virtual accounts`
     scrollTo(0, 0)
   }, [view])
 
-  const aside = (
-    <aside aria-label="Failures and activity">
-      {faults && <Faults faults={faults} />}
-      <ActivityPanel activity={activity} />
-    </aside>
-  )
   return (
     <>
       <header className="top">
@@ -69,13 +61,15 @@ export function App({ backend, collection, accounts }: AppProps) {
         <Waiting activity={activity} />
       </header>
       <div className="columns">
-        {!hasRoom && aside}
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} />}
         </main>
-        {hasRoom && aside}
+        <aside aria-label="Failures and activity">
+          {faults && <Faults faults={faults} />}
+          <ActivityPanel activity={activity} />
+        </aside>
       </div>
     </>
   )

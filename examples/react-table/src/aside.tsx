@@ -1,9 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { type ActivityLog, type Call, callMarks } from './activity.ts'
 import type { FaultName } from './backend.ts'
 import { grouped } from './format.ts'
-import { narrow, useMedia, wide } from './media.ts'
 import { type Store, useStore } from './store.ts'
 
 const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
@@ -15,27 +13,6 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
   broken: ['Invalid page', 'Lists do not match the interface.'],
   missing: ['No such account', 'Changes of accounts are rejected with 404.'],
   lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
-}
-
-interface PanelProps {
-  readonly id: string
-  readonly title: string
-  readonly folded: boolean
-  readonly children: ReactNode
-}
-
-function Panel({ id, title, folded, children }: PanelProps) {
-  return folded ? (
-    <details className="panel">
-      <summary>{title}</summary>
-      {children}
-    </details>
-  ) : (
-    <section className="panel" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
-      {children}
-    </section>
-  )
 }
 
 export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
@@ -50,7 +27,8 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     if (next.has(name)) void queryClient.invalidateQueries()
   }
   return (
-    <Panel id="faults" title="Simulate failures" folded={useMedia(narrow)}>
+    <section className="panel" aria-labelledby="faults">
+      <h2 id="faults">Simulate failures</h2>
       <ul className="faults">
         {(Object.keys(faultTexts) as FaultName[]).map(name => {
           const [label, hint] = faultTexts[name]
@@ -72,7 +50,7 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
           )
         })}
       </ul>
-    </Panel>
+    </section>
   )
 }
 
@@ -80,7 +58,8 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
 export function ActivityPanel({ activity }: { activity: ActivityLog }) {
   const { requests, retries, inFlight, calls } = useStore(activity.store)
   return (
-    <Panel id="activity" title="Client activity" folded={!useMedia(wide)}>
+    <section className="panel" aria-labelledby="activity">
+      <h2 id="activity">Client activity</h2>
       <dl className="counters">
         <Counter name="Requests" value={requests} />
         <Counter name="Retries" value={retries} />
@@ -102,7 +81,7 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
           </li>
         ))}
       </ol>
-    </Panel>
+    </section>
   )
 }
 

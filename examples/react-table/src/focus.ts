@@ -20,8 +20,8 @@ export function keepFocus() {
 }
 
 /**
- * Scrolls to a message that appears out of view, and to each that replaces it: on a phone it may be below an open panel, or
- * above a list. Not away from the switch that has caused it.
+ * Scrolls to a message that appears out of view, and to each that replaces it: on a phone it may be above or below a
+ * list. Not away from the switch that has caused it.
  *
  * @param since identifies the message, by when it came, say; `false` for one that is not new
  */

@@ -3,9 +3,6 @@ import { useSyncExternalStore } from 'react'
 /** The width at which rows become two lines: the same as in style.css. */
 export const narrow = '(max-width: 743px)'
 
-/** The width at which there is room for a second column: the same as in style.css. */
-export const wide = '(min-width: 1100px)'
-
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     listener => {

@@ -19,13 +19,7 @@ export function rows(page: Page) {
   return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.placeholder)')
 }
 
-/** Where the switches are folded, they are unfolded first. */
-export async function toggleFault(page: Page, name: string) {
-  const faultSwitch = page.getByRole('checkbox', { name })
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  if (!(await faultSwitch.isVisible())) await page.getByText('Simulate failures').click()
-  await faultSwitch.click()
-}
+export const toggleFault = (page: Page, name: string) => page.getByRole('checkbox', { name }).click()
 
 export async function open(page: Page, view: string, query = '?count=2000&latency=0') {
   await page.goto(`/${query}#${view}`)
