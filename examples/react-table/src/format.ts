@@ -1,23 +1,43 @@
 // How the page writes numbers and times.
 
-const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 20 })
+/** By how many decimals they show at least. */
+const formats: Intl.NumberFormat[] = []
+const decimals = new Map<string, number>()
 const dateAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 const timeAlone = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
 /** 1234567.5 as 1,234,567.5. Nothing is rounded, also not text that has more digits than a number holds. */
-export function grouped(value: number | string): string {
-  return plain.format(value as number)
+export function grouped(value: number | string, minimumFractionDigits = 0): string {
+  const options = { minimumFractionDigits, maximumFractionDigits: 100 }
+  formats[minimumFractionDigits] ??= new Intl.NumberFormat('en', options)
+  return formats[minimumFractionDigits].format(value as number)
+}
+
+/**
+ * With the decimals of its currency, and never fewer digits than were sent: 58.2 EUR as 58.20, 463 JPY as 463, 1.234 EUR as
+ * it is. An amount may be text of exact digits; text that is no plain decimal is not touched.
+ */
+export function money(amount: number | string, currency: string): string {
+  const text = String(amount)
+  const [isDecimal, sent = ''] = /^-?\d+(?:\.(\d{1,100}))?$/.exec(text) ?? []
+  return isDecimal ? grouped(text, Math.max(sent.length, decimalsOf(currency))) : text
+}
+
+/** JPY 0, EUR 2, KWD 3; 0 for what is no currency code. */
+function decimalsOf(currency: string): number {
+  if (!/^[a-z]{3}$/i.test(currency)) return 0
+  let count = decimals.get(currency)
+  if (count === undefined) {
+    const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+    count = format.resolvedOptions().maximumFractionDigits ?? 0
+    decimals.set(currency, count)
+  }
+  return count
 }
 
 /** 1 account, 2,000 accounts. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
-}
-
-/** What is missing to two decimals, so that decimal points are below each other: `.00` after 17, `0` after 58.2. */
-export function missingDecimals(amount: string): string {
-  const [, fraction] = amount.split('.')
-  return fraction === undefined ? '.00' : '0'.repeat(Math.max(0, 2 - fraction.length))
 }
 
 /** 75 s, 3 min, 5 h: an estimate, or a time to wait. */

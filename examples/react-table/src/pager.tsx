@@ -28,7 +28,7 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
       <PageButton label="Previous page" sign="‹" enabled={page > 1} onClick={() => onTurn(page - 1)} />
       <form onSubmit={submit}>
         <label>
-          Page{' '}
+          <span>Page </span>
           <input
             required
             pattern="0*[1-9][0-9]*"

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import type { Transaction } from 'virtual-accounts'
-import { grouped } from './format.ts'
+import { money } from './format.ts'
 
-/** What a filter looks at: every column, amounts both as displayed (4,841,890) and as plain digits. */
+/** What a filter looks at: every column, amounts both as displayed (4,841,890.00) and as plain digits. */
 export function searchText({ id, amount, currency, description }: Transaction): string {
-  return `${description}\n${currency}\n${id}\n${grouped(amount)}\n${amount}`.toLowerCase()
+  return `${description}\n${currency}\n${id}\n${money(amount, currency)}\n${amount}`.toLowerCase()
 }
 
 /** A filter in the form that `searchText` has. */

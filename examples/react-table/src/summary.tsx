@@ -12,10 +12,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
   const shown = sums.find(({ currency }) => currency === chosen) ?? sums[0]
   return (
     <section className="card padded" aria-labelledby="sums">
-      <div className="heading">
-        <h2 id="sums">Per currency</h2>
-        <p className="muted note">Trailing zeros are not shown.</p>
-      </div>
+      <h2 id="sums">Per currency</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
       <section className="figures-box" aria-label="Figures per currency" tabIndex={0} aria-busy={count === 0}>
         <FiguresTable sums={sums} />
@@ -93,32 +90,21 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
         <tr key={currency}>
           <th scope="row">{currency}</th>
           <td className="amount count">{grouped(count)}</td>
-          <AmountCell value={sum} />
-          <PercentileCell label="Median" className="median" percent={50} sorted={sorted} />
-          <PercentileCell label="95 %" className="percentile" percent={95} sorted={sorted} />
+          <AmountCell value={sum} currency={currency} />
+          <AmountCell className="median" label="Median" value={percentile(sorted, 50)} currency={currency} />
+          <AmountCell
+            className="percentile"
+            label="95 %"
+            value={percentile(sorted, 95)}
+            currency={currency}
+          />
         </tr>
       ))}
     </tbody>
   </table>
 ))
 
-interface PercentileCellProps {
-  readonly label: string
-  readonly className: string
-  readonly percent: number
-  readonly sorted: Float64Array | undefined
-}
-
-function PercentileCell({ label, className, percent, sorted }: PercentileCellProps) {
-  if (sorted) return <AmountCell value={percentile(sorted, percent)} className={className} label={label} />
-  return (
-    <td className={`amount ${className} muted`} data-label={label} title="Shown when loading ends">
-      …
-    </td>
-  )
-}
-
 /** By nearest rank: the result is one of the amounts, so nothing is rounded. */
-function percentile(sorted: Float64Array, percent: number): number {
-  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? 0
+function percentile(sorted: Float64Array | undefined, percent: number): number | undefined {
+  return sorted?.[Math.ceil((sorted.length * percent) / 100) - 1]
 }

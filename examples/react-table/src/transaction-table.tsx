@@ -1,7 +1,7 @@
 import { type CSSProperties, memo, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import type { Transaction } from 'virtual-accounts'
-import { grouped, missingDecimals } from './format.ts'
+import { money } from './format.ts'
 import { narrow, useMedia } from './media.ts'
 
 interface PageTableProps {
@@ -149,26 +149,24 @@ const Row = memo(({ transaction, position }: { transaction: Transaction; positio
       </td>
       <td className="currency">{currency}</td>
       {/* A cell of its own for each transaction: one that is reused would move its text, as that ends at the right. */}
-      <AmountCell key={id} value={amount} />
+      <AmountCell key={id} value={amount} currency={currency} />
     </tr>
   )
 })
 
 interface AmountCellProps {
-  readonly value: number | string
+  /** `undefined`: known when loading ends. */
+  readonly value: number | string | undefined
+  readonly currency: string
   readonly className?: string
   readonly label?: string
 }
 
-/**
- * With the decimals that the service sent: how many a currency has is not specified. It is one text, so that it is read
- * as one number. What is missing to two decimals is added invisibly, so that decimal points are below each other.
- */
-export function AmountCell({ value, className = '', label }: AmountCellProps) {
-  const text = grouped(value)
+/** One text, so that it is read as one number. */
+export function AmountCell({ value, currency, className = '', label }: AmountCellProps) {
   return (
-    <td className={`amount ${className}`} data-missing={missingDecimals(text)} data-label={label}>
-      {text}
+    <td className={`amount ${className}`} data-label={label}>
+      {value === undefined ? '…' : money(value, currency)}
     </td>
   )
 }

@@ -107,10 +107,6 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
           {/* What the message said that was dismissed. */}
           {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
         </p>
-        {/* 58.2 beside 17.45 looks like a mistake. */}
-        {isList && (
-          <p className="muted note">Amounts keep the decimals the service sent (58.2, not 58.20).</p>
-        )}
         <p className="hidden" role="status">
           {announcement}
         </p>

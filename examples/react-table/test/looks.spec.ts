@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
-import { open, rows, test, toggleFault } from './page.ts'
+import { open, rows, serveList, test, toggleFault } from './page.ts'
 
 async function enterAccount(page: Page) {
   await open(page, 'accounts')
@@ -64,14 +64,57 @@ async function violationsOf(axe: AxeBuilder): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-test('switches are in view on a tablet, and folded on a phone', async ({ page }) => {
-  const first = page.getByRole('checkbox').first()
-  await page.setViewportSize({ width: 1024, height: 768 })
+test('what is for developers is below what is for users on a narrow screen', async ({ page }) => {
+  await page.setViewportSize({ width: 1024, height: 844 })
   await open(page, 'transactions')
-  await expect(first).toBeInViewport()
-  await page.setViewportSize({ width: 390, height: 844 })
-  await expect(first).toBeHidden()
+  await expect(rows(page)).toHaveCount(25)
+  const main = await page.getByRole('main').boundingBox()
+  const panels = await page.getByRole('complementary').boundingBox()
+  expect(panels?.y).toBeGreaterThan((main?.y ?? 0) + (main?.height ?? 0))
 })
+
+for (const width of [1280, 768, 390, 360, 320]) {
+  test(`no amount, currency or part of the pager is cut or covered, ${width} pixels wide`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 844 })
+    const amounts = [
+      [9_007_199_254_740_991, 'USD', '9,007,199,254,740,991.00'],
+      [-1_234_567.891, 'KWD', '-1,234,567.891'],
+      [58.2, 'EUR', '58.20'],
+      [463, 'JPY', '463'],
+      [17, 'MMM', '17.00'],
+    ] as const
+    const items = Array.from({ length: 100_000 }, (_, index) => {
+      const [amount, currency] = amounts[index % amounts.length] ?? []
+      return { id: `t${index}`, amount, currency, description: 'Refund for order 65155' }
+    })
+    await serveList(page, () => items)
+    await open(page, 'transactions?page=9999&limit=10', '?service=/api')
+    await expect(rows(page)).toHaveCount(10)
+    await expect(rows(page).locator('.amount')).toHaveText([...amounts, ...amounts].map(([, , text]) => text))
+    const cut = await rows(page)
+      .locator('.amount, .currency')
+      .evaluateAll(cells =>
+        cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.textContent),
+      )
+    expect(cut).toEqual([])
+    const heights = await rows(page).evaluateAll(rows => rows.map(row => row.getBoundingClientRect().height))
+    expect(new Set(heights)).toEqual(new Set([width < 744 ? 64 : 44]))
+
+    const pager = page.getByRole('navigation', { name: 'Pages' })
+    await expect(pager).toContainText('of 10,000')
+    const hidden = await pager.locator('button, input, .of').evaluateAll(parts =>
+      parts.filter(part => {
+        const { left, right, top, bottom } = part.getBoundingClientRect()
+        return [left + 2, right - 2].some(
+          x => !part.contains(document.elementFromPoint(x, (top + bottom) / 2)),
+        )
+      }),
+    )
+    expect(hidden).toEqual([])
+  })
+}
 
 test('forced colours: the current tab is marked by a system colour', async ({ page }) => {
   await page.emulateMedia({ forcedColors: 'active' })

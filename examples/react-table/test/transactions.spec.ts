@@ -1,5 +1,6 @@
 import { expect, type Page } from '@playwright/test'
 import { sampleTransactions } from '../../../dist/testing.js'
+import { money } from '../src/format.ts'
 import { holdRequests, layoutShift, open, rows, serveList, test, toggleFault } from './page.ts'
 
 const samples = sampleTransactions(2000)
@@ -63,10 +64,17 @@ test('a slow page is announced, and said to be waited for', async ({ page }) => 
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })
 
-test('a retry is said to be waited for, with the time until it is made', async ({ page }) => {
+test('a retry is said to be waited for, with the time until it is made, above the heading', async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 320, height: 844 })
   await openLoaded(page)
   await toggleFault(page, 'Overloaded')
   await expect(waitedFor(page)).toHaveText('HTTP 503: the client retries')
+  await page.evaluate(() => scrollTo(0, 0))
+  const said = await waitedFor(page).boundingBox()
+  const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+  expect((said?.y ?? 0) + (said?.height ?? 0)).toBeLessThan(heading?.y ?? 0)
   await expect(page.getByText(/^in \d s$/)).toBeVisible()
   await expect(calls(page).first()).toContainText('HTTP 503, retry in 5,000 ms')
   await toggleFault(page, 'Overloaded')
@@ -175,6 +183,46 @@ test('filters what is on the page, and announces how much of it matches', async 
   await expect(filter).toBeFocused()
 })
 
+for (const width of [1280, 390, 320]) {
+  test(`no row moves while a filter is typed, ${width} pixels wide`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 844 })
+    await openLoaded(page)
+    const filter = page.getByLabel('Filter this page')
+    const places = async () => [
+      (await rows(page).first().boundingBox())?.y,
+      (await pager(page).boundingBox())?.y,
+    ]
+    const before = await places()
+    for (const letter of 'refund') {
+      await filter.press(letter)
+      await expect(page.getByText(/^\d+ of 25$/)).toBeVisible()
+      expect(await places()).toEqual(before)
+    }
+    await filter.fill('no such thing')
+    await expect(page.getByText('0 of 25')).toBeVisible()
+    expect((await pager(page).boundingBox())?.y).toBe(before[1])
+  })
+}
+
+test('money has the decimals of its currency, and never fewer digits than were sent', () => {
+  for (const [amount, currency, text] of [
+    [58.2, 'EUR', '58.20'],
+    [-0.1, 'USD', '-0.10'],
+    [4_841_890, 'JPY', '4,841,890'],
+    [0.5, 'JPY', '0.5'],
+    [1.2345, 'EUR', '1.2345'],
+    [7, 'KWD', '7.000'],
+    [58.2, 'points', '58.2'],
+    [1e21, 'EUR', '1e+21'],
+    ['12345678901234567.891', 'USD', '12,345,678,901,234,567.891'],
+    ['0.10000', 'EUR', '0.10000'],
+    ['1e400', 'EUR', '1e400'],
+    ['unknown', 'EUR', 'unknown'],
+  ] as const) {
+    expect(money(amount, currency)).toBe(text)
+  }
+})
+
 test('the views share the page, its size and the filter', async ({ page }) => {
   await openLoaded(page, 'transactions?page=2&limit=50')
   await page.getByLabel('Filter this page').fill('refund')
@@ -245,7 +293,7 @@ for (const width of [1280, 390]) {
     await toggleFault(page, 'Rate limited')
     const alert = page.getByRole('alert')
     await expect(alert).toContainText('Too many requests')
-    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    await page.getByRole('main').evaluate(main => main.scrollIntoView({ block: 'end' }))
     await expect(alert).toBeInViewport({ ratio: 1 })
     const panel = await page.locator('.problem').boundingBox()
     const last = await rows(page).last().boundingBox()
