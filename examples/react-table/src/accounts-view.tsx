@@ -172,7 +172,7 @@ function LatestOutcome({ accounts, latest, notBefore }: LatestOutcomeProps) {
         <section className="card padded" aria-label="Latest change" role="status">
           <h2>Sending…</h2>
           <p>
-            The request to {operation} {account} was sent at {dateTime(at)}.
+            The request to {operation} {account} was started at {dateTime(at)}.
           </p>
           <Details>Idempotency-Key: {idempotencyKey}</Details>
         </section>

@@ -6,6 +6,8 @@ export interface Explanation {
   readonly advice: string
   /** Whether trying again, with nothing else changed, can work. */
   readonly isRetryable: boolean
+  /** Only another request can work: the button that tries again is left out. */
+  readonly isFinal?: boolean
   /** How long the service asks to wait. */
   readonly waitMs?: number | undefined
   /** For whoever investigates it. */
@@ -66,9 +68,9 @@ export function explain(error: unknown): Explanation {
   }
 }
 
-function explainHttp({ status, path }: HttpError): Pick<Explanation, 'title' | 'advice' | 'isRetryable'> {
+function explainHttp({ status, path }: HttpError): Omit<Explanation, 'waitMs' | 'details'> {
   if (status === 404 && path.startsWith('/customers/')) {
-    return { title: 'No such account', advice: 'Check both ids.', isRetryable: false }
+    return { title: 'No such account', advice: 'Correct the ids above.', isRetryable: false, isFinal: true }
   }
   if (status === 401 || status === 403) {
     return {

@@ -21,7 +21,7 @@ interface ProblemProps {
 /** What went wrong, what to do about it, and a button to do so. */
 export function Problem({ error, at, busy = false, action, onAction, title, children, more }: ProblemProps) {
   const explanation = explain(error)
-  const { advice, waitMs = 0, details, isRetryable } = explanation
+  const { advice, waitMs = 0, details, isRetryable, isFinal = false } = explanation
   const box = useRef<HTMLDivElement>(null)
   useReveal(box, at)
   return (
@@ -35,17 +35,19 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
         {waitMs > 0 && <p>It asks to wait until {timeOfDay(at + waitMs)}.</p>}
         {children}
       </div>
-      <div className="actions">
-        <RetryButton
-          notBefore={at + waitMs}
-          busy={busy}
-          className={isRetryable ? 'primary' : undefined}
-          onClick={onAction}
-        >
-          {action}
-        </RetryButton>
-        {more}
-      </div>
+      {!isFinal && (
+        <div className="actions">
+          <RetryButton
+            notBefore={at + waitMs}
+            busy={busy}
+            className={isRetryable ? 'primary' : undefined}
+            onClick={onAction}
+          >
+            {action}
+          </RetryButton>
+          {more}
+        </div>
+      )}
       <Details>{details}</Details>
     </div>
   )
