@@ -76,7 +76,7 @@ function Figures({ progress: { state, count, total, seconds } }: { progress: Pro
   const facts: Record<Progress['state'], string> = {
     idle: '',
     loading: '',
-    done: `Complete in ${seconds.toFixed(1)} s`,
+    done: `Done in ${seconds.toFixed(1)} s`,
     cancelled: 'Cancelled',
     failed: 'Stopped',
   }
@@ -105,17 +105,19 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   const texts: Record<Progress['state'], string> = {
     idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
     loading: 'Sums are of what is loaded so far. You can filter and scroll the list while it grows.',
-    done:
-      count > 0
-        ? 'Verified: no transaction was missed. Sums are exact, and the CSV file is complete.'
-        : 'The whole list is loaded.',
+    done: count > 0 ? 'Sums are exact, and the CSV file is complete.' : 'The whole list is loaded.',
     cancelled:
       count > 0
         ? 'Only part of the list is loaded. Resume to load the rest.'
         : 'Cancelled before the first page arrived.',
     failed: '',
   }
-  return <p className="muted">{texts[state]}</p>
+  return (
+    <>
+      {state === 'done' && count > 0 && <p className="badge">Verified: no transaction was missed</p>}
+      <p className="muted">{texts[state]}</p>
+    </>
+  )
 }
 
 function Alert({ children }: { children: ReactNode }) {
