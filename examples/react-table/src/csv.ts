@@ -7,14 +7,7 @@ export async function csvOf(transactions: readonly Transaction[]): Promise<Blob>
   // The byte-order mark tells Excel that the file is UTF-8.
   const pieces = [new Blob(['\ufeffid,amount,currency,description\r\n'])]
   for (let first = 0; first < transactions.length; first += rowsPerSlice) {
-    pieces.push(
-      new Blob([
-        transactions
-          .slice(first, first + rowsPerSlice)
-          .map(row)
-          .join(''),
-      ]),
-    )
+    pieces.push(new Blob(transactions.slice(first, first + rowsPerSlice).map(row)))
     await new Promise(resolve => setTimeout(resolve))
   }
   return new Blob(pieces, { type: 'text/csv;charset=utf-8' })
