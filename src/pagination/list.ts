@@ -40,7 +40,7 @@ export interface ListParams {
   page?: number | undefined
   /**
    * Number of items per page. The service may lower it: the limit in the response applies.
-   * @defaultValue 100 in a loop that begins at page 1, unless the service refuses that; else the service's own default
+   * @defaultValue 100 for a loop that begins at page 1, unless the service refuses that; else the service's own default
    */
   limit?: number | undefined
   /** Additional query parameters, such as filters. None are specified: pass what your service accepts. */
@@ -55,16 +55,16 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   concurrency?: number | undefined
   /**
-   * Goes on after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing
-   * is missed, whatever happened to the list meanwhile; an item comes twice only if it is not among the last 100 that the cursor
-   * remembers, and has moved. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
+   * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing is
+   * missed, whatever happened to the list in between. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
+   * @throws PaginationError if every item that the cursor names (up to 100) is gone.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
-   * Ends before the first item that a cursor names: for lists that grow at their beginning, such as those with the newest first.
-   * Store the cursor of the first batch when the loop is done, and pass it to the next one. If the list ends without any of its
-   * (up to 100) items, everything was yielded, and a `PaginationError` says so. Not together with `after`.
+   * Ends before the first item that a cursor names: reads what is new in a list that grows at its beginning, such as one with the
+   * newest first. Pass the cursor of the first batch of the last loop that came to its end. Not together with `after`.
+   * @throws PaginationError if the list ended without any of those items. Then every item was yielded.
    * @defaultValue undefined
    */
   until?: string | undefined
@@ -75,13 +75,13 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   maxItems?: number | undefined
   /**
-   * Returns what identifies an item, a string or a number: by it the client recognises what it has read. Items without one
-   * (`undefined`, `null`, `NaN`) are always yielded, but a list that has any is not proven to be complete.
+   * Returns what identifies an item, a string or a number that is unique in the list. Items without one (`undefined`, `null`,
+   * `NaN`) are always yielded, but a list that has any is not proven to be complete.
    * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
   itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
   /**
-   * What happens when items may have been missed: where the list shrank and could not be read with overlap, or ended short of its
+   * What happens when items may have been missed: where the list shrank and its pages could not overlap, or it ended short of its
    * total. An empty page in the middle of a list stays an error.
    * @defaultValue 'throw'
    */
@@ -91,7 +91,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    *
    * - not given: proven wherever the service lets it, as pages overlap; the `end` event says whether it was
    * - `true`: throws where it cannot be proven. For exports and reconciliation
-   * - `false`: the fewest requests, one for each page. Without a cursor, pages overlap only once the list has changed
+   * - `false`: the fewest requests, one for each page, without overlap unless after a cursor
    *
    * Overlap costs about 14 % more requests at limit 100, 38 % at 20.
    * @defaultValue undefined
