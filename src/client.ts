@@ -80,6 +80,12 @@ export class Client {
     return createList(this.#transport, { path, params: {} }, params, options, surplus)
   }
 
+  /** Calls an endpoint that has no method of its own; `data` is the output of your `schema`. */
+  async request<M extends HttpMethod, T>(
+    method: M,
+    path: string,
+    options: CustomRequestOptions<T> & { schema: Schema<T> },
+  ): Promise<Result<T, M extends 'GET' ? undefined : string>>
   /**
    * Calls an endpoint that has no method of its own, with the same API key, retries, timeouts, errors and events. All
    * methods except GET are writes.
@@ -92,11 +98,11 @@ export class Client {
    * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
    * ```
    */
-  async request<M extends HttpMethod, T = unknown>(
+  async request<M extends HttpMethod>(
     method: M,
     path: string,
-    options?: CustomRequestOptions<T>,
-  ): Promise<Result<T, M extends 'GET' ? undefined : string>>
+    options?: CustomRequestOptions,
+  ): Promise<Result<unknown, M extends 'GET' ? undefined : string>>
   async request<T>(
     method: HttpMethod,
     path: string,

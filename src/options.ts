@@ -98,9 +98,10 @@ export interface ClientOptions extends CommonOptions {
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
    * An absolute https URL; http on loopback only, unless `allowInsecureHttp`. Or a path (`/api`), which is resolved against
-   * the page's `location` at each call, in whatever scheme the page has.
+   * the page's `location` at each call, in whatever scheme the page has. `undefined` compiles, as for `apiKey`, and throws a
+   * `TypeError`.
    */
-  baseUrl: string | URL
+  baseUrl: string | URL | undefined
   /**
    * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt, within
    * its `timeout`. `undefined`, as of an environment variable that is not set, compiles, and throws a `TypeError`.

@@ -11,7 +11,7 @@ export async function checkCors(
   client: Client,
   signal: AbortSignal,
   origin: string,
-  { baseUrl, fetch = globalThis.fetch as Fetch }: ProbeOptions,
+  { baseUrl = '', fetch = globalThis.fetch as Fetch }: ProbeOptions,
 ): Promise<Finding> {
   if (URL.canParse(baseUrl) && new URL(baseUrl).origin === origin)
     return ok('cors', 'not needed: the page and the service have the same origin')

@@ -7,6 +7,7 @@ import {
   type ListOptions,
   type ListParams,
 } from '../pagination/list.js'
+import type { Schema } from '../schema.js'
 
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
@@ -28,6 +29,11 @@ export interface Transaction {
 
 /** The methods of `client.transactions`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface Transactions {
+  /** Lists transactions, each as the output of your `schema`. */
+  list<Item>(
+    params: ListParams | undefined,
+    options: ListOptions<Item> & { schema: Schema<Item> },
+  ): List<Item>
   /**
    * Lists transactions. Iterate the list for every transaction, or await it for one page; nothing is sent before that, so with
    * fake timers begin before you advance them.
@@ -39,7 +45,7 @@ export interface Transactions {
    * const page = await client.transactions.list({ page: 2, limit: 50 })
    * ```
    */
-  list<Item = Transaction>(params?: ListParams, options?: ListOptions<Item>): List<Item>
+  list(params?: ListParams, options?: ListOptions<Transaction>): List<Transaction>
 }
 
 const transactions: ListEndpoint<ListParams> = {
@@ -56,7 +62,7 @@ const transactions: ListEndpoint<ListParams> = {
 
 export function createTransactions(transport: Transport): Transactions {
   return {
-    list: (params, options, ...surplus: unknown[]) =>
+    list: <Item>(params?: ListParams, options?: ListOptions<Item>, ...surplus: unknown[]) =>
       createList(transport, transactions, params, options, surplus),
   }
 }

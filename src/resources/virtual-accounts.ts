@@ -1,5 +1,6 @@
 import type { Transport } from '../http/call.js'
 import { type Result, type WriteEndpoint, type WriteOptions, write } from '../http/request.js'
+import type { Schema } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. */
 export interface VirtualAccountRef {
@@ -12,6 +13,11 @@ export interface VirtualAccountRef {
 /** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
   // First: for `activate`, TypeScript suggests the first that is similar, which must not be the opposite.
+  /** Reactivates a virtual account; `data` is the output of your `schema`. */
+  reactivate<T>(
+    account: VirtualAccountRef,
+    options: WriteOptions<T> & { schema: Schema<T> },
+  ): Promise<Result<T, string>>
   /**
    * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
@@ -23,8 +29,13 @@ export interface VirtualAccounts {
    * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
    * ```
    */
-  reactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
+  reactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>>
 
+  /** Deactivates a virtual account; `data` is the output of your `schema`. */
+  deactivate<T>(
+    account: VirtualAccountRef,
+    options: WriteOptions<T> & { schema: Schema<T> },
+  ): Promise<Result<T, string>>
   /**
    * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
@@ -36,7 +47,7 @@ export interface VirtualAccounts {
    * await client.virtualAccounts.deactivate({ customerId, virtualAccountId })
    * ```
    */
-  deactivate<T = unknown>(account: VirtualAccountRef, options?: WriteOptions<T>): Promise<Result<T, string>>
+  deactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>>
 }
 
 const path = '/customers/{customerId}/virtual_accounts/{virtualAccountId}'
@@ -45,9 +56,9 @@ const deactivate: WriteEndpoint = { name: 'deactivate', method: 'POST', path: `$
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   return {
-    reactivate: async (account, options, ...surplus: unknown[]) =>
+    reactivate: async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
       write(transport, reactivate, account, options, surplus),
-    deactivate: async (account, options, ...surplus: unknown[]) =>
+    deactivate: async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
       write(transport, deactivate, account, options, surplus),
   }
 }

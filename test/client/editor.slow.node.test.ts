@@ -42,6 +42,22 @@ const hovers: [code: string, hover: RegExp][] = [
   ['type A = va.End|Event', /^A loop over a list has come to its end/],
 ]
 
+/** What a hover shows above its text. */
+const heads: [code: string, head: string][] = [
+  [
+    'client.transactions.li|st()',
+    '(method) Transactions.list(params?: ListParams, options?: ListOptions<Transaction>): List<Transaction> (+1 overload)',
+  ],
+  [
+    'client.virtualAccounts.de|activate(account)',
+    '(method) VirtualAccounts.deactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>> (+1 overload)',
+  ],
+  [
+    "client.req|uest('GET', '/refunds')",
+    '(method) Client.request<"GET">(method: "GET", path: string, options?: CustomRequestOptions): Promise<Result<unknown, undefined>> (+1 overload)',
+  ],
+]
+
 const completions: [code: string, type: string][] = [
   ['new va.Client({ | })', 'ClientOptions'],
   ['client.withOptions({ | })', 'ClientOptions'],
@@ -65,7 +81,7 @@ const membersCode = (type: string) => `let value!: va.${type}; value.|`
 /** Every program at once, as each change of the text would compile it again. "|" is the cursor. */
 const codes = [
   ...[...types, 'WriteOptions'].map(membersCode),
-  ...[...hovers, ...completions, ...signatures].map(([code]) => code),
+  ...[...hovers, ...completions, ...signatures, ...heads].map(([code]) => code),
 ]
 const inBlock = (code: string) => `{ ${code} }\n`
 const text = before + codes.map(code => inBlock(code).replace('|', '')).join('')
@@ -114,6 +130,12 @@ test('every public method, option and event property has a first sentence of its
 test('the hover text says what it is', () =>
   checkEach(hovers, ([code, hover]) => expect(hoverOf(code)).toMatch(hover)))
 
+test('the head of a hover is short, although the method has overloads', () =>
+  checkEach(heads, ([code, head]) => {
+    const parts = service.getQuickInfoAtPosition(file, positionOf(code))?.displayParts
+    expect(ts.displayPartsToString(parts).replaceAll('va.', '').replace(/\s+/g, ' ')).toBe(head)
+  }))
+
 test('completions offer the options, and only those', () =>
   checkEach(completions, ([code, type]) => {
     const offered = service.getCompletionsAtPosition(file, positionOf(code), undefined)?.entries
@@ -124,5 +146,6 @@ test('completions offer the options, and only those', () =>
 test('signature help shows the parameters', () =>
   checkEach(signatures, ([code, parameters]) => {
     const help = service.getSignatureHelpItems(file, positionOf(code), undefined)?.items
-    expect(help?.map(item => item.parameters.map(({ name }) => name))).toEqual([parameters])
+    expect(help?.length).toBeGreaterThan(0)
+    for (const overload of help ?? []) expect(overload.parameters.map(({ name }) => name)).toEqual(parameters)
   }))

@@ -34,6 +34,12 @@ test('a header may be undefined', () => {
   expect(new Client({ baseUrl, apiKey, fetch, headers })).toBeInstanceOf(Client)
 })
 
+test('options may come from the environment; what is not set throws', () => {
+  const env: Record<string, string | undefined> = {}
+  expect(() => new Client({ baseUrl: env.BASE_URL, apiKey })).toThrow(TypeError)
+  expect(() => new Client({ baseUrl, apiKey: env.API_KEY })).toThrow(TypeError)
+})
+
 test('a list is a list of transactions', async () => {
   const list = client.transactions.list()
   expectTypeOf(list).toEqualTypeOf<List<Transaction>>()
@@ -76,6 +82,28 @@ test('the data of a write is the output of its schema, and unknown without one',
   const any = (method: HttpMethod) => client.request(method, '/x')
   expectTypeOf(any).returns.resolves.toEqualTypeOf<Result<unknown, string | undefined>>()
   await expect(other()).rejects.toMatchObject({ status: 404 })
+})
+
+test('without a schema nothing is promised, whatever the result is assigned to', async () => {
+  // @ts-expect-error
+  const list: List<{ iban: string }> = client.transactions.list()
+  // @ts-expect-error
+  const same: List<{ iban: string }> = client.transactions.list({}, { limit: undefined } as ListOptions)
+  // @ts-expect-error
+  const result: Result<{ state: string }, string> = await client.virtualAccounts.deactivate(account)
+  // @ts-expect-error
+  const { data }: { data: { balance: number } } = await client.request('POST', '/x').catch(() => result)
+  // @ts-expect-error
+  const again = () => client.virtualAccounts.reactivate<{ state: string }>(account)
+  expect([(await list).data.length, same, data, again]).toMatchObject([3, {}, undefined, {}])
+})
+
+test('options that may have a schema are those of a call', async () => {
+  const options: WriteOptions = {}
+  const write = await client.virtualAccounts.deactivate(account, options)
+  expectTypeOf(write).toEqualTypeOf<Result<unknown, string>>()
+  const listOptions: ListOptions<Transaction> = {}
+  expectTypeOf(client.transactions.list({}, listOptions)).toEqualTypeOf<List<Transaction>>()
 })
 
 test('`kind` narrows an error', async () => {

@@ -1,4 +1,4 @@
-import type { ListOptions, ListParams } from 'virtual-accounts'
+import type { ListOptions, ListParams, Transaction } from 'virtual-accounts'
 import { FakeService, type FakeServiceOptions, sampleTransactions } from 'virtual-accounts/testing'
 import { expect, test } from 'vitest'
 import { createClient } from '../service.ts'
@@ -11,7 +11,7 @@ interface Row {
   readonly service: string
   readonly items: number
   readonly params?: ListParams
-  readonly options?: ListOptions
+  readonly options?: ListOptions<Transaction>
   /** `page/limit` of each request, for each value of `verified`, if it is not that of the default. `!`: then it throws. */
   readonly default: string
   readonly true?: string

@@ -1,4 +1,3 @@
-import type { Transaction } from 'virtual-accounts'
 import { test } from 'vitest'
 import * as z from 'zod'
 import { checkMistakes, client, schema, service } from './mistakes.ts'
@@ -88,13 +87,13 @@ test('options of a list', () =>
     },
     {
       mistake: 'returns a promise from itemKey',
-      wrote: () => countOf(client.transactions.list<Transaction>({}, { itemKey: async ({ id }) => id })),
+      wrote: () => countOf(client.transactions.list({}, { itemKey: async ({ id }) => id })),
       gets: /^itemKey: expected it to return a string or a number, got a Promise/,
       sends: true,
     },
     {
       mistake: 'returns an object from itemKey',
-      wrote: () => countOf(client.transactions.list<Transaction>({}, { itemKey: ({ id }) => ({ id }) })),
+      wrote: () => countOf(client.transactions.list({}, { itemKey: ({ id }) => ({ id }) })),
       gets: /^itemKey: expected it to return a string or a number, got an object/,
       sends: true,
     },
