@@ -2,6 +2,7 @@ import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site
 import { wrongArgument } from '../internal/describe.js'
 import { toJson } from '../internal/json-body.js'
 import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
+import { withHidden } from '../internal/object.js'
 import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
@@ -43,7 +44,10 @@ export interface CustomRequestOptions<T = unknown> extends WriteOptions<T> {
   query?: Query | undefined
 }
 
-/** Result of a call that is not a list. */
+/**
+ * Result of a call that is not a list: plain data, so that it survives `structuredClone` and JSON. They leave out `status`, `headers`
+ * and `requestId`, which are not enumerable.
+ */
 export interface Result<T, Key extends string | undefined = string | undefined> {
   /** The response body: the output of your `schema`; without one a JSON value, else its text, `undefined` if empty. */
   readonly data: T
@@ -167,7 +171,8 @@ function sendCall<T, Key extends string | undefined>(
     const data = validator ? await validate(received, validator, issues) : received
     if (validator && issues.length > 0) throw mismatch(issues, received, validator)
     const { attempts, requestId } = report
-    return { data, status, headers, attempts, idempotencyKey, requestId } as Result<T, Key>
+    const plain = { data, attempts, idempotencyKey }
+    return withHidden(plain, { status, headers, requestId }) as Result<T, Key>
   })
 }
 

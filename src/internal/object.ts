@@ -2,3 +2,13 @@
 export function defineHidden(object: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(object, name, { value, configurable: true, writable: true })
 }
+
+/** An object of plain data, as serializers and test runners see it, with properties beside it that they do not. */
+export function withHidden<Plain extends object, Hidden extends object>(
+  plain: Plain,
+  hidden: Hidden,
+): Plain & Hidden {
+  const result = { ...plain }
+  for (const [name, value] of Object.entries(hidden)) defineHidden(result, name, value)
+  return result as Plain & Hidden
+}
