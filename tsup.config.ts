@@ -31,13 +31,6 @@ export default defineConfig([
       entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', probe: 'src/probe/index.ts' },
       resolve: ['@standard-schema/spec'],
     },
-    // Readable where most people step through it. The second copy, for require, lacks white space: with it, the package
-    // would be an eighth larger.
-    esbuildOptions(options, { format }) {
-      options.minifyWhitespace = format === 'cjs'
-      options.minifySyntax = format === 'cjs'
-      options.lineLimit = 500
-    },
   },
   {
     // The command line imports the package by its name, as users do.

@@ -80,6 +80,15 @@ export abstract class ApiError extends Error {
 
   readonly #facts: ErrorFacts
 
+  /**
+   * By `kind`, so that it holds for errors of the other copy of this package, too.
+   * @internal
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: it is one of the classes below, or one of the caller's that extends one
+    return isInstance(value, this)
+  }
+
   /** @internal */
   constructor(name: string, facts: ErrorFacts) {
     if (facts?.info === undefined) {
@@ -103,6 +112,7 @@ export abstract class ApiError extends Error {
     Object.defineProperty(this, brand, { value: true })
     const frames = framesOf(info.site)
     if (frames) this.stack = `${name}: ${this.message}${frames}`
+    hideUnset(this)
   }
 
   /**
@@ -126,10 +136,26 @@ export abstract class ApiError extends Error {
   toJSON(): object {
     const plain: Record<string, unknown> = { name: this.name, message: this.message }
     for (const name of loggedNames) if (Object.hasOwn(this, name)) plain[name] = this[name as keyof this]
-    const { cause } = this as { cause?: Error & { code?: unknown } }
-    if (cause) plain.cause = { name: cause.name, message: cause.message, code: cause.code }
+    const { cause } = this as { cause?: CopiedCause }
+    if (cause) plain.cause = { ...toPlain(cause), errors: errorsOf(cause)?.map(toPlain) }
     return plain
   }
+}
+
+/** What is `undefined` is not shown by `console.log`. */
+function hideUnset(error: ApiError): void {
+  for (const [name, value] of Object.entries(error))
+    if (value === undefined) Object.defineProperty(error, name, { enumerable: false })
+}
+
+/** A cause as the client copies it: with the first code along its own causes. */
+type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
+
+const toPlain = ({ name, message, code }: CopiedCause) => ({ name, message, code })
+
+/** Those of the first `AggregateError` of a chain: one for each address of a host. */
+function errorsOf({ errors, cause }: CopiedCause): readonly CopiedCause[] | undefined {
+  return errors ?? (cause && errorsOf(cause))
 }
 
 /** Only these: other code may attach what is secret, or no plain data. The body of an `InvalidResponseError` is no own property. */
@@ -191,6 +217,7 @@ export class HttpError extends ApiError {
     this.headers = facts.headers
     this.body = facts.body
     this.retryAfterMs = facts.retryAfterMs
+    hideUnset(this)
   }
 }
 
@@ -257,14 +284,26 @@ export class PaginationError extends ApiError {
   }
 }
 
+const classes = {
+  http: HttpError,
+  connection: ConnectionError,
+  timeout: TimeoutError,
+  'invalid-response': InvalidResponseError,
+  pagination: PaginationError,
+}
+
+function isInstance(value: unknown, Class: typeof ApiError): boolean {
+  if (Class === ApiError) return isApiError(value)
+  if (Object.values<unknown>(classes).includes(Class))
+    return isApiError(value) && (classes[value.kind] as unknown) === Class
+  return Function.prototype[Symbol.hasInstance].call(Class, value)
+}
+
 /** Any of the five failures of a call; `kind` narrows it. */
 export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidResponseError | PaginationError
 
 /**
- * Whether a caught value is one of the five failures of a call.
- *
- * By a brand rather than `instanceof`, so that it also recognises errors that the other copy of the package, ESM or CommonJS,
- * created.
+ * Whether a caught value is one of the five failures of a call, of the ESM or the CommonJS copy of the package.
  *
  * @example
  * ```ts

@@ -45,7 +45,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   if (typeof body?.getReader !== 'function') {
     const text: unknown = await response.text()
     if (typeof text !== 'string') throw new TypeError('text() of the response gave no text')
-    return text.length > maxBytes ? tooLarge(maxBytes) : text
+    return text.length > maxBytes ? tooLarge(maxBytes) : text.replace(/^\uFEFF/, '')
   }
   const reader = body.getReader()
   // A reader of somebody else's may throw at once, or return no promise.

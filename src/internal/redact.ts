@@ -1,9 +1,13 @@
 import { codeOf, maxCauseDepth } from './error-code.js'
+import { defineHidden } from './object.js'
 
 const redacted = '[api key]'
 
 // A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLength = 8
+
+// Of an AggregateError: one for each address of a host.
+const maxErrors = 10
 
 // A service may still name an earlier key: "key … was replaced".
 const maxKeys = 8
@@ -65,7 +69,7 @@ export class Redactor {
     if (error === undefined || depth === maxCauseDepth) return undefined
     try {
       // Not by instanceof: under Jest a runtime's errors are of another realm.
-      const { name, message, stack, cause } = Object(error) as Record<keyof Error, unknown>
+      const { name, message, stack, cause, errors } = Object(error) as Record<keyof AggregateError, unknown>
       const inner = this.cause(cause, depth + 1)
       const text = typeof message === 'string' ? message : String(error)
       const copy = new Error(this.text(text), inner && { cause: inner })
@@ -75,6 +79,14 @@ export class Redactor {
         const enumerable = key === 'code'
         const shown = { value: this.text(value), configurable: true, writable: true, enumerable }
         Object.defineProperty(copy, key, shown)
+      }
+      if (Array.isArray(errors)) {
+        const copies = errors.slice(0, maxErrors).map(each => this.cause(each, depth + 1))
+        defineHidden(
+          copy,
+          'errors',
+          copies.filter(each => each !== undefined),
+        )
       }
       return copy
     } catch {

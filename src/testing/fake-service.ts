@@ -371,6 +371,22 @@ async function delay(ms: number, signal: AbortSignal | undefined): Promise<void>
 
 /** Fails the body when the signal aborts, as a network would. The fake's own bodies arrive at once. */
 function abortable(response: Response, signal: AbortSignal | undefined): Response {
-  if (!signal || !response.body) return response
-  return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
+  const reader = signal && response.body?.getReader()
+  if (!reader) return response
+  // Not by a TransformStream, which the sandboxes of test runners lack.
+  const body = new ReadableStream({
+    start(controller) {
+      signal.addEventListener('abort', () => {
+        controller.error(signal.reason)
+        reader.cancel(signal.reason).catch(() => {})
+      })
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: reason => reader.cancel(reason),
+  })
+  return new Response(body, response)
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createClient, respondWithPage, service, startService } from '../service.ts'
+import { createClient, respondWith, respondWithPage, service, startService } from '../service.ts'
 import { rejectionOf } from '../support.ts'
 
 startService()
@@ -26,6 +26,14 @@ test('console.log of a page shows its data, and never the API key', async () => 
   expect(inspect(page)).toMatch(/^\{\s+data: \[/)
   expect(inspect(page)).toContain('hasNextPage: true')
   expect(inspect(page, everything)).not.toContain(service.apiKey)
+})
+
+test('console.log of an error shows no property that is undefined', async () => {
+  respondWith(null, { status: 404 })
+  const error = await rejectionOf(createClient().request('GET', '/nowhere'))
+  expect(inspect(error)).not.toContain('undefined')
+  expect(inspect(error)).toContain("path: '/nowhere'")
+  expect(error).toMatchObject({ page: undefined, body: undefined, idempotencyKey: undefined })
 })
 
 test('console.log of an InvalidResponseError does not show the response body', async () => {

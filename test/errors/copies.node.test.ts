@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 type Package = typeof import('virtual-accounts')
 
@@ -30,16 +30,19 @@ async function errorOf({ Client }: Package): Promise<unknown> {
   return client.transactions.list().catch((error: unknown) => error)
 }
 
-describe('isApiError', () => {
-  test('of the ESM copy recognises an error of the CJS copy, which is not an instance of its class', async () => {
-    const error = await errorOf(cjs)
-    expect(error).not.toBeInstanceOf(esm.ApiError)
-    expect(esm.isApiError(error) && error.kind).toBe('http')
-  })
-
-  test('of the CJS copy recognises an error of the ESM copy, which is not an instance of its class', async () => {
-    const error = await errorOf(esm)
-    expect(error).not.toBeInstanceOf(cjs.ApiError)
-    expect(cjs.isApiError(error) && error.kind).toBe('http')
-  })
+test('each copy recognises the errors of the other, by isApiError and by instanceof', async () => {
+  const copies = [
+    [esm, await errorOf(cjs)],
+    [cjs, await errorOf(esm)],
+  ] as const
+  for (const [{ isApiError, ApiError, HttpError, TimeoutError }, error] of copies) {
+    expect(isApiError(error) && error.kind).toBe('http')
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toBeInstanceOf(HttpError)
+    expect(error).not.toBeInstanceOf(TimeoutError)
+    expect(new Error('no')).not.toBeInstanceOf(ApiError)
+    class Mine extends (HttpError as unknown as new () => Error) {}
+    expect(error).not.toBeInstanceOf(Mine)
+    expect(Object.create(Mine.prototype)).toBeInstanceOf(Mine)
+  }
 })

@@ -126,7 +126,7 @@ describe('a custom fetch', () => {
         })
 
     test('has its response bodies read by text()', async () => {
-      const { client } = stubbed([withoutStreams('{"status":"inactive"}')])
+      const { client } = stubbed([withoutStreams('\ufeff{"status":"inactive"}')])
       expect((await client.virtualAccounts.deactivate(account)).data).toEqual({ status: 'inactive' })
       const list = stubbed([withoutStreams('{"data":[],"page":1,"totalItems":0,"limit":20}')])
       expect((await list.client.transactions.list()).totalItems).toBe(0)

@@ -154,7 +154,7 @@ try {
     import { createRequire } from 'node:module'
     ${usage}
     const other = createRequire(import.meta.url)('virtual-accounts')
-    if (other.HttpError === HttpError || !other.isApiError(error)) throw new Error('the copies do not know each other')`,
+    if (other.HttpError === HttpError || !(error instanceof other.HttpError)) throw new Error('the copies do not know each other')`,
   )
   writeFileSync(
     join(project, 'cjs.cjs'),

@@ -1,5 +1,5 @@
 import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { account, checkEach, rejectionOf } from '../support.ts'
 import { deactivate, durationOf, get, post, reactivate, requestFor } from './requests.ts'
 
@@ -135,7 +135,9 @@ describe('a fault', () => {
     expect((await post(service, deactivate, 'k1')).status).toBe(502)
   })
 
-  test('has a body that fails when the signal aborts', async () => {
+  test('has a body that fails when the signal aborts, also in sandboxes without TransformStream', async () => {
+    vi.stubGlobal('TransformStream', undefined)
+    onTestFinished(() => void vi.unstubAllGlobals())
     const service = new FakeService()
     const endless = new ReadableStream({ start: c => c.enqueue(new TextEncoder().encode('{"data":[')) })
     service.fail({ with: new Response(endless, { status: 200, headers: { 'X-Slow': 'yes' } }) })
