@@ -166,6 +166,28 @@ try {
   await check('import gives a client that works, and knows the errors of the required copy', () =>
     run('esm.mjs', [], { cwd: project }),
   )
+  await check(
+    'TypeScript finds the package by `main` and `types`, too, and the CommonJS files are readable',
+    () => {
+      writeFileSync(
+        join(project, 'old.ts'),
+        "import { Client } from 'virtual-accounts'\nexport const made: Client | undefined = undefined\n",
+      )
+      const how = [
+        '--noEmit',
+        '--strict',
+        '--moduleResolution',
+        'node10',
+        '--module',
+        'commonjs',
+        '--target',
+        'es2022',
+      ]
+      run(join(packages, 'typescript-5.9/bin/tsc'), [...how, 'old.ts'], { cwd: project })
+      for (const [name, code] of built(/\.cjs$/))
+        assert(code.length / code.split('\n').length < 100, `${name} has lines of more than 100 characters`)
+    },
+  )
   await check('require gives a client that works', () => run('cjs.cjs', [], { cwd: project }))
 
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
