@@ -189,7 +189,7 @@ function formatMessage(facts: ErrorFacts): string {
   if (isRetried) return happened
   // Any of the attempts may have been applied.
   const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: ${repeatIt}`
-  const resume = cursor && !isFinal && 'To go on: list(params, { after: error.cursor }).'
+  const resume = cursor && !isFinal && 'To resume: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')
 }
 

@@ -76,9 +76,8 @@ export async function runAttempt(run: Run): Promise<Outcome> {
         waiting.throwIfAborted()
         isSent = true
         const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
-        // Not by instanceof: the caller's fetch may have a Response of its own.
-        if (typeof received?.status !== 'number' || received.type === 'error')
-          throw new TypeError('fetch did not resolve with a Response')
+        if (received?.type === 'error') throw new TypeError('fetch resolved with a network error')
+        if (!isFresh(received)) throw new NotAFreshResponse('fetch did not return a fresh Response')
         return received
       },
     })
@@ -106,6 +105,17 @@ export async function runAttempt(run: Run): Promise<Outcome> {
     // The status of an error says more than what happened to its body.
     return head && !isSuccess(head.status) ? { ...head, text: undefined } : { status: undefined, ...failure }
   }
+}
+
+/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
+export class NotAFreshResponse extends TypeError {}
+
+/** Not by instanceof: the caller's fetch may have a Response of its own. */
+function isFresh(received: Partial<Response> | undefined): received is Response {
+  const { status, headers, body, bodyUsed, text } = received ?? {}
+  if (typeof status !== 'number' || typeof headers?.get !== 'function' || bodyUsed || body?.locked)
+    return false
+  return body === null || typeof body?.getReader === 'function' || typeof text === 'function'
 }
 
 // Codes of Node (also in the Node layers of Deno and Bun), undici and Bun. With any other, the request counts as sent.

@@ -6,6 +6,8 @@ export interface InvalidBodyFacts {
   readonly issues: readonly FoundIssue[]
   readonly hint: string
   readonly body?: unknown
+  /** A schema has not accepted it, and would not again. */
+  readonly isMismatch?: boolean
   /** The messages come from the caller's schema, and may quote values. */
   readonly isCustomSchema?: boolean
 }
@@ -31,7 +33,7 @@ export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCusto
   const hint = isCustom
     ? 'Details are in error.issues (if the schema threw, see error.cause), and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
     : 'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
-  return new InvalidBody({ issues, hint, body, isCustomSchema: isCustom === true })
+  return new InvalidBody({ issues, hint, body, isMismatch: true, isCustomSchema: isCustom === true })
 }
 
 /** The text of a body. `undefined` for no readable one: that of an error is reported without it. */

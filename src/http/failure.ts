@@ -2,7 +2,7 @@ import type { ErrorFacts, HttpError, Issue } from '../errors.js'
 import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import type { Redactor } from '../internal/redact.js'
-import type { NoResponse } from './attempt.js'
+import { type NoResponse, NotAFreshResponse } from './attempt.js'
 import type { Call } from './call.js'
 import { isServerError } from './retry.js'
 
@@ -16,10 +16,11 @@ export function describeHttpError(
   call: Call,
   url: string,
   redactor: Redactor,
+  hasKey: boolean,
 ): Description {
   const reason = reasonOf(failed.body)
   const problem = describeStatus(failed, url, redactor) + (reason === undefined ? '' : `: "${reason}"`)
-  return { problem, hint: hintFor(failed, call, reason !== undefined) }
+  return { problem, hint: hintFor(failed, call, reason !== undefined, hasKey) }
 }
 
 function describeStatus({ status, headers }: FailedResponse, url: string, redactor: Redactor): string {
@@ -39,11 +40,14 @@ function hintFor(
   { status, retryAfterMs }: FailedResponse,
   { page, idempotencyKey }: Call,
   hasReason: boolean,
+  hasKey: boolean,
 ) {
   const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
   if (status < 400) return 'Check baseUrl and the path: use an address that does not redirect.'
   if (status === 401 || status === 403)
-    return 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
+    return hasKey
+      ? 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
+      : 'No key was sent, as apiKey is null: is the user of your own server signed in?'
   if (status === 404) {
     const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
     return `Check the ids, the path and baseUrl.${beyondEnd}`
@@ -62,6 +66,10 @@ function reasonOf(body: unknown): string | undefined {
   return reason && toLine(reason, 200)
 }
 
+// Codes of zlib, Brotli and zstd in Node, and of Bun.
+const notDecoded = /^(?:Z_DATA_ERROR|Z_NEED_DICT|ERR__ERROR_FORMAT_\w+|ZSTD_error_\w+|ZlibError)$/
+const notTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
+
 const checkNetwork = 'Check baseUrl and the network.'
 
 export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
@@ -72,8 +80,13 @@ export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: n
     const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`
     return { problem: `${problem} within the timeout of ${timeoutMs} ms`, hint }
   }
-  const code = codeOf(cause)
-  const shown = code === undefined ? '' : ` (${code})`
+  if (cause instanceof NotAFreshResponse)
+    return {
+      problem: cause.message,
+      hint: 'It must resolve with a new Response for each request, whose body nobody has read.',
+    }
+  const code = codeOf(cause) ?? ''
+  const shown = code === '' ? '' : ` (${code})`
   const { hostname, port, protocol } = new URL(url)
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
   if (reason === 'not-connected')
@@ -83,18 +96,59 @@ export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: n
     return { problem: `the TLS certificate of ${host} was rejected${shown}`, hint }
   }
   if (reason === 'cut-off')
-    return { problem: `the response could not be read to its end${shown}`, hint: 'Check the network.' }
+    return {
+      problem: `the response could not be read to its end${shown}`,
+      hint: notDecoded.test(code)
+        ? 'A proxy may have sent `Content-Encoding` with a decoded body.'
+        : 'Check the network.',
+    }
+  if (notTls.test(code))
+    return {
+      problem: `no readable response from ${host}${shown}`,
+      hint: 'Check baseUrl: is this an http port?',
+    }
   // It may have been lost, or be no HTTP. A browser gives no reason.
-  const seeCause = code === undefined ? ' In a browser, see its console; elsewhere, see error.cause.' : ''
+  const seeCause = code === '' ? ' In a browser, see its console; elsewhere, see error.cause.' : ''
   return { problem: `no readable response from ${host}${shown}`, hint: `${checkNetwork}${seeCause}` }
 }
 
-export function describeIssues(issues: readonly Issue[], isCustomSchema: boolean): string {
-  const paths = [...new Set(issues.map(({ path }) => formatPath(path)))]
-  // Messages of the caller's schema may quote values: they are only in `issues`.
-  if (isCustomSchema) return `the response does not match the schema at ${toLine(paths.join(', '), 2_000)}`
+export function describeIssues(issues: readonly Issue[]): string {
   const found = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
   )
   return `the response is not valid: ${toLine(found.join('; '), 2_000)}`
+}
+
+/** What the caller's schema found first. The rest is in `issues`. */
+export function describeMismatch([first, ...others]: readonly Issue[], body: unknown): string {
+  const { path, message } = first as Issue
+  const [data, index] = path
+  const item = data === 'data' && typeof index === 'number' && (body as { data: unknown[] }).data[index]
+  const reason = toLine(withoutValues(message, item || body), 200)
+  const found = `${toLine(formatPath(path), 300)}${reason && `: ${reason.replace(/\.$/, '')}`}`
+  return `the response does not match the schema at ${found}${others.length === 0 ? '' : ` (and ${others.length} more)`}`
+}
+
+/** A message of the caller's schema without the values that it may quote, which are only in `issues`. */
+function withoutValues(message: string, value: unknown): string {
+  const values = new Set<string>()
+  const add = (_: string, inner: unknown) => {
+    if (typeof inner === 'string' || typeof inner === 'number')
+      values.add(JSON.stringify(inner)).add(`${inner}`)
+    return inner
+  }
+  try {
+    JSON.stringify(value, add)
+  } catch {
+    // Nested too deeply.
+    return ''
+  }
+  return [...values]
+    .filter(text => text !== '' && message.includes(text))
+    .sort((a, b) => b.length - a.length)
+    .reduce((text, quoted) => {
+      // A short one may be in any word by chance.
+      const isWord = (at: number) => !/\w/.test(text.charAt(at - 1) + text.charAt(at + quoted.length))
+      return text.replaceAll(quoted, (_, at: number) => (quoted.length > 3 || isWord(at) ? '…' : quoted))
+    }, message)
 }

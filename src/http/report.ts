@@ -12,7 +12,7 @@ import type { Redactor } from '../internal/redact.js'
 import type { Outcome, ReceivedResponse } from './attempt.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
 import type { Call, Transport } from './call.js'
-import { describeHttpError, describeIssues, describeNoResponse } from './failure.js'
+import { describeHttpError, describeIssues, describeMismatch, describeNoResponse } from './failure.js'
 import { parseRetryAfter } from './retry.js'
 
 let callCount = 0
@@ -93,12 +93,18 @@ export class CallReport {
       body: redact.json(parseErrorBody(text)),
       retryAfterMs: parseRetryAfter(headers),
     }
-    const description = describeHttpError(shown, this.#call, this.#url, redact)
+    const description = describeHttpError(
+      shown,
+      this.#call,
+      this.#url,
+      redact,
+      this.#transport.apiKey !== null,
+    )
     return new HttpError({ ...common, ...shown, ...description })
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {
-    const { issues, hint, body, isCustomSchema = false } = facts
+    const { issues, hint, body, isMismatch = false, isCustomSchema = false } = facts
     const redact = this.#redact
     const toShown = (key: PropertyKey) =>
       redact.text(String(key)) === String(key) ? key : redact.text(String(key))
@@ -107,13 +113,14 @@ export class CallReport {
       .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
     return new InvalidResponseError({
       info: this.info,
-      problem: describeIssues(shown, isCustomSchema),
+      problem: isCustomSchema ? describeMismatch(shown, body) : describeIssues(shown),
       status,
       headers: redact.headers(headers),
       issues: shown,
       cause: redact.cause(issues.find(issue => issue.cause !== undefined)?.cause),
       body: redact.json(body),
       hint,
+      isFinal: isMismatch,
     })
   }
 

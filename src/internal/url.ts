@@ -65,6 +65,8 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
     const expected =
       'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query or fragment'
+    const mistake = typeof given === 'string' && mistakeIn(given)
+    if (mistake) throw new TypeError(`baseUrl: expected ${expected}, got ${mistake}`)
     throw wrongArgument('baseUrl', expected, given, given ? '' : environmentHint)
   }
   const { protocol, hostname, href } = new URL(text)
@@ -74,6 +76,13 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     )
   }
   return withoutTrailingSlash(href)
+}
+
+/** What usually comes from a file of settings. The text itself is not shown, as it may hold a password. */
+function mistakeIn(url: string): string | undefined {
+  if (madeByBug.test(url)) return `"${url}"${environmentHint}`
+  if (url.trim() !== url) return url.trim() && 'one with white space around it'
+  return /^(["'`]).*\1$/.test(url) ? 'one in quotes' : undefined
 }
 
 function withoutTrailingSlash(url: string): string {

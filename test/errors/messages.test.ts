@@ -155,14 +155,24 @@ test('the message of a ConnectionError says where to, what is known, and what to
       `no readable response from ${host} (ECONNRESET). ${applied} ${network}`,
     ],
     [
+      'a port that does not speak TLS',
+      { steps: ['ERR_SSL_WRONG_VERSION_NUMBER'] },
+      `no readable response from ${host} (ERR_SSL_WRONG_VERSION_NUMBER). ${applied} Check baseUrl: is this an http port?`,
+    ],
+    [
+      'a response that is cut off on the way',
+      { steps: [brokenBody('UND_ERR_SOCKET')] },
+      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} Check the network.`,
+    ],
+    [
       'an error without a code, as in browsers',
       { steps: ['no code'] },
       `no readable response from ${host}. ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
     ],
     [
-      'a response that is cut off',
+      'a response that says to be compressed, and is not',
       { steps: [brokenBody('Z_DATA_ERROR')] },
-      `the response could not be read to its end (Z_DATA_ERROR). ${applied} Check the network.`,
+      `the response could not be read to its end (Z_DATA_ERROR). ${applied} A proxy may have sent \`Content-Encoding\` with a decoded body.`,
     ],
   ]))
 

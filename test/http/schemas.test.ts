@@ -89,12 +89,13 @@ describe("a caller's schema", () => {
     expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
-  test('validates each item, with messages that are in `issues` only', async () => {
-    const schema = z.looseObject({ id: z.string('no id') })
+  test('validates each item, with messages whose values are in `issues` only', async () => {
+    const quoting = ({ input }: { input: unknown }) => `no id: "${input}", ${input}`
+    const schema = z.looseObject({ id: z.string({ error: quoting }) })
     respondWithPage('{"id":"a"},{"id":7}', '"page":1,"totalItems":2,"limit":2')
     const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
-    expect(error.issues).toEqual([{ path: ['data', 1, 'id'], message: 'no id' }])
-    expect(error.message).not.toContain('no id')
+    expect(error.issues).toEqual([{ path: ['data', 1, 'id'], message: 'no id: "7", 7' }])
+    expect(error.message).toContain('data[1].id: no id: "…", …. Details')
   })
 
   test('may be asynchronous for some items only', async () => {
@@ -127,6 +128,6 @@ describe("a caller's schema", () => {
       'invalid-response',
       createClient().request('GET', '/transactions', { schema }),
     )
-    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"é"][""]. ')
+    expect(error.message).toContain('a-b[0]["c d"]["\\u202e\\"é"][""]: no. ')
   })
 })

@@ -57,6 +57,17 @@ test('creating a client', () =>
     option('forgets baseUrl', { baseUrl: undefined }, `${expectedUrl}undefined${notSet}`),
     option('leaves out the scheme', { baseUrl: 'api.example.com/v1' }, `${expectedUrl}a string`),
     option(
+      'writes an unset variable into a text',
+      { baseUrl: `${env.BASE_URL}` },
+      `${expectedUrl}"undefined"${notSet}`,
+    ),
+    option('keeps the quotes of a file', { baseUrl: '"https://a.example"' }, `${expectedUrl}one in quotes`),
+    option(
+      'reads it from a file',
+      { baseUrl: 'https://a.example\n' },
+      `${expectedUrl}one with white space around it`,
+    ),
+    option(
       'uses plain http',
       { baseUrl: 'http://api.example.com' },
       /^baseUrl: expected https, .* read the API key/,

@@ -8,6 +8,9 @@ import { checkMistakes, client, type Mistake, service } from './mistakes.ts'
 
 const { baseUrl, fetch } = service
 
+const notFresh =
+  'fetch did not return a fresh Response. It must resolve with a new Response for each request, whose body nobody has read.'
+
 /** Plain JavaScript: the compiler rejects most of these arguments. */
 const row = (mistake: string, wrote: () => unknown, gets: string | RegExp): Mistake => ({
   mistake,
@@ -28,6 +31,12 @@ test('reading errors', () =>
         'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." Check apiKey: it is sent as it is, without quotes or `Bearer`.',
     },
     {
+      mistake: 'is not signed in at a server that adds the key',
+      wrote: () => client.withOptions({ apiKey: null }).transactions.list(),
+      getsFromCall:
+        /HTTP 401: ".*" No key was sent, as apiKey is null: is the user of your own server signed in\?$/,
+    },
+    {
       mistake: 'has a baseUrl with the wrong path',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
       getsFromCall: /HTTP 404: "There is nothing at \/v1\/customers.*Check the ids, the path and baseUrl\.$/,
@@ -45,7 +54,7 @@ test('reading errors', () =>
       mistake: 'returns a body instead of a Response from fetch',
       // @ts-expect-error
       wrote: () => client.withOptions({ fetch: async () => ({ data: [] }) }).transactions.list(),
-      getsFromCall: /^GET \/transactions \(page 1\): no readable response from .* see error\.cause\.$/,
+      getsFromCall: `GET /transactions (page 1): ${notFresh}`,
     },
     {
       mistake: 'logs the body of a response, and returns the response that was read',
@@ -57,7 +66,26 @@ test('reading errors', () =>
         }
         return client.withOptions({ fetch: logging }).transactions.list()
       },
-      getsFromCall: /^GET \/transactions \(page 1\): the response could not be read to its end/,
+      getsFromCall: `GET /transactions (page 1): ${notFresh}`,
+    },
+    {
+      mistake: 'has a mock of fetch that resolves with the same Response each time',
+      wrote: async () => {
+        const body = { data: [], page: 1, totalItems: 0, limit: 20 }
+        const response = Response.json(body)
+        const mocked = client.withOptions({ fetch: async () => response })
+        await mocked.transactions.list()
+        return mocked.transactions.list()
+      },
+      getsFromCall: `GET /transactions (page 1): ${notFresh}`,
+    },
+    {
+      mistake: 'has a mock of fetch that knows only json()',
+      wrote: () => {
+        const fetch = async () => ({ status: 200, ok: true, json: async () => ({}) })
+        return client.withOptions({ fetch: fetch as never }).request('GET', '/balance')
+      },
+      getsFromCall: `GET /balance: ${notFresh}`,
     },
     row(
       'has an apiKey function that returns nothing',
