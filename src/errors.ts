@@ -1,5 +1,6 @@
 import { type CallSite, framesOf } from './internal/call-site.js'
 import { toLine } from './internal/describe.js'
+import { withoutPrototype } from './internal/object.js'
 
 /** What every failure says about its call. */
 export interface CallInfo
@@ -90,12 +91,13 @@ export abstract class ApiError extends Error {
   }
 
   /** @internal */
-  constructor(name: string, facts: ErrorFacts) {
-    if (facts?.info === undefined) {
+  constructor(name: string, given: ErrorFacts) {
+    if (given?.info === undefined) {
       throw new TypeError(
         `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
+    const facts = withoutPrototype(given)
     const { info, cause } = facts
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
     this.#facts = facts

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from './errors.js'
 import { wrongArgument } from './internal/describe.js'
+import { property } from './internal/object.js'
 import { describeIssue, type ZodIssue } from './internal/zod-issue.js'
 
 /** A schema of any library that implements Standard Schema, such as zod, valibot or arktype: see standardschema.dev. */
@@ -54,13 +55,15 @@ export function validate(
 function toOutput(
   value: unknown,
   result: StandardSchemaV1.Result<unknown>,
-  { isCustom }: Validator,
+  validator: Validator,
   issues: FoundIssue[],
   index: number | undefined,
 ): unknown {
-  if (!result.issues) return isCustom ? result.value : value
+  const isCustom = property(validator, 'isCustom')
+  const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
+  if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
   const path = pathTo(index)
-  for (const issue of result.issues) {
+  for (const issue of found) {
     // Not by `map`, as some libraries have arrays of their own.
     const inner = Array.from(issue.path ?? [], segment =>
       toPropertyKey(typeof segment === 'object' ? segment.key : segment),
@@ -68,7 +71,7 @@ function toOutput(
     const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
     issues.push({ path: [...path, ...inner], message })
   }
-  if (result.issues.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
+  if (found.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
   return undefined
 }
 

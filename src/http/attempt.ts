@@ -103,7 +103,9 @@ export async function runAttempt(run: Run): Promise<Outcome> {
   function fail(failure: NoResponse): Outcome {
     if (!isSent) return { status: undefined, ...failure, reason: 'not-sent' }
     // The status of an error says more than what happened to its body.
-    return head && !isSuccess(head.status) ? { ...head, text: undefined } : { status: undefined, ...failure }
+    return head && !isSuccess(head.status)
+      ? { ...head, text: undefined }
+      : { status: undefined, cause: undefined, ...failure }
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseLosslessJson } from '../internal/lossless-json.js'
+import { property, withoutPrototype } from '../internal/object.js'
 import type { FoundIssue, Validator } from '../schema.js'
 
 /** What is wrong with a response body, before it is known which call it belongs to. */
@@ -20,7 +21,7 @@ export class InvalidBody {
   readonly facts: InvalidBodyFacts
 
   constructor(facts: InvalidBodyFacts) {
-    this.facts = facts
+    this.facts = withoutPrototype(facts)
   }
 }
 
@@ -29,11 +30,12 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
 }
 
 /** A body that a schema has not accepted. */
-export function mismatch(issues: readonly FoundIssue[], body: unknown, { isCustom }: Validator): InvalidBody {
+export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
+  const isCustom = property(validator, 'isCustom') === true
   const hint = isCustom
     ? 'Details are in error.issues (if the schema threw, see error.cause), and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
     : 'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
-  return new InvalidBody({ issues, hint, body, isMismatch: true, isCustomSchema: isCustom === true })
+  return new InvalidBody({ issues, hint, body, isMismatch: true, isCustomSchema: isCustom })
 }
 
 /** The text of a body. `undefined` for no readable one: that of an error is reported without it. */

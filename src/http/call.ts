@@ -1,5 +1,6 @@
 import type { AnyApiError } from '../errors.js'
 import type { CallSite } from '../internal/call-site.js'
+import { withoutPrototype } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import { Waiting } from '../internal/waiting.js'
@@ -59,7 +60,8 @@ export interface SuccessResponse {
 export type ParseResponse<T> = (text: string, response: SuccessResponse) => Promise<T>
 
 /** Sends a call, retries it where that may help, and parses its response. */
-export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
+export async function send<T>(transport: Transport, given: Call, parse: ParseResponse<T>): Promise<T> {
+  const call = withoutPrototype(given)
   const url = `${resolveBaseUrl(transport.baseUrl)}${call.path}${call.query && `?${call.query}`}`
   // Looked up at each call, so that later patches take effect.
   const fetch: Fetch | undefined = transport.fetch ?? globalThis.fetch

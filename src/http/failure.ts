@@ -1,6 +1,7 @@
 import type { ErrorFacts, HttpError, Issue } from '../errors.js'
 import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
+import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import { type NoResponse, NotAFreshResponse } from './attempt.js'
 import type { Call } from './call.js'
@@ -60,8 +61,9 @@ function hintFor(
 
 /** The service's own reason, as one line: where services customarily put it. */
 function reasonOf(body: unknown): string | undefined {
-  const { message, error, detail, title } = Object(body) as Record<string, unknown>
-  const candidates = [message, (Object(error) as { message?: unknown }).message, error, detail, title]
+  const error = property(body, 'error')
+  const [message, detail, title] = ['message', 'detail', 'title'].map(name => property(body, name))
+  const candidates = [message, property(error, 'message'), error, detail, title]
   const reason = candidates.find((text): text is string => typeof text === 'string' && text.trim() !== '')
   return reason && toLine(reason, 200)
 }
@@ -123,8 +125,8 @@ export function describeIssues(issues: readonly Issue[]): string {
 export function describeMismatch([first, ...others]: readonly Issue[], body: unknown): string {
   const { path, message } = first as Issue
   const [data, index] = path
-  const item = data === 'data' && typeof index === 'number' && (body as { data: unknown[] }).data[index]
-  const reason = toLine(withoutValues(message, item || body), 200)
+  const item = data === 'data' && typeof index === 'number' ? property(property(body, data), index) : body
+  const reason = toLine(withoutValues(message, item), 200)
   const found = `${toLine(formatPath(path), 300)}${reason && `: ${reason.replace(/\.$/, '')}`}`
   return `the response does not match the schema at ${found}${others.length === 0 ? '' : ` (and ${others.length} more)`}`
 }

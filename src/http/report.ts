@@ -8,6 +8,7 @@ import {
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { requestIdOf } from '../internal/headers.js'
+import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import type { Outcome, ReceivedResponse } from './attempt.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
@@ -117,7 +118,7 @@ export class CallReport {
       status,
       headers: redact.headers(headers),
       issues: shown,
-      cause: redact.cause(issues.find(issue => issue.cause !== undefined)?.cause),
+      cause: redact.cause(issues.map(issue => property(issue, 'cause')).find(cause => cause !== undefined)),
       body: redact.json(body),
       hint,
       isFinal: isMismatch,

@@ -2,7 +2,7 @@ import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site
 import { wrongArgument } from '../internal/describe.js'
 import { toJson } from '../internal/json-body.js'
 import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
-import { withHidden } from '../internal/object.js'
+import { withHidden, withoutPrototype } from '../internal/object.js'
 import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
@@ -136,10 +136,11 @@ interface PreparedCall extends Omit<Call, 'site'> {
 
 function prepare(
   transport: Transport,
-  { method, schema }: Pick<WriteEndpoint, 'method' | 'schema'>,
+  endpoint: Pick<WriteEndpoint, 'method' | 'schema'>,
   path: string,
   options: CustomRequestOptions,
 ): PreparedCall {
+  const { method, schema } = withoutPrototype(endpoint)
   const isWrite = method !== 'GET'
   if (!isWrite && options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
   if (!isWrite && options.idempotencyKey !== undefined)

@@ -12,3 +12,16 @@ export function withHidden<Plain extends object, Hidden extends object>(
   for (const [name, value] of Object.entries(hidden)) defineHidden(result, name, value)
   return result as Plain & Hidden
 }
+
+// Other code may have polluted `Object.prototype`: no field that is left out is read from there.
+
+/** A copy that inherits nothing. */
+export function withoutPrototype<T extends object>(fields: T): T {
+  return Object.assign(Object.create(null), fields)
+}
+
+/** A property of an object that is not the client's own. */
+export function property(object: unknown, name: PropertyKey): unknown {
+  const owner = Object(object)
+  return name in Object.prototype && !Object.hasOwn(owner, name) ? undefined : owner[name]
+}

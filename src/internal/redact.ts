@@ -1,7 +1,8 @@
 import { codeOf, maxCauseDepth } from './error-code.js'
-import { defineHidden } from './object.js'
+import { defineHidden, property } from './object.js'
 
 const redacted = '[api key]'
+const causeProperties = ['name', 'message', 'stack', 'cause', 'errors']
 
 // A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLength = 8
@@ -69,7 +70,7 @@ export class Redactor {
     if (error === undefined || depth === maxCauseDepth) return undefined
     try {
       // Not by instanceof: under Jest a runtime's errors are of another realm.
-      const { name, message, stack, cause, errors } = Object(error) as Record<keyof AggregateError, unknown>
+      const [name, message, stack, cause, errors] = causeProperties.map(name => property(error, name))
       const inner = this.cause(cause, depth + 1)
       const text = typeof message === 'string' ? message : String(error)
       const copy = new Error(this.text(text), inner && { cause: inner })

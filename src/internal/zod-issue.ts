@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini'
 import { typeName } from './describe.js'
 import { isExact } from './lossless-json.js'
+import { property, withoutPrototype } from './object.js'
 
 export type ZodIssue = z.core.$ZodIssue
 
@@ -14,9 +15,16 @@ const types: Readonly<Record<string, string>> = {
 
 /** What a schema of ours expected, and what it got. It names types, never values. */
 export function describeIssue(issue: ZodIssue, value: unknown): string {
-  const { path, expected = 'int', minimum } = issue as ZodIssue & { expected?: string; minimum?: number }
+  const {
+    path,
+    expected = 'int',
+    minimum,
+  } = withoutPrototype(issue) as ZodIssue & {
+    expected?: string
+    minimum?: number
+  }
   const atLeast = minimum === undefined ? '' : ` of at least ${minimum}`
-  const got = path.reduce<unknown>((inner, key) => Object(inner)[key], value)
+  const got = path.reduce<unknown>((inner, key) => property(inner, key), value)
   return `expected ${types[expected] ?? expected}${atLeast}, got ${toName(got, expected)}`
 }
 

@@ -1,4 +1,5 @@
 import type { VirtualAccountRef } from '../index.js'
+import { property } from '../internal/object.js'
 import type { ReceivedRequest } from './received.js'
 
 /** A response before it is a `Response`: it may be sent twice, or be truncated. */
@@ -67,8 +68,8 @@ export class Rules {
   #page(items: readonly unknown[], query: ReceivedRequest['query']): ResponseData {
     const { defaultLimit, maxLimit } = this.#paging
     this.#warnOfFilters(query)
-    const page = parseInteger(query.page, 1)
-    const requestedLimit = parseInteger(query.limit, defaultLimit)
+    const page = parseInteger(property(query, 'page'), 1)
+    const requestedLimit = parseInteger(property(query, 'limit'), defaultLimit)
     if (page === undefined) return errorResponse(400, 'page: expected a whole number of at least 1.')
     if (requestedLimit === undefined) {
       return errorResponse(400, 'limit: expected a whole number of at least 1.')
@@ -115,8 +116,9 @@ function accountKey(...encoded: (string | undefined)[]): string | undefined {
   }
 }
 
-function parseInteger(text: string | undefined, fallback: number): number | undefined {
-  if (text === undefined) return fallback
+function parseInteger(given: unknown, fallback: number): number | undefined {
+  if (given === undefined) return fallback
+  const text = String(given)
   const value = Number(text)
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(value) ? value : undefined
 }
