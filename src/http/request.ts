@@ -32,7 +32,7 @@ export interface WriteOptions<T = unknown> extends RequestOptions<T> {
    */
   idempotencyKey?: string | undefined
   /**
-   * Request body: a JSON value.
+   * Request body: a JSON value, not yet as text.
    * @defaultValue no body
    */
   body?: unknown
@@ -80,6 +80,9 @@ const customRequestOptions: KnownOptions<CustomRequestOptions> = {
   help: `Options of request are: ${Object.keys(writeChecks).join(', ')}, query (for filters). ${onTheClient}`,
 }
 
+/** What a database record of an account may not have; `body` and `schema` may be its own. */
+const notOfAnAccount = ['idempotencyKey', 'signal', 'timeout', 'totalTimeout', 'maxRetries', 'headers']
+
 /** A write, as its resource declares it. */
 export interface WriteEndpoint {
   /** What callers call. */
@@ -107,9 +110,10 @@ export async function write<T>(
     // Ids may be those of a database record: among other properties, or on a prototype.
     const path = endpoint.path.replace(/\{(\w+)\}/g, (_, id) => encodePathSegment(id, Reflect.get(ids, id)))
     const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
-    // A key that is ignored would make a repeated write a new one.
-    if (options.idempotencyKey === undefined && Object.hasOwn(ids, 'idempotencyKey'))
-      throw new TypeError('idempotencyKey: pass it in the second argument')
+    // They would be ignored here: a repeated write would be a new one, or could not be aborted.
+    for (const name of notOfAnAccount)
+      if (Object.hasOwn(ids, name) && !Object.hasOwn(options, name))
+        throw new TypeError(`${name}: pass it in the second argument`)
     return prepare(transport, endpoint, path, options)
   })
 }

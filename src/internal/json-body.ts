@@ -2,6 +2,8 @@ import { wrongArgument } from './describe.js'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
+  if (typeof body === 'string' && isJsonOfObject(body))
+    throw new TypeError('body: expected the value itself, got its JSON text: leave out JSON.stringify')
   let misuse: TypeError | undefined
   // A replacer. It reads the value from its holder, as `value` is already the output of toJSON.
   function assertJsonData(this: Record<string, unknown>, key: string, value: unknown): unknown {
@@ -17,6 +19,15 @@ export function toJson(body: unknown): string {
     return JSON.stringify(body, assertJsonData)
   } catch (cause) {
     throw misuse ?? new TypeError('body: expected JSON data (is it circular? see error.cause)', { cause })
+  }
+}
+
+/** It would arrive as a text within the JSON, which hardly any service takes. */
+function isJsonOfObject(text: string): boolean {
+  try {
+    return /^\s*[[{]/.test(text) && typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
   }
 }
 

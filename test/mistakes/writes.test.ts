@@ -46,6 +46,13 @@ test('the account of a write', () =>
       { ...account, idempotencyKey: 'job-17' },
       'idempotencyKey: pass it in the second argument',
     ),
+    ...['signal', 'timeout', 'totalTimeout', 'maxRetries', 'headers'].map(name =>
+      ref(
+        `passes ${name} with it`,
+        { ...account, [name]: undefined },
+        `${name}: pass it in the second argument`,
+      ),
+    ),
     id('passes a number', 17, 'virtualAccountId: expected a non-empty string, got 17'),
     id(
       'forgets to await an id',
@@ -105,6 +112,11 @@ test('options of a write', () =>
     ),
     option('sends a bigint', { body: { amount: 5n } }, 'body: expected JSON data, got a bigint at "amount"'),
     option('divides by zero', { body: { rate: 0 / 0 } }, 'body: expected JSON data, got NaN at "rate"'),
+    option(
+      'makes a text of the body',
+      { body: JSON.stringify({ reason: 'audit' }) },
+      'body: expected the value itself, got its JSON text: leave out JSON.stringify',
+    ),
     option('sends a form', { body: new FormData() }, 'body: expected JSON data, got a FormData'),
   ]))
 
