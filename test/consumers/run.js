@@ -190,18 +190,23 @@ async function checkNext({ servers }) {
     API_KEY: 'test_key',
   }
   let isBuilt = false
-  await check('Next.js builds a route handler', () => {
+  await check('Next.js builds a route handler, and a page that awaits a list', () => {
     run(next, ['build'], { cwd: folder, env })
     isBuilt = true
   })
   if (!isBuilt) return
-  await check('the route handler of Next.js lists every transaction', async () => {
+  await check('the route handler of Next.js lists every transaction, and its page shows one', async () => {
     const server = started(next, ['start', '--hostname', '127.0.0.1', '--port', '0'], { cwd: folder, env })
     try {
       const [url] = await server.said(/http:\/\/127\.0\.0\.1:\d+/)
-      const response = await fetch(`${url}/api/transactions`)
-      const text = await response.text()
-      assert(text === '{"count":250}', `${response.status}: ${text}`)
+      const textOf = async path => {
+        const response = await fetch(`${url}${path}`)
+        return `${response.status} ${await response.text()}`
+      }
+      const route = await textOf('/api/transactions')
+      assert(route === '200 {"count":250}', route)
+      const page = await textOf('/')
+      assert(page.includes('<p>40 of 250</p>'), page)
     } finally {
       server.stop()
     }

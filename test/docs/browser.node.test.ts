@@ -129,4 +129,20 @@ describe('TanStack Query', () => {
     await mutation.mutate(variables)
     expect(keys()).toEqual(Array(4).fill('k1'))
   })
+
+  test('a write stays unknown when it is repeated and refused, and a refused one is refused', async () => {
+    const mutation = new MutationObserver(queryClient, queries.deactivation(createClient()))
+    const errorOf = async (idempotencyKey: string) => {
+      await mutation.mutate({ account, idempotencyKey } as never).catch(() => {})
+      return mutation.getCurrentResult().error
+    }
+    const refuse = () => service.fail({ with: () => new Response(null, { status: 422 }) })
+    service.fail({ times: 3, with: 'truncate' })
+    expect(await errorOf('k1')).toMatchObject({ outcomeUnknown: true })
+    refuse()
+    expect(await errorOf('k1')).toMatchObject({ outcomeUnknown: true })
+    refuse()
+    expect(await errorOf('k2')).toMatchObject({ status: 422, outcomeUnknown: false })
+    expect(service.isActive(account)).toBe(false)
+  })
 })
