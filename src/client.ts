@@ -37,10 +37,12 @@ export class Client {
    *
    * @throws TypeError for an unknown or wrong option.
    */
-  constructor(options: ClientOptions) {
-    this.#config = checkedAt(captureCallSite(), () =>
-      resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions),
-    )
+  constructor(options: ClientOptions)
+  constructor(options: ClientOptions, ...surplus: unknown[]) {
+    this.#config = checkedAt(captureCallSite(), () => {
+      assertNoMore(surplus, 'new Client({ … })')
+      return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
+    })
     const { apiKey } = this.#config
     this.#transport = {
       ...this.#config,

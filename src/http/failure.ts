@@ -91,8 +91,11 @@ export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: n
   const shown = code === '' ? '' : ` (${code})`
   const { hostname, port, protocol } = new URL(url)
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-  if (reason === 'not-connected')
-    return { problem: `could not connect to ${host}${shown}`, hint: checkNetwork }
+  if (reason === 'not-connected') {
+    const isFake = hostname === 'virtual-accounts.test'
+    const hint = isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork
+    return { problem: `could not connect to ${host}${shown}`, hint }
+  }
   if (reason === 'certificate') {
     const hint = 'Check that it is valid for this host, and that this runtime trusts its authority.'
     return { problem: `the TLS certificate of ${host} was rejected${shown}`, hint }

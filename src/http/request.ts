@@ -128,9 +128,10 @@ export async function request<T, Key extends string | undefined>(
 ): Promise<Result<T, Key>> {
   return sendCall(transport, captureCallSite(request), () => {
     assertNoMore(surplus, 'request(method, path, { … })')
+    const endpoint = { method: toMethod(method) }
     assertPath('path', path)
     const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)
-    return prepare(transport, { method: toMethod(method) }, path, options)
+    return prepare(transport, endpoint, path, options)
   })
 }
 
@@ -184,5 +185,5 @@ function sendCall<T, Key extends string | undefined>(
 function toMethod(method: unknown): HttpMethod {
   const upper = typeof method === 'string' ? method.toUpperCase() : ''
   if (methods.includes(upper)) return upper as HttpMethod
-  throw wrongArgument('method', `one of ${methods.join(', ')}`, method)
+  throw wrongArgument('method', `one of ${methods.join(', ')}`, method, ': request(method, path, { … })')
 }

@@ -1,5 +1,6 @@
 import { Client, type ClientOptions } from '../index.js'
 import { escapeUnit } from '../internal/describe.js'
+import { assertObject } from '../internal/validate.js'
 import { countOf } from './finding.js'
 import type { ProbeOptions } from './probe.js'
 import { readPage } from './read.js'
@@ -25,7 +26,7 @@ export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'orig
  * ```
  */
 export async function inferSchema(options: InferSchemaOptions): Promise<string> {
-  const { path, signal = new AbortController().signal, ...others } = options
+  const { path, signal = new AbortController().signal, ...others } = assertObject('options', options)
   const client = new Client(others as ClientOptions)
   let limit: number | undefined = 100
   const read = (page: number) => readPage({ client, signal, path }, page, limit)

@@ -1,4 +1,5 @@
 import { Client, type ClientOptions, type Page, type VirtualAccountRef } from '../index.js'
+import { assertObject } from '../internal/validate.js'
 import {
   changed,
   checkBeyondEnd,
@@ -51,7 +52,7 @@ const timeLimitMs = 180_000
  * ```
  */
 export async function probe(options: ProbeOptions): Promise<ProbeReport> {
-  const { account, origin, signal: given, onEvent, ...others } = options
+  const { account, origin, signal: given, onEvent, ...others } = assertObject('options', options)
   if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).origin !== origin))
     throw new TypeError('origin: expected the origin of a page, such as "https://app.example.com"')
   let requests = 0

@@ -145,6 +145,11 @@ test('the message of a ConnectionError says where to, what is known, and what to
       `could not connect to localhost:80 (ENOTFOUND). ${network}`,
     ],
     [
+      'a FakeService whose fetch is not passed',
+      { steps: ['ENOTFOUND'] },
+      `could not connect to ${host} (ENOTFOUND). This is a FakeService: pass its \`fetch\` to the client.`,
+    ],
+    [
       'a rejected certificate',
       { steps: ['CERT_HAS_EXPIRED'] },
       `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED). Check that it is valid for this host, and that this runtime trusts its authority.`,

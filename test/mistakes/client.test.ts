@@ -36,6 +36,12 @@ test('creating a client', () =>
       gets: 'options: expected a plain object, got a string',
     },
     {
+      mistake: 'passes options second',
+      // @ts-expect-error
+      wrote: () => new Client({ baseUrl, apiKey }, { timeout: 5_000 }),
+      gets: 'too many arguments: expected new Client({ … })',
+    },
+    {
       mistake: 'forgets `new`',
       // @ts-expect-error
       wrote: () => Client({ baseUrl, apiKey }),

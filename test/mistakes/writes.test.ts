@@ -122,11 +122,16 @@ test('options of a write', () =>
 
 test('calling other endpoints', () =>
   checkMistakes([
-    request('swaps method and path', ['/refunds', 'POST'], /^path: expected a path as in a URL: one "\/"/),
+    request(
+      'swaps method and path',
+      ['/refunds', 'POST'],
+      'method: expected one of GET, POST, PUT, PATCH, DELETE, got a string: request(method, path, { … })',
+    ),
+    request('leaves out the slash', ['GET', 'refunds'], /^path: expected a path as in a URL: one "\/"/),
     request(
       'passes another method',
       ['HEAD', '/refunds'],
-      /^method: .* POST, PUT, PATCH, DELETE, got a string$/,
+      /^method: .* POST, PUT, PATCH, DELETE, got a string: request\(/,
     ),
     request('passes a whole URL', ['GET', `${service.baseUrl}/refunds`], /^path: .* one "\/" at its start/),
     request(

@@ -1,3 +1,4 @@
+import { inferSchema, probe } from 'virtual-accounts/probe'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cases } from '../cases.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
@@ -260,6 +261,15 @@ test('an aborted probe rejects with the reason', async () => {
     return undefined
   }
   expect(await rejectionOf(probeService(abort, { signal: controller.signal }))).toBe(reason)
+})
+
+test('a URL instead of options is a TypeError that says so', async () => {
+  const expected = 'TypeError: options: expected a plain object, got a string'
+  for (const call of [probe, inferSchema])
+    expect(String(await rejectionOf(call(service.baseUrl as never)))).toBe(expected)
+  expect(String(await rejectionOf(probe(undefined as never)))).toMatch(
+    /^TypeError: apiKey: expected .* got undefined/,
+  )
 })
 
 test('wrong options are TypeErrors, and nothing is sent', () =>
