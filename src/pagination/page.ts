@@ -249,7 +249,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
   if (page !== request.page)
     fail(
       `page ${request.page} was requested, but page ${page} was returned`,
-      'The service ignores `page`, or a proxy on the way drops the query.',
+      'The service ignores `page`, or a proxy of your own drops the query.',
     )
   if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)

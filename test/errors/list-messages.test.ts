@@ -132,7 +132,7 @@ describe('an iteration fails', () => {
       [
         [
           'page 1 was requested, but page 2 was returned.',
-          /^page .* The service ignores `page`, or a proxy on the way drops the query\.$/,
+          /^page .* The service ignores `page`, or a proxy of your own drops the query\.$/,
           page => ({ ...envelopeOf(all, page, 20), page: page + 1 }),
         ],
         [
