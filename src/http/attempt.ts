@@ -109,17 +109,6 @@ export async function runAttempt(run: Run): Promise<Outcome> {
   }
 }
 
-/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
-export class NotAFreshResponse extends TypeError {}
-
-/** Not by instanceof: the caller's fetch may have a Response of its own. */
-function isFresh(received: Partial<Response> | undefined): received is Response {
-  const { status, headers, body, bodyUsed, text } = received ?? {}
-  if (typeof status !== 'number' || typeof headers?.get !== 'function' || bodyUsed || body?.locked)
-    return false
-  return body === null || typeof body?.getReader === 'function' || typeof text === 'function'
-}
-
 // Codes of Node (also in the Node layers of Deno and Bun), undici and Bun. With any other, the request counts as sent.
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
@@ -142,6 +131,17 @@ function toInit(request: Request, body: string | undefined, signal: AbortSignal)
     signal,
     redirect: 'manual',
   }
+}
+
+/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
+export class NotAFreshResponse extends TypeError {}
+
+/** Not by instanceof: the caller's fetch may have a Response of its own. */
+function isFresh(received: Partial<Response> | undefined): received is Response {
+  const { status, headers, body, bodyUsed, text } = received ?? {}
+  if (typeof status !== 'number' || typeof headers?.get !== 'function' || bodyUsed || body?.locked)
+    return false
+  return body === null || typeof body?.getReader === 'function' || typeof text === 'function'
 }
 
 /** Those of a custom fetch are copied, as they may throw when they are read. */
