@@ -3,14 +3,13 @@ export function defineHidden(object: object, name: PropertyKey, value: unknown):
   Object.defineProperty(object, name, { value, configurable: true, writable: true })
 }
 
-/** An object of plain data, as serializers and test runners see it, with properties beside it that they do not. */
+/** Adds properties to plain data that serializers and test runners do not see. */
 export function withHidden<Plain extends object, Hidden extends object>(
   plain: Plain,
   hidden: Hidden,
 ): Plain & Hidden {
-  const result = { ...plain }
-  for (const [name, value] of Object.entries(hidden)) defineHidden(result, name, value)
-  return result as Plain & Hidden
+  for (const [name, value] of Object.entries(hidden)) defineHidden(plain, name, value)
+  return plain as Plain & Hidden
 }
 
 // Other code may have polluted `Object.prototype`: no field that is left out is read from there.
