@@ -6,7 +6,7 @@ import type { Result } from '../http/request.js'
 import { isSuccess } from '../http/retry.js'
 import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
-import { defineHidden } from '../internal/object.js'
+import { withHidden } from '../internal/object.js'
 import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 import { hashKey } from './cursor.js'
@@ -228,11 +228,6 @@ export function createBatch<T>({ items, totalItems, hasMore, cursor, response }:
   const { status, headers, report } = response
   const batch = { items: [...items], cursor: cursor(), totalItems, hasMore }
   return withHidden(batch, { status, headers, requestId: report.requestId })
-}
-
-function withHidden<A extends object, B extends object>(plain: A, hidden: B): A & B {
-  for (const [name, value] of Object.entries(hidden)) defineHidden(plain, name, value)
-  return plain as A & B
 }
 
 /** What a page says of itself, against what was requested. */

@@ -379,14 +379,14 @@ describe('a signal shared by calls', () => {
     const service = (isFailing: boolean) => async (url: string) => {
       const page = Number(new URL(url).searchParams.get('page'))
       return isFailing && page === 3
-        ? new Response(null, { status: 404 })
+        ? new Response(null, { status: 403 })
         : Response.json({ data: [item(page)], page, totalItems: 9, limit: 1 })
     }
     for (const isFailing of [false, true]) {
       const { client } = stubbed([], { fetch: service(isFailing) })
       const list = client.transactions.list({}, { signal })
       const all = await collectAll(list).catch((error: unknown) => error)
-      expect(all).toMatchObject(isFailing ? { status: 404 } : { length: 9 })
+      expect(all).toMatchObject(isFailing ? { status: 403 } : { length: 9 })
       for await (const _ of list) break
       for await (const _ of list.batches()) break
     }
