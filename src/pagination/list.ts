@@ -111,14 +111,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *
  * @example
  * ```ts
- * const list = client.transactions.list({ limit: 100 })
- *
- * const page = await list
- * console.log(page.data.length, page.totalItems)
- *
- * for await (const transaction of list) console.log(transaction.id)
- *
- * for await (const { items, cursor } of list.batches()) await save(items, cursor)
+ * for await (const transaction of client.transactions.list()) console.log(transaction.id)
  * ```
  */
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
@@ -200,7 +193,8 @@ function prepareList<Item, Params extends ListParams>(
     if (name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined)
       throw new TypeError(`query.${name}: pass it as a parameter of its own`)
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
-  const list = identifyList(endpoint.path, filters)
+  const { path } = endpoint
+  const list = identifyList(path, filters)
   const read = (name: 'after' | 'until') =>
     options[name] === undefined ? undefined : readCursor(name, options[name], list)
   const after = read('after')
@@ -208,14 +202,13 @@ function prepareList<Item, Params extends ListParams>(
   if (after && until) throw new TypeError('until: not together with `after`')
   if (after && page !== undefined)
     throw new TypeError('page: not together with `after`, which says where to go on')
-  if (after?.gap && verified === true) {
+  if (after?.gap && verified === true)
     throw new TypeError(
       `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
     )
-  }
-  const hashesKeys = after !== undefined || until !== undefined
+  const hashesKeys = (after ?? until) !== undefined
   const loader = new PageLoader<Item>(transport, {
-    path: endpoint.path,
+    path,
     validator,
     filters,
     settings: mergeSettings(transport, options),
@@ -226,11 +219,11 @@ function prepareList<Item, Params extends ListParams>(
   })
   const { withoutLimit } = transport
   // A later page is another one at another limit.
-  const isFree = limit === undefined && (page ?? 1) === 1 && !after && !withoutLimit.has(endpoint.path)
+  const isFree = limit === undefined && (page ?? 1) === 1 && !after && !withoutLimit.has(path)
   const walk = {
     firstPage: page ?? 1,
     limit: limit ?? after?.limit ?? (isFree ? loopLimit : undefined),
-    onLimitRefused: isFree ? () => withoutLimit.add(endpoint.path) : undefined,
+    onLimitRefused: isFree ? () => withoutLimit.add(path) : undefined,
     concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,
@@ -286,8 +279,8 @@ class LazyList<T> implements List<T> {
 
   async #load(): Promise<Page<T>> {
     const { loader, walk, limit, createdAt } = this.#setup
-    if (walk.after)
-      throw new TypeError('after: a list that goes on after a cursor has no page to await: iterate it')
+    for (const name of ['after', 'until'] as const)
+      if (walk[name]) throw new TypeError(`${name}: a list with a cursor has no page to await: iterate it`)
     const load = (page: number, expectedLimit: number | undefined, site: CallSite) =>
       loader.load({ ...singlePage, page, limit, expectedLimit }, site)
     return createPage(await load(walk.firstPage, undefined, createdAt), (before, site) =>

@@ -210,7 +210,7 @@ export class OverlappingReader<T> {
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
     if (behind.data.length > 0) throw new CannotOverlap('short-page')
     const promised = Math.min(total, behind.total ?? total)
-    if (promised > end) this.#at.noteMissed(short, promised - end, endsShort(end, promised))
+    if (promised > end) this.#at.noteMissed(short, promised - end, endsShort(end, promised), false)
     return undefined
   }
 }

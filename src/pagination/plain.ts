@@ -1,6 +1,6 @@
 import type { Position, Reading } from './position.js'
 import type { Window } from './prefetcher.js'
-import { endsShort, failure, keysRepeat, noProgress } from './walk-errors.js'
+import { endsShort, failure, keysRepeat, noProgress, shrank } from './walk-errors.js'
 
 /**
  * Reads on page after page, where pages cannot overlap. `sentLimit` is what is sent; the limit in effect may be another.
@@ -39,18 +39,13 @@ export async function* readPages<T>(
     const { data, raw, keys, start, total = at.total, largestTotalBefore } = seen
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
-    if (lost > 0 && at.gap !== 'missed-items')
-      at.noteMissed(
-        seen,
-        lost,
-        `the list shrank from ${largestTotalBefore} to ${total} items while it was read`,
-      )
+    if (lost > 0 && at.gap !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
     if (total !== at.total && seen.isAhead) continue
     // The first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
-      if (end < total) at.noteMissed(seen, total - end, endsShort(end, total))
+      if (end < total) at.noteMissed(seen, total - end, endsShort(end, total), false)
       return undefined
     }
     hasGrown ||= total > at.total

@@ -5,7 +5,7 @@ import { type Bookmark, hashKey, writeCursor } from './cursor.js'
 import { type Key, KnownItems, namedInCursor } from './known-items.js'
 import type { LoadPage } from './page.js'
 import { type Seen, Source } from './source.js'
-import { failure, missed, orderNotStable } from './walk-errors.js'
+import { failure, orderNotStable, type Text } from './walk-errors.js'
 
 export interface WalkOptions<T> {
   readonly load: LoadPage<T>
@@ -117,14 +117,14 @@ export class Position<T> {
     if (this.options.verified) throw failure(seen, orderNotStable, true)
   }
 
-  /** Throws, unless missed items are accepted. */
-  noteMissed(seen: Seen<T>, count: number, problem: string): void {
+  /** Throws, unless missed items are accepted. A loop may be resumed after an end that was short of its total. */
+  noteMissed(seen: Seen<T>, count: number, text: Text, isFinal = true): void {
     const { total: before = this.total, response } = seen
     response.report.emit({ type: 'drift', change: 'missing', before, after: Math.max(0, before - count) })
+    const isAccepted = this.options.onMissedItems === 'continue'
     // Before it is thrown: the cursor of the error must say it.
-    this.gap = 'missed-items'
-    if (this.options.onMissedItems === 'continue') return
-    throw failure(seen, missed(problem, count), true)
+    if (isAccepted || isFinal) this.gap = 'missed-items'
+    if (!isAccepted) throw failure(seen, text, isFinal)
   }
 
   /** The list has ended. */

@@ -68,13 +68,17 @@ export const untilIsGone: Text = [
   'Store a new cursor.',
 ]
 
-export function missed(problem: string, count: number): Text {
-  const hint = "Start over. To accept missed items, pass onMissedItems: 'continue'."
-  return [`${problem}, so ${count} or more may have been missed`, hint]
+const acceptMissed = "To accept missed items, pass onMissedItems: 'continue'."
+
+export function shrank(before: number, after: number): Text {
+  const problem = `the list shrank from ${before} to ${after} items while it was read, so ${before - after} or more may have been missed`
+  return [problem, `Start over. ${acceptMissed}`]
 }
 
-export function endsShort(end: number, total: number): string {
-  return `the list ended at position ${end}, although totalItems is ${total} (pages may be counted from 0, or the total may be out of date or ignore filters)`
+export function endsShort(end: number, total: number): Text {
+  const problem = `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more may have been missed`
+  const causes = 'Pages may be counted from 0, or the total may be out of date or ignore filters.'
+  return [problem, `${causes} Run it again. ${acceptMissed}`]
 }
 
 export function failure({ response }: Seen, [problem, hint]: Text, isFinal = false): PaginationError {

@@ -170,9 +170,8 @@ describe('an iteration fails', () => {
   test('when it ends short of its total', async () => {
     const message = await iterate((page, limit) => ({ ...envelopeOf(all, page, limit), totalItems: 90 }))
     expect(message).toMatch(
-      /^the list ended at position 60, although totalItems is 90 \(pages may be counted from 0, .*, so 30 or more/,
+      /^the list ended at position 60, although totalItems is 90, so 30 or more .* counted from 0, .* Run it again\. To accept .* To resume: /,
     )
-    expect(message).toMatch(onMissed)
   })
 
   test('when a fixture repeats one page', async () => {
