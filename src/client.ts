@@ -1,6 +1,7 @@
 import type { Transport } from './http/call.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry.js'
+import { Throttles } from './http/throttles.js'
 import { captureCallSite, checkedAt } from './internal/call-site.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
@@ -48,6 +49,7 @@ export class Client {
       ...this.#config,
       retryBudget: new RetryBudget(),
       withoutLimit: new Set(),
+      throttles: new Throttles(),
       redactor: new Redactor(),
     }
     if (typeof apiKey === 'string') this.#transport.redactor.add(apiKey)
@@ -140,10 +142,8 @@ export class Client {
         )
       return client
     })
-    Object.assign(client.#transport, {
-      retryBudget: this.#transport.retryBudget,
-      withoutLimit: this.#transport.withoutLimit,
-    })
+    const { retryBudget, throttles, withoutLimit } = this.#transport
+    Object.assign(client.#transport, { retryBudget, throttles, withoutLimit })
     return client
   }
 }

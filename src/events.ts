@@ -42,6 +42,18 @@ export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /**
+ * A call waits for its turn, as the service limits the rate of requests. Said once for each call, and not where a retry says it.
+ */
+export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
+  /** Narrows {@link ClientEvent}. */
+  readonly type: 'wait'
+  /** The delay until its turn, in milliseconds, as far as it is known. */
+  readonly delayMs: number
+  /** Why: the last request that the service refused, of whichever call. */
+  readonly error: HttpError
+}
+
+/**
  * A call has failed: the last event of every call that was begun and rejects. There is none for a wrong argument, and none when
  * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `itemKey` throws.
  */
@@ -108,7 +120,14 @@ export interface EndEvent extends EventBase {
 }
 
 /** What `onEvent` is called with; `type` narrows it. See {@link ClientOptions.onEvent}. */
-export type ClientEvent = RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent | EndEvent
+export type ClientEvent =
+  | RequestEvent
+  | ResponseEvent
+  | RetryEvent
+  | WaitEvent
+  | FailureEvent
+  | DriftEvent
+  | EndEvent
 
 /** An event without what it shares with all events of its call. */
 export type EventDetails<E = ClientEvent> = E extends unknown ? Omit<E, keyof EventBase> : never

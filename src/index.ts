@@ -24,6 +24,7 @@ export type {
   RequestEvent,
   ResponseEvent,
   RetryEvent,
+  WaitEvent,
 } from './events.js'
 export type { CustomRequestOptions, HttpMethod, Result, WriteOptions } from './http/request.js'
 export type { Query } from './internal/url.js'

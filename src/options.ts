@@ -61,7 +61,12 @@ export interface CommonOptions {
    */
   timeout?: number | undefined
   /**
-   * Number of retries after the first attempt. 0 turns retries off.
+   * Time limit for the whole call, in milliseconds: all attempts, and waiting between them and for the service's rate limit. None by
+   * default. In a list, for each page.
+   */
+  totalTimeout?: number | undefined
+  /**
+   * Number of retries after the first attempt, not counting those after a refusal because of too many requests. 0 turns all off.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -134,6 +139,7 @@ export interface ClientOptions extends CommonOptions {
 /** The common options with defaults applied: those of a client, and those of a call. */
 export interface CallSettings {
   readonly timeout: number
+  readonly totalTimeout?: number | undefined
   readonly maxRetries: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
@@ -151,6 +157,7 @@ export interface ClientConfig extends CallSettings {
 
 const commonChecks: Checks<CommonOptions> = {
   timeout: duration,
+  totalTimeout: duration,
   maxRetries: /* @__PURE__ */ wholeNumber(0),
   headers: checkedLater,
 }
@@ -206,7 +213,8 @@ export function resolveClientOptions(options: ClientOptions): ClientConfig {
 /** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
   const { timeout = settings.timeout, maxRetries = settings.maxRetries } = given
+  const { totalTimeout = settings.totalTimeout } = given
   const headers =
     given.headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(given.headers) }
-  return { timeout, maxRetries, headers }
+  return { timeout, totalTimeout, maxRetries, headers }
 }

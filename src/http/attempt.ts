@@ -1,12 +1,13 @@
 import ky, { NetworkError } from 'ky'
-import { codeOf } from '../internal/error-code.js'
+import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js'
 import { assertApiKey } from '../internal/keys.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { type BodyText, readBody } from './body.js'
 import type { Call, Transport } from './call.js'
 import type { CallReport } from './report.js'
-import { isSuccess } from './retry.js'
+import { isSuccess, mayHaveBeenApplied } from './retry.js'
+import type { Throttle } from './throttle.js'
 
 /** How an attempt ended. */
 export type Outcome = ReceivedResponse | NoResponse
@@ -26,6 +27,8 @@ export interface NoResponse {
    */
   readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response'
   readonly isTimeout: boolean
+  /** Of the whole call. */
+  readonly isTotal?: boolean
   readonly cause?: unknown
 }
 
@@ -39,8 +42,37 @@ export interface Run {
   readonly waiting: Waiting
 }
 
+const noAnswer: NoResponse = { reason: 'no-response', isTimeout: true }
+
+/** How an attempt starts. */
+export interface Start {
+  readonly apiKey: string | null | NoResponse
+  /** With the time that `apiKey` took. */
+  readonly startedAt: number
+  readonly throttle?: Throttle
+  readonly turn?: number | undefined
+}
+
+/** The API key that the caller's function returns. Rejects only when the call is aborted. */
+export async function readApiKey(
+  read: () => string | Promise<string>,
+  timeout: number,
+  waiting: Waiting,
+): Promise<string | NoResponse> {
+  try {
+    const apiKey = await waiting.within(timeout, (async () => read())())
+    if (apiKey === timedOut) return { reason: 'not-sent', isTimeout: true }
+    assertApiKey(apiKey, 'the function to return a non-empty string')
+    return apiKey
+  } catch (cause) {
+    waiting.throwIfAborted()
+    return { reason: 'not-sent', isTimeout: false, cause }
+  }
+}
+
 /** Sends one request and receives its whole response. Rejects only when the call is aborted. */
-export async function runAttempt(run: Run): Promise<Outcome> {
+export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promise<Outcome> {
+  if (typeof apiKey === 'object' && apiKey !== null) return apiKey
   const { transport, call, url, fetch, report, waiting } = run
   const { method, body, idempotencyKey, settings } = call
   const controller = new AbortController()
@@ -49,9 +81,6 @@ export async function runAttempt(run: Run): Promise<Outcome> {
   let head: Omit<ReceivedResponse, 'text'> | undefined
 
   const send = async (): Promise<ReceivedResponse> => {
-    const { apiKey: given } = transport
-    const apiKey = typeof given === 'function' ? await given() : given
-    if (typeof given === 'function') assertApiKey(apiKey, 'the function to return a non-empty string')
     const headers: Record<string, string> = { ...settings.headers }
     if (apiKey !== null) headers['api-key'] = apiKey
     if (idempotencyKey !== undefined) {
@@ -70,8 +99,6 @@ export async function runAttempt(run: Run): Promise<Outcome> {
       timeout: false,
       throwHttpErrors: false,
       fetch: async request => {
-        // The key may have come too late.
-        signal.throwIfAborted()
         report.emitRequest(apiKey)
         waiting.throwIfAborted()
         isSent = true
@@ -88,13 +115,17 @@ export async function runAttempt(run: Run): Promise<Outcome> {
 
   let outcome: Outcome | undefined
   try {
-    const result = await waiting.within(settings.timeout, send())
+    const result = await waiting.within(Math.ceil(settings.timeout + startedAt - performance.now()), send())
     if (result !== timedOut) outcome = result
-    return outcome ?? fail({ reason: 'no-response', isTimeout: true })
+    return outcome ?? fail(noAnswer)
   } catch (error) {
+    if (waiting.isAborted)
+      report.mayHaveBeenApplied ||= mayHaveBeenApplied(fail(noAnswer), call.hasCallerKey ?? false)
     waiting.throwIfAborted()
     // ky wraps some errors, with the request and so the API key.
     const cause = error instanceof NetworkError ? error.cause : error
+    // A framework controls itself by what its fetch throws.
+    if (!head && isControlFlow(cause)) return { reason: 'not-sent', isTimeout: false, cause }
     return fail({ reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
   } finally {
     if (outcome === undefined) controller.abort()
@@ -109,16 +140,13 @@ export async function runAttempt(run: Run): Promise<Outcome> {
   }
 }
 
-// Codes of Node (also in the Node layers of Deno and Bun), undici and Bun. With any other, the request counts as sent.
-const notConnected =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
 const certificateRejected =
   /^(?:(?:CERT|CRL|UNABLE_TO|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|ERROR_IN_CERT)_\w+|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/
 
+/** Unless an error shows otherwise, the request counts as sent. */
 function reasonOf(error: unknown): NoResponse['reason'] {
-  const code = codeOf(error) ?? ''
-  if (notConnected.test(code)) return 'not-connected'
-  return certificateRejected.test(code) ? 'certificate' : 'no-response'
+  if (isNotConnected(error)) return 'not-connected'
+  return certificateRejected.test(codeOf(error) ?? '') ? 'certificate' : 'no-response'
 }
 
 /** What ky has built, as a plain init: not every fetch takes a `Request`, and the body of one is sent in chunks. */

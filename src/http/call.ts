@@ -1,19 +1,37 @@
-import type { AnyApiError } from '../errors.js'
+import type { AnyApiError, HttpError } from '../errors.js'
 import type { CallSite } from '../internal/call-site.js'
 import { withoutPrototype } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import { Waiting } from '../internal/waiting.js'
 import type { CallSettings, ClientConfig, Fetch } from '../options.js'
-import { type ReceivedResponse, type Run, runAttempt } from './attempt.js'
+import {
+  type NoResponse,
+  type ReceivedResponse,
+  type Run,
+  readApiKey,
+  runAttempt,
+  type Start,
+} from './attempt.js'
 import { InvalidBody } from './body.js'
 import { CallReport } from './report.js'
-import { isSuccess, isThrottled, mayHaveBeenApplied, type RetryBudget, retryDelayMs } from './retry.js'
+import {
+  isSuccess,
+  isTooMany,
+  mayHaveBeenApplied,
+  parseRetryAfter,
+  type RetryBudget,
+  retryDelayMs,
+} from './retry.js'
+import type { Refusals, Throttle } from './throttle.js'
+import type { Throttles } from './throttles.js'
 
 /** What all calls of a client share. */
 export interface Transport extends ClientConfig {
   /** Shared with the clients derived from this one. */
   readonly retryBudget: RetryBudget
+  /** Shared like that. */
+  readonly throttles: Throttles
   /** The paths of lists that cannot be asked for a limit of 100. Shared like that. */
   readonly withoutLimit: Set<string>
   /** Knows the API keys that were sent. */
@@ -44,8 +62,6 @@ export interface Call {
   readonly loop?: number | undefined
   /** Whether a status other than 2xx is an answer, too, such as 404 beyond the end of a list. */
   readonly accepts?: ((status: number) => boolean) | undefined
-  /** Called as soon as the service asks for fewer requests. */
-  readonly onThrottled?: (() => void) | undefined
   readonly site: CallSite
 }
 
@@ -68,7 +84,10 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
   if (typeof fetch !== 'function')
     throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
   const report = new CallReport(transport, call, url)
-  const waiting = new Waiting(call.signals)
+  const { totalTimeout } = call.settings
+  const whole = totalTimeout === undefined ? undefined : new AbortController()
+  const waiting = new Waiting([...call.signals, whole?.signal])
+  const timer = whole && setTimeout(() => whole.abort(outOfTime), totalTimeout)
   const startedAt = performance.now()
   let received: ReceivedResponse | undefined
   try {
@@ -80,48 +99,101 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
     // The caller's schema may be asynchronous: it can be aborted.
     const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
     const result = await waiting.within(Number.POSITIVE_INFINITY, parsed)
-    transport.retryBudget.giveBack(report.attempts - 1)
+    transport.retryBudget.giveBack(report.failures)
     return result as T
   } catch (thrown) {
-    const error =
-      received && thrown instanceof InvalidBody ? report.invalidResponseError(received, thrown) : thrown
+    let error = thrown
+    if (received && thrown instanceof InvalidBody) error = report.invalidResponseError(received, thrown)
+    else if (thrown === outOfTime) error = report.createError(outOfTime, false, undefined)
     const durationMs = performance.now() - startedAt
     report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
     throw error
   } finally {
+    clearTimeout(timer)
     waiting.close()
   }
 }
 
+const outOfTime: NoResponse = { reason: 'no-response', isTimeout: true, isTotal: true }
+
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
+  const { maxRetries } = call.settings
   const { hasCallerKey = false } = call
-  for (let lastError: AnyApiError | undefined; ; ) {
+  const refusals: Refusals = { count: 0, isAlone: false }
+  for (;;) {
+    const start = await takeTurn(run)
+    const { throttle, turn, startedAt } = start
     report.attempts++
-    const startedAt = performance.now()
-    const outcome = await runAttempt(run)
+    const outcome = await runAttempt(run, start)
+    const isRefused = isTooMany(outcome)
+    const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
+    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
     if (outcome.status !== undefined) {
       report.emitResponse(outcome, performance.now() - startedAt)
+      if (!isRefused) throttle?.passed(turn)
       waiting.throwIfAborted()
       if (isSuccess(outcome.status) || call.accepts?.(outcome.status)) return outcome
-      if (isThrottled(outcome.status)) call.onThrottled?.()
     } else if (outcome.reason === 'not-sent' && !outcome.isTimeout) {
-      // The caller's own error, unless it would hide that an earlier attempt may have been applied.
+      // An error of the caller's own code, unless it would hide that an earlier attempt may have been applied.
+      const { lastError } = report
       if (!lastError?.outcomeUnknown) throw outcome.cause
-      const note = 'Not retried: the apiKey function failed, see error.cause.'
+      const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
       throw lastError.with({ cause: outcome.cause, note, isRetried: false })
     }
-    const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
-    const isLast = report.attempts > call.settings.maxRetries
-    const delayMs = isLast ? undefined : retryDelayMs(outcome, report.attempts, isKeyInUse)
-    const isRetried = delayMs !== undefined && transport.retryBudget.take()
-    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
-    const note = delayMs === undefined || isRetried ? undefined : budgetEmpty
-    lastError = report.createError(outcome, isRetried, note)
-    if (!isRetried) throw lastError
-    report.emit({ type: 'retry', attempt: report.attempts, delayMs, error: lastError })
-    await waiting.pause(delayMs)
+    let delayMs: number | undefined
+    let note: string | undefined
+    if (throttle && isRefused) {
+      const toError = () => report.createError(outcome, true, undefined) as HttpError
+      delayMs = throttle.refused(turn, refusals, parseRetryAfter(outcome.headers) ?? 0, toError)
+    }
+    if (isRefused && outcome.status === 429) {
+      // Nothing has failed: it waits for its turn again.
+      if (throttle?.isStuck) note = `Not retried: ${stuck}`
+      if (note || maxRetries === 0 || refusals.count > maxRefusals) delayMs = undefined
+    } else {
+      report.failures++
+      delayMs = report.failures > maxRetries ? undefined : retryDelayMs(outcome, report.failures, isKeyInUse)
+      if (delayMs !== undefined && !transport.retryBudget.take()) {
+        delayMs = undefined
+        note = budgetEmpty
+      }
+    }
+    const error = report.createError(outcome, delayMs !== undefined, note)
+    if (delayMs === undefined) throw error
+    report.lastError = error
+    report.emitRetry(delayMs, error)
+    await (throttle ? throttle.pause(delayMs, waiting) : waiting.pause(delayMs))
   }
 }
 
 const budgetEmpty = 'Not retried: too many calls failed recently (retry budget).'
+const stuck = 'no call got through for a minute.'
+/** A call that is still refused then is refused for itself. */
+const maxRefusals = 10
+
+/** Waits until an attempt may start. A function is called again for the API key after that, as a key may have expired. */
+async function takeTurn({ transport, call, report, waiting }: Run): Promise<Start> {
+  const { apiKey: given, baseUrl, throttles } = transport
+  const { timeout, maxRetries } = call.settings
+  for (let held: Throttle | undefined, turn: number | undefined; ; ) {
+    const startedAt = performance.now()
+    const apiKey = typeof given === 'function' ? await readApiKey(given, timeout, waiting) : given
+    if (typeof apiKey === 'object' && apiKey !== null) return { apiKey, startedAt }
+    const throttle = throttles.of(baseUrl, apiKey)
+    if (throttle !== held) turn = throttle.free()
+    if (turn !== undefined || maxRetries === 0) return { apiKey, startedAt, throttle, turn }
+    const taken = await throttle.turn(waiting, (delayMs, refusal) => report.emitWait(delayMs, refusal))
+    if (typeof taken !== 'number') throw notSent(report, taken)
+    if (typeof given !== 'function') return { apiKey, startedAt: performance.now(), throttle, turn: taken }
+    held = throttle
+    turn = taken
+  }
+}
+
+/** The error of a call that has waited for its turn in vain: its own, or that of the call that was refused last. */
+function notSent(report: CallReport, { status, headers }: HttpError): AnyApiError {
+  const { lastError } = report
+  if (lastError) return lastError.with({ note: `Not retried: ${stuck}`, isRetried: false }) as AnyApiError
+  return report.createError({ status, headers, text: undefined }, false, `Not sent: ${stuck}`)
+}

@@ -55,8 +55,7 @@ function hintFor(
   }
   if (status === 409 && idempotencyKey !== undefined && !hasReason)
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-  if (status === 429) return `Retry ${delay}, or lower \`concurrency\`.`
-  return isServerError(status) ? `Retry ${delay}.` : undefined
+  return status === 429 || isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
 /** The service's own reason, as one line: where services customarily put it. */
@@ -77,6 +76,11 @@ const checkNetwork = 'Check baseUrl and the network.'
 export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
   const { reason, isTimeout, cause } = failed
   if (isTimeout) {
+    if (failed.isTotal)
+      return {
+        problem: `not done within the totalTimeout of ${timeoutMs} ms`,
+        hint: 'See error.cause for what failed before.',
+      }
     const isSent = reason !== 'not-sent'
     const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
     const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`

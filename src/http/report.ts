@@ -25,8 +25,14 @@ const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
  */
 export class CallReport {
   attempts = 0
+  /** Attempts that count against `maxRetries`: all that failed but for a 429. */
+  failures = 0
+  /** Of the last attempt, if it failed. */
+  lastError: AnyApiError | undefined
   /** An attempt may have been applied. */
   mayHaveBeenApplied = false
+  /** An event has said that it waits for its turn. */
+  #hasSaidToWait = false
   /** The id of the last complete response. */
   requestId: string | undefined
   readonly #transport: Transport
@@ -76,14 +82,27 @@ export class CallReport {
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
   }
 
+  /** Says once that the call waits for its turn, and whose refusal is the reason. */
+  emitWait(delayMs: number, error: HttpError): void {
+    if (!this.#hasSaidToWait) this.emit({ type: 'wait', attempt: this.attempts + 1, delayMs, error })
+    this.#hasSaidToWait = true
+  }
+
+  emitRetry(delayMs: number, error: AnyApiError): void {
+    this.#hasSaidToWait = true
+    this.emit({ type: 'retry', attempt: this.attempts, delayMs, error })
+  }
+
   /** The error for an attempt that failed. `note` says why no other follows. */
   createError(outcome: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
     const redact = this.#redact
     const common = { info: this.info, isRetried, note }
-    const timeoutMs = this.#call.settings.timeout
     if (outcome.status === undefined) {
+      const { timeout, totalTimeout = 0 } = this.#call.settings
+      const timeoutMs = outcome.isTotal ? totalTimeout : timeout
       const facts = { ...common, ...describeNoResponse(outcome, this.#url, timeoutMs) }
-      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs })
+      if (outcome.isTimeout)
+        return new TimeoutError({ ...facts, timeoutMs, cause: outcome.isTotal ? this.lastError : undefined })
       const cause = redact.cause(outcome.cause)
       return new ConnectionError({ ...facts, problem: redact.text(facts.problem), cause })
     }

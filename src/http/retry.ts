@@ -1,4 +1,4 @@
-import type { Outcome } from './attempt.js'
+import type { Outcome, ReceivedResponse } from './attempt.js'
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
@@ -32,6 +32,14 @@ export function isThrottled(status: number): boolean {
   return status === 429 || status === 503
 }
 
+/** Whether an attempt was refused because there were too many, and may succeed within a minute. */
+export function isTooMany(outcome: Outcome): outcome is ReceivedResponse {
+  if (outcome.status === undefined || !isThrottled(outcome.status)) return false
+  const retryAfterMs = parseRetryAfter(outcome.headers)
+  // A 503 without Retry-After is a failure like any other.
+  return retryAfterMs === undefined ? outcome.status === 429 : retryAfterMs <= maxRetryAfterMs
+}
+
 /** A longer `Retry-After` is not waited for: the error is thrown, with the delay. */
 const maxRetryAfterMs = 60_000
 
@@ -43,7 +51,7 @@ export function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: bool
 }
 
 /** Half a second, doubled each time up to 8 s, then jittered. */
-function backoffMs(attempt: number): number {
+export function backoffMs(attempt: number): number {
   return Math.min(8_000, 500 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
 }
 
@@ -65,21 +73,26 @@ function parseHttpDate(value: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-const fullBudget = 35
+const fullBudget = 500
+/** After so long without a failure, the service is well. */
+const quietMs = 10_000
 
 /** The retries that are left, so that an outage is not amplified. Shared by a client and those derived from it. */
 export class RetryBudget {
   #left = fullBudget
+  #askedAt = 0
 
   /** Takes a retry; `false` if there is none left. */
   take(): boolean {
+    this.#askedAt = performance.now()
     if (this.#left < 1) return false
     this.#left--
     return true
   }
 
-  /** A call that succeeds gives back what its retries took, and a tenth. */
+  /** A call that succeeds gives back what its retries took, and a tenth; all, if nobody asked for ten seconds. */
   giveBack(retries: number): void {
-    this.#left = Math.min(fullBudget, this.#left + retries + 0.1)
+    const isQuiet = performance.now() - this.#askedAt > quietMs
+    this.#left = isQuiet ? fullBudget : Math.min(fullBudget, this.#left + retries + 0.1)
   }
 }

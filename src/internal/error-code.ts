@@ -3,6 +3,39 @@ import { property } from './object.js'
 /** An error chain of a runtime is three deep; a longer one may be cyclic. */
 export const maxCauseDepth = 4
 
+const notConnected =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
+
+/** Whether an error shows that there was no connection, and so no request. Codes of Node (also in Deno and Bun), undici and Bun. */
+export function isNotConnected(error: unknown): boolean {
+  try {
+    let current = error
+    for (let depth = 0; depth < maxCauseDepth && current; depth++) {
+      const { code, syscall, message, errors, cause } = Object(current) as Record<string, unknown>
+      // One for each address of the host.
+      if (Array.isArray(errors) && errors.length > 0) return errors.every(isNotConnected)
+      if (typeof code === 'string')
+        // A proxy that refuses to connect has not seen the request.
+        return (
+          syscall === 'connect' || notConnected.test(code) || /^Proxy response \(\d+\) /.test(String(message))
+        )
+      current = cause
+    }
+  } catch {
+    // As below.
+  }
+  return false
+}
+
+/** What a framework throws to control itself, as Next.js does where a page must not be static. */
+export function isControlFlow(error: unknown): boolean {
+  try {
+    return typeof Object(error).digest === 'string'
+  } catch {
+    return false
+  }
+}
+
 /** The first `code` of an error or along its causes, such as `ECONNRESET`. Messages differ in every runtime. */
 export function codeOf(error: unknown): string | undefined {
   try {

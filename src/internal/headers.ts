@@ -3,11 +3,17 @@ import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
+const cannotBeSet = 'cannot be set with fetch'
 /** Headers that the client sets, and the option for each. A key that is silently replaced would double writes. */
 const reserved = {
   'api-key': 'is set by the client option `apiKey`',
   'idempotency-key': 'is set by the option `idempotencyKey` of a call',
   'content-type': 'is application/json for all writes',
+  // A runtime refuses these when it sends, or drops them.
+  'transfer-encoding': cannotBeSet,
+  expect: cannotBeSet,
+  'keep-alive': cannotBeSet,
+  upgrade: cannotBeSet,
 }
 
 /**

@@ -20,6 +20,10 @@ export class Waiting {
     for (const signal of this.#signals) signal?.removeEventListener('abort', this.#onAbort)
   }
 
+  get isAborted(): boolean {
+    return this.#signals.some(signal => signal?.aborted)
+  }
+
   throwIfAborted(): void {
     for (const signal of this.#signals) signal?.throwIfAborted()
   }

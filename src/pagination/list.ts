@@ -125,7 +125,6 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
 const singlePage = {
   overlaps: false,
   signal: undefined,
-  onThrottled: undefined,
   mayContradict: false,
   accepts: undefined,
 }

@@ -81,7 +81,6 @@ export interface PageRequest {
   readonly overlaps: boolean
   /** Cancels the request, in addition to the caller's signal. */
   readonly signal: AbortSignal | undefined
-  readonly onThrottled: (() => void) | undefined
   /** Whether it will be requested again if it contradicts itself. */
   readonly mayContradict: boolean
   /** Whether a status, or another page than the one requested, is an answer: then the page is an empty one. */
@@ -128,7 +127,7 @@ export class PageLoader<T> {
 
   load(request: PageRequest, site: CallSite, loop?: number): Promise<LoadedPage<T>> {
     const { path, validator, filters, settings, signal } = this.#list
-    const { limit, onThrottled, accepts } = request
+    const { limit, accepts } = request
     const call = {
       method: 'GET',
       path,
@@ -138,7 +137,6 @@ export class PageLoader<T> {
       page: request.page,
       limit,
       loop,
-      onThrottled,
       accepts,
       site,
     }

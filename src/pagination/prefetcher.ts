@@ -14,12 +14,7 @@ export interface Fetched<T> extends LoadedPage<T> {
   readonly largestTotalBefore: number
 }
 
-/** Loads a window. `onThrottled` must be called as soon as the service asks for fewer requests. */
-export type LoadWindow<T> = (
-  window: Window,
-  signal: AbortSignal,
-  onThrottled: () => void,
-) => Promise<LoadedPage<T>>
+export type LoadWindow<T> = (window: Window, signal: AbortSignal) => Promise<LoadedPage<T>>
 
 interface Entry<T> {
   readonly window: Window
@@ -113,22 +108,23 @@ export class Prefetcher<T> {
     const largestTotalBefore = this.#largestTotal
     const controller = new AbortController()
     if (this.#closing.aborted) controller.abort()
-    const onThrottled = () => this.#slowDown()
-    const promise = this.#load(window, controller.signal, onThrottled).then(loaded => {
+    const promise = this.#load(window, controller.signal).then(loaded => {
       this.#largestTotal = Math.max(this.#largestTotal, loaded.totalItems)
       return { ...loaded, isAhead, largestTotalBefore }
     })
     const entry: Entry<T> = { window, controller, promise, state: 'in flight' }
-    const settle = (state: Entry<T>['state']) => {
+    const settle = (state: Entry<T>['state'], failures = 0) => {
       entry.state = state
-      if (state === 'arrived' && number > this.#slowedDownAt)
+      // What failed may have been too much for the service.
+      if (failures > 0) this.#slowDown()
+      else if (state === 'arrived' && number > this.#slowedDownAt)
         this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
       // When a request settles, not when its response is read: one slow response must not idle the others.
       this.#fill()
     }
     // A failure is thrown when the reader comes to the window, or never.
     promise.then(
-      () => settle('arrived'),
+      ({ response }) => settle('arrived', response.report.failures),
       () => settle('failed'),
     )
     return entry

@@ -79,13 +79,13 @@ export class Source<T> {
   }
 
   /** A response that contradicts itself is asked for again, until one shows no more than before: then pages are short throughout. */
-  async #load(window: Window, signal: AbortSignal, onThrottled: () => void): Promise<LoadedPage<T>> {
+  async #load(window: Window, signal: AbortSignal): Promise<LoadedPage<T>> {
     const accepts = (what: number | 'another-page') => this.#isAnswer(window, what)
     let lengthBefore = -1
     for (let request = 1; ; request++) {
       this.requests++
       const mayContradict = request < maxRequests && !this.#pagesAreShort
-      const loaded = await this.#options.load({ ...window, signal, onThrottled, mayContradict, accepts })
+      const loaded = await this.#options.load({ ...window, signal, mayContradict, accepts })
       const { length } = loaded.data
       if (!isShort(loaded)) return loaded
       if (!mayContradict) {

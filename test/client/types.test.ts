@@ -17,6 +17,7 @@ import {
   type Result,
   type RetryEvent,
   type Transaction,
+  type WaitEvent,
   type WriteOptions,
 } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
@@ -128,7 +129,7 @@ test('`type` narrows an event', async () => {
   expectTypeOf(response).toEqualTypeOf<ResponseEvent>()
   expect(response.status).toBe(200)
   expectTypeOf<ClientEvent>().toEqualTypeOf<
-    RequestEvent | ResponseEvent | RetryEvent | FailureEvent | DriftEvent | EndEvent
+    RequestEvent | ResponseEvent | RetryEvent | WaitEvent | FailureEvent | DriftEvent | EndEvent
   >()
 })
 

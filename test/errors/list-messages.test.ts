@@ -90,7 +90,7 @@ describe('a page fails', () => {
       /^HTTP 404\..* beyond the end/,
     )
     expect(await status(409)).toBe('HTTP 409.')
-    expect(await status(429)).toMatch(/^HTTP 429, rate limited\. .*`concurrency`/)
+    expect(await status(429)).toMatch(/^HTTP 429, rate limited\. Retry later\./)
     expect(await status(403, '{"error":{"message":"down"}}')).toMatch(/^HTTP 403: "down"\. /)
     expect(await status(403, '{"message":"Konto \\u00fcberzogen\\nnow"}')).toContain(
       '"Konto überzogen\\u000anow"',

@@ -26,10 +26,10 @@ describe('the retry budget', () => {
 
   const times = (count: number, value: number) => Array<number>(count).fill(value)
 
-  test('pays for 35 retries; then only first attempts are sent', async () => {
+  test('pays for 500 retries; then only first attempts are sent', async () => {
     const service = stubbed([status(503)], { maxRetries: 1 })
 
-    expect(await requestsOfCalls(40, service)).toEqual([...times(35, 2), ...times(5, 1)])
+    expect(await requestsOfCalls(505, service)).toEqual([...times(500, 2), ...times(5, 1)])
 
     const error = await apiErrorOf('http', deactivate(service.client))
     expect(error).toMatchObject({ status: 503, attempts: 1, outcomeUnknown: true })
@@ -37,7 +37,7 @@ describe('the retry budget', () => {
 
   test('pays for retries of lost connections, too', async () => {
     const service = stubbed(['lost'], { maxRetries: 1 })
-    expect(await requestsOfCalls(37, service)).toEqual([...times(35, 2), ...times(2, 1)])
+    expect(await requestsOfCalls(502, service)).toEqual([...times(500, 2), ...times(2, 1)])
     expect(await apiErrorOf('connection', deactivate(service.client))).toMatchObject({ attempts: 1 })
   })
 
@@ -47,14 +47,30 @@ describe('the retry budget', () => {
   })
 
   test('gets back a tenth of a retry for each call that succeeds', async () => {
-    const failures = Array.from({ length: 70 }, () => status(503))
+    const failures = Array.from({ length: 1000 }, () => status(503))
     const successes = Array.from({ length: 11 }, () => ok)
     const service = stubbed([...failures, ...successes, status(503), ok, status(503)], { maxRetries: 1 })
-    expect(await requestsOfCalls(35, service)).toEqual(times(35, 2))
+    expect(await requestsOfCalls(500, service)).toEqual(times(500, 2))
     expect(await requestsOfCalls(11, service)).toEqual(times(11, 1))
     // A retry that succeeds costs nothing, and its call gives a tenth more: not enough for another.
     expect(await requestsOfCalls(2, service)).toEqual([2, 2])
     expect(await requestsOfCalls(1, service)).toEqual([1])
+  })
+
+  test('is full again when a call succeeds and nothing has asked for ten seconds', async () => {
+    let isDown = true
+    const service = stubbed([() => (isDown ? status(503)() : ok())], { maxRetries: 1 })
+    const afterQuiet = async (ms: number) => {
+      isDown = true
+      await requestsOfCalls(501, service)
+      isDown = false
+      await vi.advanceTimersByTimeAsync(ms)
+      await requestsOfCalls(1, service)
+      isDown = true
+      return requestsOfCalls(1, service)
+    }
+    expect(await afterQuiet(9_000)).toEqual([1])
+    expect(await afterQuiet(10_001)).toEqual([2])
   })
 
   test('does not run out where a third of the attempts fail', async () => {
@@ -65,10 +81,10 @@ describe('the retry budget', () => {
     expect(service.events.filter(({ type }) => type === 'failure')).toEqual([])
   })
 
-  test('never holds more than 35 retries', async () => {
+  test('never holds more than 500 retries', async () => {
     const service = stubbed([...Array.from({ length: 300 }, () => ok), status(503)], { maxRetries: 1 })
     await requestsOfCalls(300, service)
-    expect(await requestsOfCalls(37, service)).toEqual([...times(35, 2), ...times(2, 1)])
+    expect(await requestsOfCalls(502, service)).toEqual([...times(500, 2), ...times(2, 1)])
   })
 
   test('is shared by a client and those derived from it', async () => {
@@ -76,14 +92,14 @@ describe('the retry budget', () => {
     const derived = service.client.withOptions({ timeout: 5000 })
     const derivedTwice = derived.withOptions({ apiKey: 'another_key_of_ours' })
     expect(await requestsOfCalls(20, service, derivedTwice)).toEqual(times(20, 2))
-    expect(await requestsOfCalls(15, service)).toEqual(times(15, 2))
+    expect(await requestsOfCalls(480, service)).toEqual(times(480, 2))
     expect(await requestsOfCalls(2, service, derived)).toEqual([1, 1])
     expect(await requestsOfCalls(2, service)).toEqual([1, 1])
   })
 
   test('is not shared by independent clients', async () => {
     const service = stubbed([status(503)], { maxRetries: 1 })
-    await requestsOfCalls(36, service)
+    await requestsOfCalls(501, service)
     const other = stubbed([status(503)], { maxRetries: 1 })
     expect(await requestsOfCalls(1, other)).toEqual([2])
   })
