@@ -118,7 +118,8 @@ export class Client {
 
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
-   * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget is shared.
+   * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget
+   * is shared, and the pace of calls with the same key and URL.
    *
    * @throws TypeError for an unknown or wrong option.
    */

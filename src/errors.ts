@@ -236,7 +236,7 @@ export class ConnectionError extends ApiError {
 /** There was no complete response in time. */
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
-  /** The `timeout` that was exceeded, in milliseconds. */
+  /** The `timeout` or `totalTimeout` that was exceeded, in milliseconds. */
   readonly timeoutMs: number
 
   /** @internal */

@@ -54,19 +54,21 @@ export interface FetchResponse {
 /** Options of the client that a call can override. */
 export interface CommonOptions {
   /**
-   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds. With retries and the delays
-   * between them, a call can take (`maxRetries` + 1) · `timeout` + `maxRetries` · 60 s: 5 minutes by default. For a write with a
-   * deadline, pass a shorter `timeout` and `maxRetries: 0`.
+   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds. A call can take several, with
+   * the delays between them: for a deadline, pass `totalTimeout`.
    * @defaultValue 60_000
    */
   timeout?: number | undefined
   /**
-   * Time limit for the whole call, in milliseconds: all attempts, and waiting between them and for the service's rate limit. None by
-   * default. In a list, for each page.
+   * Time limit for the whole call, in milliseconds: all attempts, the delays between them, and waiting for the service's rate limit;
+   * in a loop, for each page. The call then rejects with a `TimeoutError`, which says whether a write may have been applied, and
+   * has its `idempotencyKey`.
+   * @defaultValue none
    */
   totalTimeout?: number | undefined
   /**
-   * Number of retries after the first attempt, not counting those after a refusal because of too many requests. 0 turns all off.
+   * Number of retries after the first attempt. A 429 does not count: the call waits for its turn with all others of the client, and
+   * fails after 11 refusals, or when none got through for a minute. 0 turns all of that off: the call waits for no turn.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -81,8 +83,7 @@ export interface CommonOptions {
 export interface RequestOptions<T = unknown> extends CommonOptions {
   /**
    * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason alone. A write that was sent may
-   * have been applied, and only your own `idempotencyKey` can repeat it. `AbortSignal.timeout` starts when it is created: create
-   * one for each call.
+   * have been applied, and only your own `idempotencyKey` can repeat it: for a deadline, pass `totalTimeout`.
    */
   signal?: AbortSignal | undefined
   /**

@@ -18,10 +18,12 @@ interface FakeServerOptions {
   readonly port: number
   readonly transactions: number
   readonly faults: readonly string[]
+  /** Requests a second. */
+  readonly rate?: number | undefined
 }
 
 /** Serves a fake service over HTTP, on this machine only. */
-export async function serveFake({ port, transactions, faults }: FakeServerOptions): Promise<{
+export async function serveFake({ port, transactions, faults, rate }: FakeServerOptions): Promise<{
   introduction: string
   close: () => void
 }> {
@@ -32,6 +34,7 @@ export async function serveFake({ port, transactions, faults }: FakeServerOption
   const { port: actualPort } = server.address() as AddressInfo
   const url = `http://${host}:${actualPort}`
   const service = new FakeService({ baseUrl: url, transactions: sampleTransactions(transactions) })
+  if (rate !== undefined) service.limit({ perSecond: rate })
   let requests = 0
   server.on('request', (message, reply) => {
     if (message.method === 'OPTIONS') {

@@ -20,6 +20,7 @@ fake                      Serves a fake service on this machine.
   --transactions <count>    250 if not given.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
+  --rate <count>            Requests a second; what is more gets a 429.
 
 probe and schema read the API key from the environment variable API_KEY, and
 take --allow-insecure-http: anyone on the network can then read the key.
@@ -65,13 +66,19 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   async fake(args) {
     const { values } = parseArgs({
       args,
-      options: { port: { type: 'string' }, transactions: { type: 'string' }, faults: { type: 'string' } },
+      options: {
+        port: { type: 'string' },
+        transactions: { type: 'string' },
+        faults: { type: 'string' },
+        rate: { type: 'string' },
+      },
     })
-    const { port = '4010', transactions = '250', faults = '' } = values
+    const { port = '4010', transactions = '250', faults = '', rate } = values
     const served = await serveFake({
       port: Number(port),
       transactions: Number(transactions),
       faults: faults.split(',').filter(Boolean),
+      rate: rate === undefined ? undefined : Number(rate),
     })
     print(served.introduction)
     interrupted.signal.addEventListener('abort', served.close)

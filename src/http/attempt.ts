@@ -27,7 +27,7 @@ export interface NoResponse {
    */
   readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response'
   readonly isTimeout: boolean
-  /** Of the whole call. */
+  /** It was the whole call that took too long. */
   readonly isTotal?: boolean
   readonly cause?: unknown
 }

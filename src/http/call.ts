@@ -104,7 +104,8 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
   } catch (thrown) {
     let error = thrown
     if (received && thrown instanceof InvalidBody) error = report.invalidResponseError(received, thrown)
-    else if (thrown === outOfTime) error = report.createError(outOfTime, false, undefined)
+    else if (thrown === outOfTime)
+      error = report.createError({ ...outOfTime, cause: report.lastError }, false, undefined)
     const durationMs = performance.now() - startedAt
     report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
     throw error

@@ -76,11 +76,11 @@ const checkNetwork = 'Check baseUrl and the network.'
 export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
   const { reason, isTimeout, cause } = failed
   if (isTimeout) {
-    if (failed.isTotal)
-      return {
-        problem: `not done within the totalTimeout of ${timeoutMs} ms`,
-        hint: 'See error.cause for what failed before.',
-      }
+    if (failed.isTotal) {
+      const last = cause === undefined ? '' : ' The last failure is in error.cause.'
+      const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
+      return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
+    }
     const isSent = reason !== 'not-sent'
     const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
     const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`

@@ -101,8 +101,7 @@ export class CallReport {
       const { timeout, totalTimeout = 0 } = this.#call.settings
       const timeoutMs = outcome.isTotal ? totalTimeout : timeout
       const facts = { ...common, ...describeNoResponse(outcome, this.#url, timeoutMs) }
-      if (outcome.isTimeout)
-        return new TimeoutError({ ...facts, timeoutMs, cause: outcome.isTotal ? this.lastError : undefined })
+      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs, cause: outcome.cause })
       const cause = redact.cause(outcome.cause)
       return new ConnectionError({ ...facts, problem: redact.text(facts.problem), cause })
     }

@@ -8,6 +8,7 @@ import {
   wholeNumber,
 } from '../internal/validate.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
+import { type RateLimit, RateLimiter } from './rate-limit.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
 import { errorResponse, type ResponseData, Rules } from './rules.js'
 
@@ -102,6 +103,7 @@ export class FakeService {
   readonly #transactions: Transaction[]
   readonly #requests: ReceivedRequest[] = []
   readonly #faults = new FaultQueue()
+  #limiter: RateLimiter | undefined
   readonly #rules: Rules
   // A request that hangs may be referenced from nowhere else: if it were garbage-collected, its signal would never abort.
   readonly #pending = new Set<Request>()
@@ -215,6 +217,20 @@ export class FakeService {
   }
 
   /**
+   * Limits the rate of requests until `reset()`: what is too many gets a 429 with `Retry-After`, and is not applied. Faults take
+   * precedence, and do not count.
+   *
+   * @throws TypeError for an unknown or wrong option of the limit.
+   * @example
+   * ```ts
+   * service.limit({ perSecond: 50 })
+   * ```
+   */
+  limit(limit: RateLimit): void {
+    this.#limiter = new RateLimiter(limit)
+  }
+
+  /**
    * Serves another list at a path, paged in the same way as `/transactions`.
    *
    * Live: later changes to the array are served. A second list for the same path replaces the first.
@@ -237,12 +253,13 @@ export class FakeService {
   /**
    * Resets the service to its state after construction, for example between tests.
    *
-   * `transactions` contains fresh copies of the original ones. Requests, faults, idempotency keys, deactivations and the
-   * lists of `serveList` are forgotten. `transactions` and `requests` remain the same arrays.
+   * `transactions` contains fresh copies of the original ones. Requests, faults, the rate limit, idempotency keys, deactivations
+   * and the lists of `serveList` are forgotten. `transactions` and `requests` remain the same arrays.
    */
   reset(): void {
     this.#requests.length = 0
     this.#faults.clear()
+    this.#limiter = undefined
     this.#rules.reset()
     this.#rules.serveList(transactionsPath, this.transactions)
     this.transactions.length = 0
@@ -279,6 +296,11 @@ export class FakeService {
     fault: Fault['with'] | undefined,
     signal: AbortSignal | undefined,
   ): Response {
+    const seconds = fault === undefined ? this.#limiter?.take() : undefined
+    if (seconds !== undefined)
+      return toResponse(
+        errorResponse(429, 'Too many requests.', { 'Retry-After': String(Math.ceil(seconds)) }),
+      )
     if (fault === undefined) return toResponse(this.#rules.respond(request))
     if (fault === 'truncate') return toTruncatedResponse(this.#rules.respond(request))
     // A request that hangs never gets this response.

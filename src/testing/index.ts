@@ -22,5 +22,6 @@
 
 export { FakeService, type FakeServiceOptions } from './fake-service.js'
 export type { Fault } from './faults.js'
+export type { RateLimit } from './rate-limit.js'
 export type { ReceivedRequest } from './received.js'
 export { sampleTransactions } from './sample-transactions.js'

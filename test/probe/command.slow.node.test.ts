@@ -53,6 +53,15 @@ describe('the command fake', () => {
     expect(await once(fake.child, 'exit')).toEqual([0, null])
   })
 
+  test('refuses what is more than its rate', async () => {
+    using fake = await startFake('--rate', '5')
+    const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0 })
+    const calls = await Promise.allSettled(Array.from({ length: 8 }, () => client.transactions.list().then()))
+    const refused = calls.flatMap(call => (call.status === 'rejected' ? [call.reason] : []))
+    expect(refused.length).toBeGreaterThan(0)
+    for (const error of refused) expect(error).toMatchObject({ status: 429, retryAfterMs: 1_000 })
+  })
+
   test('lets every fourth request fail, with each of its faults in turn', async () => {
     using fake = await startFake('--faults', '503,truncate,network-error,hang')
     const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0, timeout: 2_000 })
@@ -111,6 +120,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
       [['probe', 'http://a.test'], 'baseUrl: expected https'],
+      [['fake', '--rate', 'many'], 'perSecond: expected a number above 0'],
       [['fake', '--faults', '200'], 'faults: expected statuses from 400 to 599'],
     ],
     async ([args, message, apiKey]) => {

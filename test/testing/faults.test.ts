@@ -269,3 +269,48 @@ describe('a fault', () => {
     expect(() => new FakeService().fail({ with: response })).toThrow(/^with: .*\(pass a function/)
   })
 })
+
+describe('a rate limit', () => {
+  test('refuses what is too many, with the time after which one more is taken', async () => {
+    const service = new FakeService()
+    service.limit({ perSecond: 2 })
+    expect((await post(service, deactivate, 'k1')).status).toBe(200)
+    expect((await get(service, '/transactions')).status).toBe(200)
+    const refused = await post(service, reactivate, 'k2')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('Retry-After')).toBe('1')
+    expect(await refused.json()).toEqual({ error: { message: 'Too many requests.' } })
+    expect(service.isActive(account)).toBe(false)
+    vi.advanceTimersByTime(500)
+    expect((await post(service, reactivate, 'k2')).status).toBe(200)
+    expect((await get(service, '/transactions')).status).toBe(429)
+  })
+
+  test('may be one request in several seconds', async () => {
+    const service = new FakeService()
+    service.limit({ perSecond: 0.1 })
+    expect((await get(service, '/transactions')).status).toBe(200)
+    expect((await get(service, '/transactions')).headers.get('Retry-After')).toBe('10')
+    vi.advanceTimersByTime(10_000)
+    expect((await get(service, '/transactions')).status).toBe(200)
+  })
+
+  test('does not count faults, and ends with reset()', async () => {
+    const service = new FakeService()
+    service.limit({ perSecond: 1 })
+    service.fail({ times: 3, with: new Response(null, { status: 503 }) })
+    for (const status of [503, 503, 503, 200, 429]) {
+      expect((await get(service, '/transactions')).status).toBe(status)
+    }
+    service.reset()
+    for (let i = 0; i < 3; i++) expect((await get(service, '/transactions')).status).toBe(200)
+  })
+
+  test('needs a number above 0', async () => {
+    const service = new FakeService()
+    await checkEach([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5', undefined], perSecond => {
+      expect(() => service.limit({ perSecond: perSecond as number })).toThrow(/^perSecond: expected a number/)
+    })
+    expect(() => service.limit({ perMinute: 3 } as never)).toThrow(TypeError)
+  })
+})

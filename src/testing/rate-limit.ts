@@ -1,0 +1,42 @@
+import { describe } from '../internal/describe.js'
+import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
+
+/** How many requests a {@link FakeService} takes. */
+export interface RateLimit {
+  /** Requests in a second, of all kinds together; more than 0. So many may also come at once. */
+  perSecond: number
+}
+
+const knownOptions: KnownOptions<RateLimit> = {
+  checks: { perSecond: checkedLater },
+  help: 'Options of a limit are: perSecond.',
+}
+
+/** A token bucket, as most services have. */
+export class RateLimiter {
+  readonly #perSecond: number
+  readonly #capacity: number
+  #tokens: number
+  // Not performance.now(), which fake timers often leave alone.
+  #filledAt: number = Date.now()
+
+  constructor(limit: RateLimit) {
+    const { perSecond } = readOptions<RateLimit>('limit', limit, knownOptions)
+    if (typeof perSecond !== 'number' || !(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY))
+      throw new TypeError(`perSecond: expected a number above 0, got ${describe(perSecond)}`)
+    this.#perSecond = perSecond
+    this.#capacity = Math.max(1, perSecond)
+    this.#tokens = this.#capacity
+  }
+
+  /** Takes a request, or returns after how many seconds it may be sent again. */
+  take(): number | undefined {
+    const now = Date.now()
+    const seconds = Math.max(0, now - this.#filledAt) / 1_000
+    this.#filledAt = now
+    this.#tokens = Math.min(this.#capacity, this.#tokens + seconds * this.#perSecond)
+    if (this.#tokens < 1) return (1 - this.#tokens) / this.#perSecond
+    this.#tokens--
+    return undefined
+  }
+}
