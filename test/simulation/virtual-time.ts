@@ -14,11 +14,15 @@ export class VirtualTime {
   now = 0
   /** By id, which grows: events of one moment run in the order in which they were planned. */
   readonly #events = new Map<number, Event>()
+  /** A heap of ids, the earliest event first. Those of cancelled events are skipped. */
+  readonly #heap: { readonly at: number; readonly id: number }[] = []
   #lastId = 0
 
   after(delayMs: number, action: () => void): number {
     const id = ++this.#lastId
-    this.#events.set(id, { at: this.now + Math.max(0, delayMs), action })
+    const at = this.now + Math.max(0, delayMs || 0)
+    this.#events.set(id, { at, action })
+    this.#push({ at, id })
     return id
   }
 
@@ -46,14 +50,46 @@ export class VirtualTime {
   }
 
   #next(): number | undefined {
-    let earliest: number | undefined
-    let at = Number.POSITIVE_INFINITY
-    for (const [id, event] of this.#events) {
-      if (event.at >= at) continue
-      earliest = id
-      at = event.at
+    for (;;) {
+      const [top] = this.#heap
+      if (top === undefined) return undefined
+      this.#pop()
+      if (this.#events.has(top.id)) return top.id
     }
-    return earliest
+  }
+
+  #push(entry: { readonly at: number; readonly id: number }): void {
+    let index = this.#heap.push(entry) - 1
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (!this.#isBefore(index, parent)) return
+      this.#swap(index, parent)
+      index = parent
+    }
+  }
+
+  #pop(): void {
+    this.#swap(0, this.#heap.length - 1)
+    this.#heap.pop()
+    for (let index = 0; ; ) {
+      let first = index
+      for (const child of [2 * index + 1, 2 * index + 2])
+        if (child < this.#heap.length && this.#isBefore(child, first)) first = child
+      if (first === index) return
+      this.#swap(index, first)
+      index = first
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one]!, this.#heap[other]!]
+    return a.at < b.at || (a.at === b.at && a.id < b.id)
+  }
+
+  #swap(one: number, other: number): void {
+    const kept = this.#heap[one]!
+    this.#heap[one] = this.#heap[other]!
+    this.#heap[other] = kept
   }
 
   /** Puts the client's clocks and jitter under control; the returned function gives the real ones back. */
