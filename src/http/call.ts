@@ -121,7 +121,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
   const { maxRetries } = call.settings
   const { hasCallerKey = false } = call
-  const refusals: Refusals = { count: 0, isAlone: false }
+  const refusals: Refusals = { count: 0 }
   for (;;) {
     const start = await takeTurn(run)
     const { throttle, turn, startedAt } = start

@@ -4,22 +4,19 @@ import { backoffMs } from './retry.js'
 
 /** After a pause, attempts follow at this part of the rate that the service took before. */
 const easing = 0.85
-/** By how much the rate grows in a second: at first, as little is known of the limit; then a little more with each second. */
+/** How much faster they follow after a second: after the first pause, as little is known of the limit, and after others. */
 const slowStart = 1
-const acceleration = 0.007
+const growth = 0.03
 /** While none has passed since a pause, one goes after so long. */
 const probeMs = 1_000
 /** Nobody waits after so long without a pass, and a limit is forgotten after so long without an attempt. */
 const patienceMs = 60_000
 const unlimited = Number.POSITIVE_INFINITY
 
-/** What a call knows of its refusals. */
+/** Of one call: how many there were, and how many attempts of all calls had passed when it last made all pause. */
 export interface Refusals {
   count: number
-  /** How many attempts had passed when it made all pause. */
   passes?: number
-  /** As others pass, it is refused for itself, such as for the quota of its account. */
-  isAlone: boolean
 }
 
 /**
@@ -27,9 +24,8 @@ export interface Refusals {
  * one goes, and when it has passed, the others follow as fast as the service took them before, then faster until the next refusal.
  */
 export class Throttle {
-  /** Attempts a second: now, and at the last refusal. */
+  /** Attempts a second. */
   #rate = unlimited
-  #ceiling = unlimited
   #growth = slowStart
   #passes = 0
   /** Of about the last second. */
@@ -64,10 +60,10 @@ export class Throttle {
     return this.#rate === unlimited ? this.#pauses : undefined
   }
 
-  /** Waits for a turn; resolves with the refusal of another call if no attempt passes for a minute. */
+  /** Waits for a turn. Resolves with the refusal of another call if no attempt passes for a minute. */
   async turn(
     waiting: Waiting,
-    onWait: (delayMs: number, refusal: HttpError) => void,
+    onWait: (ms: number, refusal: HttpError) => void,
   ): Promise<number | HttpError> {
     const { promise, resolve: take } = Promise.withResolvers<number | HttpError>()
     const delayMs = this.#nextAt - this.#now + (1_000 * this.#waiting.size) / this.#rate
@@ -95,11 +91,9 @@ export class Throttle {
     this.#passes++
     this.#recentPasses = this.#recentPasses * Math.exp(-seconds) + 1
     this.#passedAt = now
-    if (turn !== this.#pauses) {
-      this.#learn()
-    } else if (this.#streak === 0) {
+    if (turn !== this.#pauses) return
+    if (this.#streak === 0) {
       this.#rate *= 1 + this.#growth * seconds
-      this.#growth += acceleration * seconds
     } else {
       this.#streak = 0
       this.#nextAt += 1_000 / this.#rate - probeMs
@@ -107,20 +101,19 @@ export class Throttle {
     }
   }
 
-  /** Returns how long the call has to wait. All pause, unless that is old news, or the call is refused for itself. */
+  /** Makes all pause, unless the refusal is old news. Returns how long the call has to wait. */
   refused(turn: number | undefined, call: Refusals, retryAfterMs: number, toError: () => HttpError): number {
     call.count++
-    call.isAlone ||= call.passes !== undefined && this.#passes > call.passes
-    if (call.isAlone) return Math.max(retryAfterMs, backoffMs(call.count))
-    if (turn !== this.#pauses) return Math.max(retryAfterMs, backoffMs(1))
+    // If others have passed since, it is refused for itself, such as for the quota of its account.
+    const isAlone = call.passes !== undefined && this.#passes > call.passes
+    if (isAlone || turn !== this.#pauses) return Math.max(retryAfterMs, backoffMs(isAlone ? call.count : 1))
     call.passes = this.#passes
     this.#pauses++
     this.#refusal = toError()
     if (this.#streak++ === 0) {
       this.#stuckSince = this.#now
-      this.#growth = this.#rate === unlimited ? slowStart : 0
-      this.#ceiling = this.#rate
-      this.#learn()
+      this.#growth = this.#rate === unlimited ? slowStart : growth
+      this.#rate = easing * Math.min(this.#rate, Math.max(1, this.#recentPasses))
     }
     const pauseMs = Math.max(retryAfterMs, backoffMs(this.#streak))
     this.#nextAt = Math.max(this.#nextAt, this.#now + pauseMs)
@@ -130,13 +123,6 @@ export class Throttle {
     }
     this.#dispatch()
     return pauseMs
-  }
-
-  /** What was sent before a pause shows what the service takes, as far as it passes. */
-  #learn(): void {
-    if (this.#streak !== 1) return
-    const least = this.#ceiling === unlimited ? 1 : Math.max(1, this.#ceiling / 2)
-    this.#rate = easing * Math.min(this.#ceiling, Math.max(least, this.#recentPasses))
   }
 
   /** Starts those whose turn it is, and comes back for the next. */

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { RetryBudget } from '../../src/http/retry.ts'
+import { Throttle } from '../../src/http/throttle.ts'
+import { alone, blips, limits, outages } from './scenarios.ts'
+import { type Outcome, run, type Scenario } from './trial.ts'
+
+interface DeliberateBug {
+  readonly name: string
+  readonly target: object
+  readonly method: string
+  readonly create: (original: (...args: unknown[]) => unknown) => (this: never, ...args: never[]) => unknown
+  readonly scenarios: readonly Scenario[]
+  /** Whether a promise is broken. */
+  readonly isFound: (outcome: Outcome, scenario: Scenario) => boolean
+}
+
+const isIncomplete = ({ succeeded }: Outcome, { calls }: Scenario) => succeeded < calls
+const isSlow = ({ seconds, ideal }: Outcome) => seconds > 1.35 * ideal + 5
+const isRefusedOften = ({ refusals }: Outcome, { calls }: Scenario) => refusals / calls > 0.2
+
+const bugs: readonly DeliberateBug[] = [
+  {
+    name: 'nobody waits for a turn',
+    target: Throttle.prototype,
+    method: 'free',
+    create: () => () => 0,
+    scenarios: limits.slice(3, 4),
+    isFound: isRefusedOften,
+  },
+  {
+    name: 'no pass ends a pause',
+    target: Throttle.prototype,
+    method: 'passed',
+    create: () => () => {},
+    scenarios: limits.slice(0, 1),
+    isFound: isSlow,
+  },
+  {
+    name: 'a refused call is never taken for one that is refused for itself',
+    target: Throttle.prototype,
+    method: 'refused',
+    create: original =>
+      function (this: unknown, turn: unknown, call: { count: number }, ...rest: unknown[]) {
+        return Reflect.apply(original, this, [turn, { count: call.count++ }, ...rest])
+      } as never,
+    scenarios: alone.slice(2, 3),
+    isFound: ({ succeeded, seconds }) => succeeded < 180 || seconds > 240,
+  },
+  {
+    name: 'a refusal of old news pauses all again',
+    target: Throttle.prototype,
+    method: 'refused',
+    create: original =>
+      function (this: Throttle, _turn: unknown, ...rest: unknown[]) {
+        const { free } = this
+        return Reflect.apply(original, this, [free.call(this) ?? 1, ...rest])
+      } as never,
+    scenarios: limits.slice(0, 4),
+    isFound: (outcome, scenario) =>
+      isSlow(outcome) || isIncomplete(outcome, scenario) || isRefusedOften(outcome, scenario),
+  },
+  {
+    name: 'a call that succeeds gives no retries back',
+    target: RetryBudget.prototype,
+    method: 'giveBack',
+    create: () => () => {},
+    scenarios: [{ ...blips[2]!, outage: now => (now % 500 < 200 ? 503 : undefined) }],
+    isFound: isIncomplete,
+  },
+  {
+    name: 'there is no end to retries in an outage',
+    target: RetryBudget.prototype,
+    method: 'take',
+    create: () => () => true,
+    scenarios: outages.slice(1),
+    isFound: ({ requests }, { calls }) => requests / calls > 1.1,
+  },
+]
+
+test.each(bugs)(
+  'the simulation finds that $name',
+  { timeout: 60_000 },
+  async ({ target, method, create, scenarios, isFound }) => {
+    const methods = target as Record<string, (...args: unknown[]) => unknown>
+    const original = methods[method]!
+    methods[method] = create(original) as never
+    try {
+      for (const scenario of scenarios) if (isFound(await run(scenario), scenario)) return
+    } finally {
+      methods[method] = original
+    }
+    expect.fail('no promise was broken')
+  },
+)
