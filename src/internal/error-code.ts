@@ -6,6 +6,9 @@ export const maxCauseDepth = 4
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
 
+/** Of undici, whose code is the same after a response. What a proxy does not connect is not sent. */
+const refusedByProxy = /^Proxy response \(\d+\) !== 200 when HTTP Tunneling$/
+
 /** Whether an error shows that there was no connection, and so no request. Codes of Node (also in Deno and Bun), undici and Bun. */
 export function isNotConnected(error: unknown): boolean {
   try {
@@ -14,11 +17,8 @@ export function isNotConnected(error: unknown): boolean {
       const { code, syscall, message, errors, cause } = Object(current) as Record<string, unknown>
       // One for each address of the host.
       if (Array.isArray(errors) && errors.length > 0) return errors.every(isNotConnected)
-      if (typeof code === 'string')
-        // A proxy that refuses to connect has not seen the request.
-        return (
-          syscall === 'connect' || notConnected.test(code) || /^Proxy response \(\d+\) /.test(String(message))
-        )
+      if (code === 'UND_ERR_ABORTED' && refusedByProxy.test(String(message))) return true
+      if (typeof code === 'string') return syscall === 'connect' || notConnected.test(code)
       current = cause
     }
   } catch {

@@ -1,5 +1,6 @@
 import { codeOf, maxCauseDepth } from './error-code.js'
 import { defineHidden, property } from './object.js'
+import { WordFilter } from './word-filter.js'
 
 const redacted = '[api key]'
 const causeProperties = ['name', 'message', 'stack', 'cause', 'errors']
@@ -16,8 +17,8 @@ const maxKeys = 8
 /** Removes API keys from what a client shows to others: services echo what they were sent. */
 export class Redactor {
   readonly #keys = new Set<string>()
-  /** Each key as it is and percent-encoded; the longest first, as a key may begin with another. */
-  #spellings: readonly string[] = []
+  /** Of each key as it is and percent-encoded. */
+  #filter = new WordFilter([])
 
   /** From here on, this key appears in no text. */
   add(key: string): void {
@@ -31,11 +32,11 @@ export class Redactor {
       const all = [encoded, kept, ...[encoded, kept].map(text => text.replaceAll('%2F', '/'))]
       return [key, ...all, ...all.map(text => text.replace(/%../g, code => code.toLowerCase()))]
     })
-    this.#spellings = [...new Set(spellings)].sort((a, b) => b.length - a.length)
+    this.#filter = new WordFilter(spellings)
   }
 
   text(text: string): string {
-    return this.#spellings.reduce((result, spelling) => result.replaceAll(spelling, redacted), text)
+    return this.#filter.replace(text, redacted)
   }
 
   /** A copy without keys in values, and without headers whose names contain one. */

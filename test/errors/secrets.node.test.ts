@@ -1,4 +1,4 @@
-import type { Client, InvalidResponseError } from 'virtual-accounts'
+import { Client, type InvalidResponseError } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import {
   clientOf,
@@ -85,6 +85,15 @@ describe.concurrent('the key is nowhere in', () => {
         expect(everythingOf((error as { body?: unknown }).body)).toContain('[api key]')
       }
     }))
+
+  test('an HttpError whose body nearly echoes a key of equal letters ten million times', async () => {
+    const apiKey = 'a'.repeat(4_096)
+    const body = `${`${apiKey.slice(1)}b`.repeat(2_000)}${apiKey}${apiKey.slice(1)}`
+    const fetch = async () => new Response(body, { status: 400 })
+    const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
+    const error = await apiErrorOf('http', client.request('GET', '/a'))
+    expect(error.body).toBe(`${body.slice(0, 2_000 * 4_096)}[api key]`)
+  })
 
   test('an HttpError whose JSON escapes it', async () => {
     const escaped = [...plainKey].map(c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')

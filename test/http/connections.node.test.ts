@@ -1,3 +1,5 @@
+import { ProxyAgent, fetch as undiciFetch } from 'undici'
+import type { Fetch } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { account, apiErrorOf, checkInParallel } from '../support.ts'
 import {
@@ -13,6 +15,7 @@ import {
   resetAfter,
   respond,
   serve,
+  silence,
   soon,
 } from './fault-server.ts'
 import { outcomeOf } from './stub.ts'
@@ -76,6 +79,54 @@ describe.concurrent('a connection that fails', () => {
     const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 3, outcomeUnknown: false })
     expect(error.cause).toBeInstanceOf(Error)
+  })
+
+  test('at every address of its host cannot have been applied', async () => {
+    const server = await FaultServer.start()
+    await server[Symbol.asyncDispose]()
+    const client = clientOf({ url: server.url.replace('127.0.0.1', 'localhost') }, { maxRetries: 0 })
+    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+    expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
+  })
+
+  test('because a proxy refuses to connect cannot have been applied; what it loses may have been', async () => {
+    const refuse = (status: number) => closeAfter(`HTTP/1.1 ${status} No\r\n\r\n`)
+    await checkInParallel(
+      [
+        ['403', refuse(403), false],
+        ['407', refuse(407), false],
+        ['502', refuse(502), false],
+        ['a reset', reset, true],
+        ['a reset after it has connected', resetAfter('HTTP/1.1 200 OK\r\n\r\n'), true],
+      ] as const,
+      async ([, responder, outcomeUnknown]) => {
+        await using proxy = await FaultServer.start(responder)
+        const dispatcher = new ProxyAgent(proxy.url)
+        const fetch: Fetch = (url, init) => undiciFetch(url, { ...init, dispatcher })
+        const client = clientOf({ url: 'https://api.example.com' }, { fetch, maxRetries: 0 })
+        const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+        expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown })
+        await dispatcher.destroy()
+      },
+    )
+  })
+
+  test('after a request was read may have been applied, although the next attempt cannot connect', async () => {
+    // The first call leaves a connection that the second reuses; then the service is gone.
+    await checkInParallel(
+      [['a fresh connection', 0] as const, ['a reused one', 1] as const],
+      async ([, calls]) => {
+        await using service = await serve([...Array(calls).fill(json({})), silence], { maxRetries: 1 })
+        const { server, client } = service
+        for (let call = 0; call < calls; call++) await client.virtualAccounts.reactivate(account)
+        const writing = apiErrorOf('connection', client.virtualAccounts.deactivate(account))
+        await server.received(calls + 1)
+        await server[Symbol.asyncDispose]()
+        const error = await writing
+        expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 2, outcomeUnknown: true })
+        expect(error.message).toContain('could not connect')
+      },
+    )
   })
 
   test('because its host has no address is a ConnectionError with a known outcome', async () => {

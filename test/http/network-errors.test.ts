@@ -75,12 +75,51 @@ describe('the code of a failed fetch', () => {
     expect(error.outcomeUnknown).toBe(true)
   })
 
-  test('is not that of one of several errors, which may be of another request', async () => {
+  /** Whether a write may have been applied after its fetch rejected with this. */
+  async function isUnknownAfter(thrown: Error): Promise<boolean> {
+    const { client } = stubbed([thrown], { maxRetries: 0 })
+    return (await apiErrorOf('connection', client.virtualAccounts.deactivate(account))).outcomeUnknown
+  }
+
+  test('of the system call connect shows that nothing was sent, whatever it is; of any other it does not', async () => {
+    await checkEach(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET', 'ENEW'], async code => {
+      expect(await isUnknownAfter(failedFetch(code, { syscall: 'connect' }))).toBe(false)
+      for (const syscall of ['read', 'write', 'reconnect', '']) {
+        expect(await isUnknownAfter(failedFetch(code, { syscall }))).toBe(true)
+      }
+    })
+  })
+
+  test('is that of several errors only if all of them show it', async () => {
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' })
+    const unreachable = Object.assign(new Error('unreachable'), { code: 'EHOSTUNREACH', syscall: 'connect' })
     const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET', syscall: 'read' })
-    const { client } = stubbed([new AggregateError([refused, reset])], { maxRetries: 0 })
-    const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
-    expect(error.outcomeUnknown).toBe(true)
+    const several = (...errors: unknown[]) =>
+      new TypeError('fetch failed', {
+        cause: Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' }),
+      })
+    expect(await isUnknownAfter(several(refused, unreachable))).toBe(false)
+    const endless = several(refused)
+    ;(endless.cause as AggregateError).errors.push(endless)
+    for (const error of [
+      several(refused, reset),
+      several(refused, undefined),
+      several(refused, {}),
+      endless,
+    ]) {
+      expect(await isUnknownAfter(error)).toBe(true)
+    }
+  })
+
+  test('with which undici gives up shows it only where a proxy refused to connect', async () => {
+    const aborted = (message: string) =>
+      new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code: 'UND_ERR_ABORTED' }) })
+    expect(await isUnknownAfter(aborted('Proxy response (403) !== 200 when HTTP Tunneling'))).toBe(false)
+    for (const message of [
+      'Request aborted',
+      'The service said: Proxy response (403) !== 200 when HTTP Tunneling',
+    ])
+      expect(await isUnknownAfter(aborted(message))).toBe(true)
   })
 
   test('is found on any error of the cause chain', async () => {

@@ -223,6 +223,41 @@ describe('an apiKey function that throws after an attempt', () => {
   })
 })
 
+describe('what a framework throws for control flow', () => {
+  const controlFlow = Object.assign(new Error('DYNAMIC_SERVER_USAGE'), { digest: 'DYNAMIC_SERVER_USAGE' })
+
+  test('passes unchanged, at once', async () => {
+    const { call, requests, events } = write([controlFlow, ok])
+    await expect(call).rejects.toBe(controlFlow)
+    expect(requests).toHaveLength(1)
+    expect(events.at(-1)).toMatchObject({ type: 'failure', error: controlFlow })
+    await expect(write(['refused', controlFlow, ok]).call).rejects.toBe(controlFlow)
+    const { client } = stubbed(['lost', controlFlow])
+    await expect(passing(client.transactions.list())).rejects.toBe(controlFlow)
+  })
+
+  test('does not hide that a write may have been applied', async () => {
+    const { call, keys } = write(['lost', controlFlow, ok])
+    const error = await apiErrorOf('connection', call)
+    expect(error).toMatchObject({ outcomeUnknown: true, idempotencyKey: keys()[0], cause: controlFlow })
+    expect(error.message).toContain(
+      'Not retried: apiKey or fetch threw an error of its own, see error.cause.',
+    )
+  })
+
+  test('is nothing of that kind where the body of a response fails with it', async () => {
+    const cut = () => new Response(new ReadableStream({ start: controller => controller.error(controlFlow) }))
+    expect(await apiErrorOf('connection', write([cut], { maxRetries: 0 }).call)).toMatchObject({
+      outcomeUnknown: true,
+    })
+  })
+
+  test('is no error whose digest is not a string', async () => {
+    const other = Object.assign(new Error('other'), { digest: 7 })
+    expect((await write([other, ok]).call).attempts).toBe(2)
+  })
+})
+
 test('a call leaves no timer behind, however it ended', async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: controller => controller.error(new Error('cut')) }))
