@@ -75,15 +75,15 @@ function clearLine() {
 }
 
 /**
- * A line on stderr that says how far a program is, and how long it waits before a retry. On a terminal it is redrawn in
- * place; elsewhere there is a line for each tenth of the total, and for each retry.
+ * A line on stderr that says how far a program is, and how long it waits before a retry, or for the service's rate limit. On a
+ * terminal it is redrawn in place; elsewhere there is a line for each tenth of the total, and for each time that it waits.
  */
 export class Progress {
   #began = performance.now()
   #first = 0
   #done = 0
   #total = 0
-  #retry = { at: 0, reason: '' }
+  #next = { at: 0, reason: '' }
   #isTerminal = process.stderr.isTTY
   #timer = this.#isTerminal ? setInterval(() => this.#draw(), 100).unref() : undefined
 
@@ -108,11 +108,13 @@ export class Progress {
 
   /** For a client's `onEvent`. @param {import('virtual-accounts').ClientEvent} event */
   onEvent = event => {
-    if (event.type !== 'retry') return
+    if (event.type !== 'retry' && event.type !== 'wait') return
     const { error, delayMs } = event
-    const reason = error.kind === 'http' ? `HTTP ${error.status}` : error.kind
-    this.#retry = { at: performance.now() + delayMs, reason }
-    if (!this.#isTerminal) this.#draw()
+    const now = performance.now()
+    // A rate limit lets many calls wait at once.
+    const isNews = now >= this.#next.at
+    this.#next = { at: now + delayMs, reason: error.kind === 'http' ? `HTTP ${error.status}` : error.kind }
+    if (isNews && !this.#isTerminal) this.#draw()
   }
 
   end() {
@@ -128,8 +130,8 @@ export class Progress {
   #draw() {
     const now = performance.now()
     const [done, total] = [this.#done - this.#first, this.#total - this.#first]
-    const waitMs = this.#retry.at - now
-    const waits = waitMs > 0 && `retry in ${duration(waitMs / 1000)}: ${this.#retry.reason}`
+    const waitMs = this.#next.at - now
+    const waits = waitMs > 0 && `next in ${duration(waitMs / 1000)}: ${this.#next.reason}`
     const line = [
       this.#total > 0 && this.position,
       waits || pace({ done, total, seconds: (now - this.#began) / 1000 }),

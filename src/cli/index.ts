@@ -107,7 +107,7 @@ function connection(baseUrl: string, values: { 'allow-insecure-http'?: boolean }
 }
 
 function showRetry(event: ClientEvent): void {
-  if (event.type !== 'retry') return
+  if (event.type !== 'retry' && event.type !== 'wait') return
   process.stderr.write(`Next attempt in ${Math.ceil(event.delayMs / 1000)} s: ${event.error.message}\n`)
 }
 
