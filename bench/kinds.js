@@ -70,6 +70,22 @@ function call(method) {
   }
 }
 
+const writes = 200
+
+/** Clients as they are, against a service that refuses what is too many. */
+function limited(perSecond) {
+  const who = peers.filter(({ peer }) => [own, 'ky', 'stripe', 'openai'].includes(peer))
+  return {
+    title: `${writes} writes at once, ${perSecond} a second`,
+    cases: who.map(entry => ({ ...entry, writes, perSecond, items: 0, latency: 20 })),
+    columns: [
+      column('succeeded', 0, it => it.succeeded),
+      column('s', 2, it => it.wallMs / 1000),
+      column('refusals', 0, it => it.requests - it.succeeded),
+    ],
+  }
+}
+
 const bare = { name: 'bare Node', peer: baseline, isBare: true }
 const packaged = peers.filter(({ packages }) => packages.length > 0)
 const kilobytes = (title, value) => column(title, 1, it => value(it) / 1000)
@@ -86,6 +102,7 @@ export const kinds = {
     ],
   },
   call: { groups: [call('get'), call('post')] },
+  limit: { groups: [limited(50)] },
   import: {
     groups: [
       {

@@ -55,6 +55,19 @@ const measurements = {
     return timed(() => repeat(calls))
   },
 
+  /** All at once; some may fail. */
+  async limit(peer, { writes, ...options }) {
+    const client = await peer.connect(options)
+    let succeeded = 0
+    const post = () =>
+      client.post().then(
+        () => succeeded++,
+        () => {},
+      )
+    const times = await timed(() => Promise.all(Array.from({ length: writes }, post)))
+    return { ...times, succeeded }
+  },
+
   import(peer, { isBare }) {
     const use = isBare ? '' : "new Request('https://a.test')"
     const code = `${isBare ? '' : peer.entry}\n;${use}\nconst { user, system } = process.cpuUsage()\nconsole.log(user + system)`

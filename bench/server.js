@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { loadPeer } from './kinds.js'
 import { itemText } from './services.js'
 
+const tooMany = '{"error":{"message":"Too many requests","type":"rate_limit_error"}}'
 const single = Buffer.from('{"id":"t1","amount":12.5,"currency":"EUR","description":"Invoice 1"}')
 
 /** Starts the process. `open` resolves with an origin, and `close` with the number of requests. */
@@ -21,8 +22,8 @@ export async function startServer() {
       child.send({ id, ...message })
     })
   return {
-    async open({ peer, items, latency }) {
-      const port = await call({ open: { peer, items, latency } })
+    async open({ peer, items, latency, perSecond }) {
+      const port = await call({ open: { peer, items, latency, perSecond } })
       return { origin: `http://127.0.0.1:${port}`, close: () => call({ close: port }) }
     },
     stop: () => child.kill(),
@@ -45,11 +46,16 @@ function serve() {
   })
 }
 
-async function listen({ peer, items, latency }) {
+async function listen({ peer, items, latency, perSecond }) {
   const { service } = await loadPeer(peer)
   const pageOf = pages(service, items)
+  const take = perSecond === undefined ? () => true : bucket(perSecond)
   let requests = 0
   const respond = (request, response) => {
+    if (!take()) {
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': 1 }).end(tooMany)
+      return
+    }
     const { pathname, searchParams, origin } = new URL(request.url, `http://127.0.0.1:${port}`)
     const isList = request.method === 'GET' && pathname === service.path
     const { body, headers } = isList ? pageOf(searchParams, origin) : { body: single }
@@ -73,6 +79,20 @@ async function listen({ peer, items, latency }) {
     return requests
   }
   return { port, close }
+}
+
+/** Whether one more request is taken: so many a second, and so many at once. */
+function bucket(perSecond) {
+  let tokens = perSecond
+  let filledAt = performance.now()
+  return () => {
+    const now = performance.now()
+    tokens = Math.min(perSecond, tokens + ((now - filledAt) / 1000) * perSecond)
+    filledAt = now
+    if (tokens < 1) return false
+    tokens--
+    return true
+  }
 }
 
 /** A page by its query. Items are made before the walk begins, unless the list is too long to hold. */
