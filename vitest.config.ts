@@ -18,18 +18,23 @@ const resolve = {
 /** Programs that are run as users run them, and the like: seconds each. */
 export const slow = 'test/**/*.slow.node.test.ts'
 
-/** These need the packages of test/docs. The links of all pages do not. */
-const documentation = 'test/docs/!(pages).node.test.ts'
+/** These need the packages of test. The links of all pages do not. */
+const documentation = ['test/docs/!(pages).node.test.ts', 'test/database/*.node.test.ts']
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
 const projects: TestProjectInlineConfiguration[] = [
-  { extends: true, test: { name: 'fast', exclude: [slow, documentation], provide: { casesFactor: 0.1 } } },
-  { extends: true, test: { name: 'all', exclude: [documentation], provide: { casesFactor: 0.5 } } },
+  { extends: true, test: { name: 'fast', exclude: [slow, ...documentation], provide: { casesFactor: 0.1 } } },
+  { extends: true, test: { name: 'all', exclude: documentation, provide: { casesFactor: 0.5 } } },
   {
     // Not as the others, whose `include` it would have, too.
     extends: false,
     resolve,
     test: { name: 'docs', include: ['test/docs/*.node.test.ts'], restoreMocks: true, testTimeout: 20_000 },
+  },
+  {
+    extends: false,
+    resolve,
+    test: { name: 'database', include: ['test/database/*.node.test.ts'], testTimeout: 60_000 },
   },
   {
     // Debian's Chromium; MSW is a service worker there.

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import everyday, { slow } from '../../vitest.config.ts'
 
 /** Documents and whole programs: too slow to be run for each of thousands of mutations. */
-const tooSlow = [slow, 'test/docs/**', 'test/simulation/deliberate-bugs.node.test.ts']
+const tooSlow = [slow, 'test/docs/**', 'test/database/**', 'test/simulation/deliberate-bugs.node.test.ts']
 
 /** Stryker stops at the first test that fails: those that notice most come first, those that wait for real come last. */
 class FastestFirst extends BaseSequencer {
