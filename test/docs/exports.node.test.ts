@@ -92,7 +92,7 @@ describe('to a file', () => {
   })
 })
 
-describe('to a database', () => {
+describe('to SQLite', () => {
   const opened: DatabaseSync[] = []
   afterEach(() => {
     for (const db of opened.splice(0)) db.close()
@@ -106,7 +106,7 @@ describe('to a database', () => {
       }
     },
   }
-  const sync = () => run(snippet('exports.md', 'To a database'), { 'node:sqlite': () => sqlite })
+  const sync = () => run(snippet('exports.md', 'To SQLite'), { 'node:sqlite': () => sqlite })
 
   /** What the database holds, as JSON text by id. */
   function stored(): Map<unknown, unknown> {
@@ -125,11 +125,7 @@ describe('to a database', () => {
     expect(stored()).toEqual(expected())
     service.transactions.length = 0
     await sync()
-    expect(printed()).toEqual([
-      '250 rows in transactions.sqlite',
-      '248 rows in transactions.sqlite',
-      '0 rows in transactions.sqlite',
-    ])
+    expect(printed()).toEqual(['250 transactions', '248 transactions', '0 transactions'])
   })
 
   test('changes nothing when it fails, and then continues', async () => {
