@@ -1,13 +1,22 @@
 import type { Page } from '../index.js'
 import { broken, countOf, emptyList, type Finding, notChecked, note, ok } from './finding.js'
-import { hasStatus, isConclusive, type ListReads, type Outcome, type PageRead } from './read.js'
+import {
+  contradiction,
+  expectedCount,
+  hasStatus,
+  isConclusive,
+  type ListReads,
+  type Outcome,
+  type PageRead,
+  type ReadPage,
+} from './read.js'
 
 const minOverlapLimit = 20
 
 // Each check is a function over what was read.
 
 const askOwner = 'Ask the owner of the service to repair it.'
-const tooLow = `Loops can end too early; with \`verified: true\` they read on, or throw. ${askOwner}`
+const tooLow = `Loops read on where pages can overlap; else, and with \`verified: false\`, they can end too early. ${askOwner}`
 const tooHigh = `Loops are not proven to be complete, or throw as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
@@ -65,17 +74,11 @@ export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>
 }
 
 /** Whether pages can overlap, which proves that a loop is complete. */
-export function checkSmallerLimits({ first, small, larger }: ListReads): Finding {
+export function checkSmallerLimits({ small }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
     'Loops go on without overlapping pages, and are not proven to be complete; `verified: true` throws.'
   const { value, problem = '', limit } = small
-  if (value?.limit === limit && first.limit < minOverlapLimit) {
-    const canBeLarger = larger.some(({ value }) => value && value.limit >= minOverlapLimit)
-    const remedy = canBeLarger ? `\`limit: ${minOverlapLimit}\` or more` : '`verified: true`'
-    const advice = `Loops do not overlap such small pages: pass ${remedy}.`
-    return note(id, `the default limit is ${first.limit}`, advice)
-  }
   if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so pages can overlap`)
   if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
   if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)
@@ -85,12 +88,17 @@ export function checkSmallerLimits({ first, small, larger }: ListReads): Finding
   return broken(id, `limit ${limit}: ${problem}`, advice)
 }
 
+/** What a loop without a limit asks for. */
+const loopLimit = 100
+
 /** The largest limit: with it, a list takes the fewest requests. */
 export function checkLargestLimit({ first, larger }: ListReads): Finding {
   const id = 'largest-limit'
   const [tried] = larger
   if (!tried) return ok(id, `the default is ${first.limit}: no larger one was tried`)
-  const isFull = (page: Page<unknown>) => page.data.length >= expectedCount(page)
+  // Where page 1 lacks items, too, the limit is not why.
+  const isFull = (page: Page<unknown>) =>
+    page.data.length >= expectedCount(page) || first.data.length < expectedCount(first)
   const best = larger.find(({ value }) => value && value.limit > first.limit && isFull(value))
   const limit = best?.value?.limit ?? first.limit
   const wrong = larger.find(read => isConclusive(read) && !isRefusal(read))
@@ -102,7 +110,11 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
   }
   if (best) {
     const got = best.limit === limit ? 'is honoured' : `gets limit ${limit}`
-    return ok(id, `limit ${best.limit} ${got}`, `Pass \`limit: ${limit}\` for the fewest requests.`)
+    const isUsed = (best.limit ?? 0) >= loopLimit && limit <= loopLimit
+    const advice = isUsed
+      ? 'Loops without a `limit` use it.'
+      : `Pass \`limit: ${limit}\` for the fewest requests.`
+    return ok(id, `limit ${best.limit} ${got}`, advice)
   }
   const got = larger.find(({ value }) => value)
   if (got) return ok(id, `${limit}, the default: limit ${got.limit} gets limit ${got.value?.limit}`)
@@ -135,27 +147,35 @@ export function checkIds(list: ListReads): Finding {
 export function checkTotal(list: ListReads): Finding {
   const { first, last, beyond } = list
   for (const read of pagesOf(list)) {
-    const { totalItems, data } = read.value
-    const expected = expectedCount(read.value)
+    const observed = contradiction(read)
     // What is beyond the end is judged on its own.
-    if (data.length === expected || read === beyond) continue
-    const observed = `${read.name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expected}`
-    return broken('total', observed, data.length < expected ? tooHigh : tooLow)
+    if (observed === undefined || read === beyond) continue
+    return broken('total', observed, read.value.data.length < expectedCount(read.value) ? tooHigh : tooLow)
+  }
+  const corrected = pagesOf(list).find(read => read.corrected)?.corrected
+  if (corrected !== undefined) {
+    const advice =
+      'Items and total are not read at the same time, while the list changes: loops read such a page again.'
+    return note('total', `${corrected}. Read again, it is right`, advice)
   }
   if (isChanged(list)) return notChecked('total', list.again.problem ?? changed)
   if (isConclusive(last)) return broken('total', last.problem ?? '', tooHigh)
   const { data, limit } = last.value ?? { data: [], limit: 0 }
   const total = countOf(first.totalItems, 'item')
-  if (last.value && (data.length < limit || beyond.value?.data.length === 0)) {
+  if (last.value && (data.length < limit || beyond.value?.data.length === 0 || hasStatus(beyond, 404))) {
     return ok('total', `${total}, as the end of the list shows`)
   }
   return notChecked('total', last.problem ?? `${total}: the end of the list was not seen`)
 }
 
 /** What comes after the last page. */
-export function checkBeyondEnd({ beyond }: ListReads): Finding {
+export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
   const id = 'beyond-end'
   const { value, problem = '', error, name } = beyond
+  if (isWithoutTotal(beyond, first)) {
+    const advice = 'Loops do not take that for the total.'
+    return note(id, `${name} is empty, and its totalItems is 0`, advice)
+  }
   if (value?.data.length === 0) return ok(id, `${name} is empty`)
   if (value && expectedCount(value) > 0) return notChecked(id, changed)
   if (value) {
@@ -163,7 +183,7 @@ export function checkBeyondEnd({ beyond }: ListReads): Finding {
     return broken(id, observed, tooLow)
   }
   const taken = 'Loops take it as the end of the list; `await` of such a page fails.'
-  if (hasStatus(beyond, 404)) return note(id, problem, taken)
+  if (hasStatus(beyond, 404)) return note(id, `${name} gets HTTP 404`, taken)
   if (error?.kind === 'pagination') return broken(id, problem, taken)
   if (!isConclusive(beyond)) return notChecked(id, problem)
   return broken(id, problem, `Loops that read on to prove their end fail. ${askOwner}`)
@@ -180,33 +200,35 @@ export function comparePages(list: ListReads): Finding {
   )
   const isIdentified = checkIds(list).status !== 'broken'
   const moved = isIdentified && findMoved(pages)
-  const advice = `Loops can miss items or yield them twice. ${askOwner} Pass what sorts the list in \`query\`, if it can be sorted.`
+  const advice =
+    'Loops can miss items, and say `order-not-stable` where they see it. Ask the owner of the service to sort by something unique at last, such as the id; or pass what sorts the list in `query`.'
   if (moved) return broken('order', moved, advice)
   if (isChanged(list)) return notChecked('order', list.again.problem ?? changed)
   const { first } = list
-  const other = pages.find(({ value }) => value.totalItems !== first.totalItems)
+  const other = pages.find(read => read.value.totalItems !== first.totalItems && !isWithoutTotal(read, first))
   if (other) {
     const observed = `${other.value.totalItems} on ${other.name}, but ${first.totalItems} on page 1`
     return broken('total', observed, `Loops can fail or end too early. ${askOwner}`)
   }
   if (!isIdentified) return notChecked('order', 'ids do not tell items apart')
+  // Nobody knows at which place of the list an item is.
+  if (pages.some(({ value }) => value.data.length < expectedCount(value)))
+    return notChecked('order', 'pages are not full: see total')
   const misplaced = findMisplaced(pages)
   if (misplaced) return broken('order', misplaced, advice)
   if (first.data.length === 0) return notChecked('order', emptyList)
   return ok('order', `the same on all ${countOf(pages.length, 'page')} that were read`)
 }
 
-type ReadPage = PageRead & { readonly value: Page<unknown> }
-
-/** The pages that could be read. */
-function pagesOf({ first, second, small, larger, last, beyond, again }: ListReads): ReadPage[] {
-  const own = { name: 'page 1', page: 1, limit: undefined, value: first }
-  const reads = [own, second, small, ...larger, last, beyond, again]
-  return reads.filter((read): read is ReadPage => read?.value !== undefined)
+/** Counted along with the items of a page, the total is 0 where there are none. */
+function isWithoutTotal({ value }: PageRead, first: Page<unknown>): boolean {
+  return value?.totalItems === 0 && value.page > 1 && value.data.length === 0 && first.totalItems > 0
 }
 
-function expectedCount({ page, limit, totalItems }: Page<unknown>): number {
-  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit))
+/** The pages that could be read. */
+function pagesOf({ own, second, small, larger, last, parts, beyond, again }: ListReads): ReadPage[] {
+  const reads = [own, second, small, ...larger, last, ...parts, beyond, again]
+  return reads.filter((read): read is ReadPage => read?.value !== undefined)
 }
 
 /** Whether the list is another one than at first. */

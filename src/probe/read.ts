@@ -1,5 +1,6 @@
 import { isThrottled } from '../http/retry.js'
 import { type AnyApiError, type Client, isApiError, type Page, type Schema } from '../index.js'
+import { countOf } from './finding.js'
 
 /** What a call got: a value, or the problem. */
 export interface Outcome<T> {
@@ -41,11 +42,14 @@ export interface PageRead extends Outcome<Page<unknown>> {
   readonly name: string
   readonly page: number
   readonly limit: number | undefined
+  /** How it contradicted itself when it was read for the first time. Read again, it did not. */
+  readonly corrected?: string | undefined
 }
 
 /** What is read of a list, in this order. */
 export interface ListReads {
   /** Page 1. */
+  readonly own: ReadPage
   readonly first: Page<unknown>
   /** The body of page 0. */
   readonly zero: Outcome<unknown>
@@ -57,7 +61,9 @@ export interface ListReads {
   readonly larger: readonly PageRead[]
   /** The last page, with the largest limit that has an effect. */
   readonly last: PageRead
-  /** The page after it. */
+  /** With a third of that limit, what page 1 and the last page show, too: a service that sorts for each request may cut equals otherwise. */
+  readonly parts: readonly PageRead[]
+  /** The page after the last one. */
   readonly beyond: PageRead
   /** Page 1 with that limit, its items validated. */
   readonly items: Outcome<Page<unknown>>
@@ -77,6 +83,20 @@ export interface Source {
   readonly path: string
 }
 
+/** A page that could be read. */
+export type ReadPage = PageRead & { readonly value: Page<unknown> }
+
+/** How many items a page should have, by its own total. */
+export function expectedCount({ page, limit, totalItems }: Page<unknown>): number {
+  return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit))
+}
+
+export function contradiction({ name, value }: PageRead): string | undefined {
+  if (!value || value.data.length === expectedCount(value)) return undefined
+  const { data, totalItems } = value
+  return `${name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expectedCount(value)}`
+}
+
 export async function readPage(
   { client, signal, path }: Source,
   page: number,
@@ -92,10 +112,26 @@ export function readPageZero({ client, signal, path }: Source): Promise<Outcome<
   return outcomeOf(async () => (await client.request('GET', path, { query: { page: 0 }, signal })).data)
 }
 
+/** In all, or a service that always contradicts itself would get three times as many requests. */
+const maxRepeats = 4
+
 /** Reads what a list is judged by. */
-export async function readList(source: Source, first: Page<unknown>): Promise<ListReads> {
+export async function readList(source: Source, given: Page<unknown>): Promise<ListReads> {
   const { client, signal } = source
-  const read = (page: number, limit?: number) => readPage(source, page, limit)
+  let repeats = 0
+  /** If rows and total are read in two statements, a page contradicts itself by chance: it is read again, twice at most. */
+  const settle = async <R extends PageRead>(read: R): Promise<R | ReadPage> => {
+    const corrected = contradiction(read)
+    for (let times = 0; corrected && times < 2 && repeats < maxRepeats; times++) {
+      repeats++
+      const again = await readPage(source, read.page, read.limit)
+      if (again.value && !contradiction(again)) return { ...again, value: again.value, corrected }
+    }
+    return read
+  }
+  const read = async (page: number, limit?: number) => settle(await readPage(source, page, limit))
+  const own = await settle({ name: 'page 1', page: 1, limit: undefined, value: given })
+  const first = own.value
   const { totalItems, limit } = first
   const zero = await readPageZero(source)
   const second = first.hasNextPage ? await read(2) : undefined
@@ -111,8 +147,13 @@ export async function readList(source: Source, first: Page<unknown>): Promise<Li
   const inEffect = largest?.limit
   const lastPage = Math.max(1, (largest ?? first).pageCount)
   const last = await read(lastPage, inEffect)
+  const inUse = inEffect ?? limit
+  const third = Math.ceil(inUse / 3)
+  const starts = totalItems > 1 ? new Set([0, (lastPage - 1) * inUse]) : []
+  const parts: PageRead[] = []
+  for (const start of starts) parts.push(await read(Math.floor(start / third) + 1, third))
   const beyond = await read(lastPage + 1, inEffect)
   const items = await outcomeOf(() => client.transactions.list({ limit: inEffect }, { signal }))
   const again = await read(1)
-  return { first, zero, second, small, larger, last, beyond, items, again }
+  return { own, first, zero, second, small, larger, last, parts, beyond, items, again }
 }
