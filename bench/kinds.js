@@ -32,6 +32,7 @@ const ours = [
 ]
 /** ky has no pagination of its own. */
 const walkers = [...ours, ...peers.slice(1).filter(({ peer }) => peer !== 'ky')]
+const withLoop = [ours[0], ...peers.filter(({ name }) => name === baseline)]
 
 /** Column: its title, its value in one round (from the measurement and those of other cases), digits shown. */
 const column = (title, digits, value) => ({ title, digits, value })
@@ -41,12 +42,17 @@ const requests = column('requests', 0, it => it.requests)
 /** A walk that only waits leaves the machine to others: so many of them run at a time. */
 const lanesOf = { 0: 1, 20: 2, 100: 8 }
 
-function walks(items, latency, who, limit = 100) {
-  const cases = who.map(entry => ({ ...entry, items, latency, limit }))
+function walks(items, latency, who, { limit = 100, changes } = {}) {
+  const cases = who.map(entry => ({ ...entry, items, latency, changes, ...(limit && { limit }) }))
   const isParallel = ({ peer }) => peer === own
   const columns =
     latency > 0
-      ? [column('s', 2, it => it.wallMs / 1000), times('s × fetch', 'wallMs', baseline), requests]
+      ? [
+          column('s', 2, it => it.wallMs / 1000),
+          times('s × fetch', 'wallMs', baseline),
+          requests,
+          ...(changes ? [column('missed', 0, it => it.missed)] : []),
+        ]
       : [
           column('CPU µs/item', 1, it => (it.cpuMs * 1000) / items),
           times('CPU × fetch', 'cpuMs', baseline),
@@ -54,7 +60,7 @@ function walks(items, latency, who, limit = 100) {
           requests,
         ]
   return {
-    title: `${items} items, ${latency} ms, limit ${limit}`,
+    title: `${items} items, ${latency} ms, ${limit ? `limit ${limit}` : 'no limit'}${changes ? `, ${changes} change with each page` : ''}`,
     cases: cases.map(one => ({ ...one, lanes: isParallel(one) ? 1 : lanesOf[latency] })),
     columns,
   }
@@ -98,7 +104,9 @@ export const kinds = {
       walks(10_000, 100, walkers),
       walks(100_000, 0, walkers),
       walks(100_000, 100, [ours[2]]),
-      ...[20, 50].map(limit => walks(100 * limit, 20, ours.slice(0, 2), limit)),
+      ...[10, 20, 50].map(limit => walks(100 * limit, 20, ours.slice(0, 2), { limit })),
+      walks(10_000, 20, withLoop, { limit: null }),
+      ...[1, 3].map(changes => walks(10_000, 100, withLoop, { changes })),
     ],
   },
   call: { groups: [call('get'), call('post')] },
@@ -145,7 +153,7 @@ export const kinds = {
     groups: [
       {
         title: '1000000 items, 64 MB of heap',
-        cases: [ours[0], ...peers.filter(({ name }) => name === baseline)].map(entry => ({
+        cases: withLoop.map(entry => ({
           ...entry,
           items: 1_000_000,
           limit: 100,
@@ -159,14 +167,17 @@ export const kinds = {
 }
 
 /** Not a measurement: whether every peer reads each item once, in as few requests as it needs, and a GET and a POST. */
-export const smoke = [...ours.slice(0, 2), ...peers.slice(1)].map(one => ({
+export const smoke = [
+  ...[...ours.slice(0, 2), ...peers.slice(1)].map(one => ({ ...one, limit: 100, pages: pagesRead(one) })),
+  ...withLoop.map(one => ({ ...one, case: 'no limit', pages: one.name === own ? 4 : 15 })),
+  { ...ours[0], case: 'changes', limit: 100, changes: 1, pages: 5 },
+].map(({ pages, case: which = '', ...one }) => ({
   ...one,
   items: 300,
   latency: 0,
-  limit: 100,
   kind: 'smoke',
-  label: `smoke: ${one.name}`,
-  requests: 2 + pagesRead(one),
+  label: `smoke: ${one.name} ${which}`.trimEnd(),
+  requests: 2 + pages,
 }))
 
 function pagesRead({ name, peer }) {

@@ -9,40 +9,105 @@ const guide = new URL('../docs/performance.md', import.meta.url)
 const { about, measured } = JSON.parse(readFileSync(new URL('results.json', import.meta.url)))
 const groups = Object.values(kinds).flatMap(kind => kind.groups)
 
-/** One column of a group, as a function of the row's name. */
+/** One column of a group: how it is shown, and its value, as functions of the row's name. */
 function figure(key, title) {
   const group = groups.find(group => group.key === key)
   const index = group.columns.findIndex(column => column.title === title)
-  const rows = rowsOf(group, measured[key])
-  return name => {
-    const row = rows.find(row => row.name === name)
-    return row ? format(row.values[index], group.columns[index]) : '–'
-  }
+  const rows = rowsOf(group, measured[key] ?? {})
+  const numberOf = name => rows.find(row => row.name === name)?.values[index]
+  return { of: name => format(numberOf(name), group.columns[index]), numberOf }
 }
 
 const shown = [own, unverified, baseline, 'stripe', 'openai', 'increase', 'octokit', 'ky']
+const labels = { [own]: 'ours', [unverified]: '`verified: false`' }
 
-function overview() {
-  const rows = [
-    ['10,000 items, 20 ms a request: s', figure('walk: 10000 items, 20 ms, limit 100', 's')],
-    ['10,000 items, 100 ms a request: s', figure('walk: 10000 items, 100 ms, limit 100', 's')],
-    ['an item, no latency: CPU µs', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
-    ['a GET: CPU µs', figure('call: GET', 'CPU µs')],
-    ['a POST: CPU µs', figure('call: POST', 'CPU µs')],
-    ['import, first request: CPU ms', figure('import: import and a first Request', 'CPU ms')],
-    ['bundle, min + gzip: kB', figure('size: bundled', 'esbuild, min + gzip kB')],
+/** Clients as rows, so that it fits a narrow screen. */
+function clients(columns) {
+  const rows = shown
+    .map(name => [name, ...columns.map(([, { of }]) => of(name))])
+    .filter(([, ...values]) => values.some(value => value !== '–'))
+  const labelled = rows.map(([name, ...values]) =>
+    name === own ? ['**ours**', ...values.map(value => `**${value}**`)] : [labels[name] ?? name, ...values],
+  )
+  return markdown(['', ...columns.map(([title]) => title)], labelled)
+}
+
+const blocks = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+const widest = 24
+
+function bar(share) {
+  const eighths = Math.round(share * widest * 8)
+  return '█'.repeat(eighths >> 3) + blocks[eighths % 8]
+}
+
+function bars() {
+  const { of, numberOf } = figure('walk: 10000 items, 100 ms, limit 100', 's')
+  const names = shown.filter(name => Number.isFinite(numberOf(name)))
+  const most = Math.max(...names.map(numberOf))
+  const lines = names.map(name => {
+    const label = (labels[name] ?? name).replaceAll('`', '').padEnd(16)
+    return `${label}${bar(numberOf(name) / most).padEnd(widest + 1)}${of(name).padStart(5)}`
+  })
+  return ['```text', ...lines, '```'].join('\n')
+}
+
+function lists() {
+  return clients([
+    ['20 ms: s', figure('walk: 10000 items, 20 ms, limit 100', 's')],
+    ['100 ms: s', figure('walk: 10000 items, 100 ms, limit 100', 's')],
+    ['CPU µs/item', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
+  ])
+}
+
+function calls() {
+  return clients([
+    ['GET: CPU µs', figure('call: GET', 'CPU µs')],
+    ['POST: CPU µs', figure('call: POST', 'CPU µs')],
+  ])
+}
+
+function size() {
+  return clients([
+    ['import: CPU ms', figure('import: import and a first Request', 'CPU ms')],
+    ['bundle: kB', figure('size: bundled', 'esbuild, min + gzip kB')],
     ['installed: MB', figure('footprint: installed', 'MB')],
-  ]
-  const head = ['', 'ours', '`verified: false`', ...shown.slice(2)]
-  return markdown(
-    head,
-    rows.map(([title, of]) => [title, `**${of(own)}**`, ...shown.slice(1).map(of)]),
+  ])
+}
+
+/** Two rows for each list: ours, and a loop by hand. */
+function changing() {
+  const rows = [
+    ['none', 'walk: 10000 items, 100 ms, limit 100'],
+    ['1', 'walk: 10000 items, 100 ms, limit 100, 1 change with each page'],
+    ['3', 'walk: 10000 items, 100 ms, limit 100, 3 change with each page'],
+  ].flatMap(([changes, key]) =>
+    [own, baseline].map(name => {
+      const missed = changes === 'none' ? '0' : figure(key, 'missed').of(name)
+      const cells = [
+        changes,
+        labels[name] ?? name,
+        ...['s', 'requests'].map(title => figure(key, title).of(name)),
+      ]
+      return [...cells, missed]
+    }),
+  )
+  return markdown(['changes a page', '', 's', 'requests', 'missed'], rows)
+}
+
+function unlimited() {
+  const key = 'walk: 10000 items, 20 ms, no limit'
+  const [ours, fetch] = [own, baseline].map(name =>
+    ['requests', 's'].map(title => figure(key, title).of(name)),
+  )
+  return (
+    'Without a `limit`, on a service whose default is 20, a loop asks for 100: ' +
+    `10,000 items at 20 ms take ${ours[0]} requests and ${ours[1]} s. \`fetch\` takes ${fetch[0]} and ${fetch[1]} s.`
   )
 }
 
 function wider() {
-  const seconds = figure('walk: 100000 items, 100 ms, limit 100', 's')(wide)
-  const heap = figure('memory: 1000000 items, 64 MB of heap', 'most heap MB')(own)
+  const seconds = figure('walk: 100000 items, 100 ms, limit 100', 's').of(wide)
+  const heap = figure('memory: 1000000 items, 64 MB of heap', 'most heap MB').of(own)
   return (
     `1,000 pages at 100 ms take ${seconds} s with \`verified: false\` and \`concurrency: 16\`. ` +
     `A loop over 1,000,000 items holds at most ${heap} MB of heap.`
@@ -50,8 +115,14 @@ function wider() {
 }
 
 function requests() {
-  const by = limit => figure(`walk: ${100 * limit} items, 20 ms, limit ${limit}`, 'requests')(own)
-  return `For a list of 100 pages that does not change, overlap needs ${by(50)} requests at a limit of 50, and ${by(20)} at 20.`
+  const by = limit => {
+    const items = limit === 100 ? 10_000 : 100 * limit
+    return figure(`walk: ${items} items, 20 ms, limit ${limit}`, 'requests').of(own)
+  }
+  return markdown(
+    ['limit', 'requests for 100 pages'],
+    [100, 50, 20, 10].map(limit => [limit, by(limit)]),
+  )
 }
 
 function machine() {
@@ -59,7 +130,7 @@ function machine() {
   return `Node ${about.node.slice(1)}, ${about.machine}, ${about.date}, ${rounds}.`
 }
 
-const sections = { overview, wider, requests, machine }
+const sections = { bars, lists, changing, requests, unlimited, wider, calls, size, machine }
 const before = readFileSync(guide, 'utf8')
 const after = before.replaceAll(
   /(<!-- bench: (\w+) -->\n)[\s\S]*?(<!-- \/bench -->)/g,

@@ -119,7 +119,7 @@ async function runSmoke(server) {
     if (found && found.requests !== one.requests) {
       failures.set(one.label, `${found.requests} requests instead of ${one.requests}`)
     }
-    console.log(`${failures.has(one.label) ? '✗' : '✓'} ${one.name}`)
+    console.log(`${failures.has(one.label) ? '✗' : '✓'} ${one.label}`)
   }
 }
 

@@ -7,6 +7,8 @@ import { loadPeer } from './kinds.js'
 import { itemText } from './services.js'
 
 const tooMany = '{"error":{"message":"Too many requests","type":"rate_limit_error"}}'
+/** Where a request has no page size. */
+const defaultLimit = 20
 const single = Buffer.from('{"id":"t1","amount":12.5,"currency":"EUR","description":"Invoice 1"}')
 
 /** Starts the process. `open` resolves with an origin, and `close` with the number of requests. */
@@ -22,8 +24,8 @@ export async function startServer() {
       child.send({ id, ...message })
     })
   return {
-    async open({ peer, items, latency, perSecond }) {
-      const port = await call({ open: { peer, items, latency, perSecond } })
+    async open({ peer, items, latency, changes, perSecond }) {
+      const port = await call({ open: { peer, items, latency, changes, perSecond } })
       return { origin: `http://127.0.0.1:${port}`, close: () => call({ close: port }) }
     },
     stop: () => child.kill(),
@@ -46,9 +48,9 @@ function serve() {
   })
 }
 
-async function listen({ peer, items, latency, perSecond }) {
+async function listen({ peer, items, latency, changes, perSecond }) {
   const { service } = await loadPeer(peer)
-  const pageOf = pages(service, items)
+  const pageOf = pages(service, items, changes)
   const take = perSecond === undefined ? () => true : bucket(perSecond)
   let requests = 0
   const respond = (request, response) => {
@@ -95,17 +97,22 @@ function bucket(perSecond) {
   }
 }
 
-/** A page by its query. Items are made before the walk begins, unless the list is too long to hold. */
-function pages(service, total) {
-  const texts = total <= 100_000 ? Array.from({ length: total }, (_, index) => itemText(index)) : undefined
+/**
+ * A page by its query. Items are made before the walk begins, unless the list is too long to hold. `changes` items are removed at
+ * the head after each page, and as many added at the tail.
+ */
+function pages(service, total, changes = 0) {
+  const isShort = total <= 100_000 && changes === 0
+  const texts = isShort ? Array.from({ length: total }, (_, index) => itemText(index)) : undefined
+  let removed = 0
   return (query, origin) => {
-    const size = Number(query.get('limit') ?? query.get('per_page'))
-    if (!(size > 0)) throw new Error('no page size was requested')
+    const size = Number(query.get('limit') ?? query.get('per_page') ?? defaultLimit)
     const start = service.start(query, size)
     const end = Math.min(start + size, total)
     const onPage = texts
       ? texts.slice(start, end)
-      : Array.from({ length: Math.max(0, end - start) }, (_, index) => itemText(start + index))
+      : Array.from({ length: Math.max(0, end - start) }, (_, index) => itemText(removed + start + index))
+    removed += changes
     const facts = { data: `[${onPage.join(',')}]`, start, end, more: end < total, total, size, origin }
     return { body: Buffer.from(service.page(facts)), headers: service.headers?.(facts) }
   }

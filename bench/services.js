@@ -33,9 +33,10 @@ export const pageNumbers = {
 }
 
 /** The same, read by hand: what one writes around a client that has no pagination of its own. */
-export async function walkPageNumbers(get, limit, visit) {
+export async function walkPageNumbers(get, own, visit) {
+  const sent = own === undefined ? {} : { limit: own }
   for (let page = 1; ; page++) {
-    const { data, totalItems } = await get({ page, limit })
+    const { data, totalItems, limit } = await get(new URLSearchParams({ page, ...sent }))
     for (const item of data) visit(item)
     if (page * limit >= totalItems) return
   }

@@ -13,8 +13,7 @@ export function connect({ origin, limit }) {
   const body = JSON.stringify({ amount: 12.5, currency: 'EUR' })
   const writes = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' } }
   return {
-    walk: visit =>
-      walkPageNumbers(query => json(`/transactions?page=${query.page}&limit=${query.limit}`), limit, visit),
+    walk: visit => walkPageNumbers(query => json(`/transactions?${query}`), limit, visit),
     get: () => json('/transactions/t1'),
     post: () => json('/transactions', { ...writes, body }),
   }
