@@ -17,19 +17,10 @@ export interface Design {
   readonly limits: 'lowered' | 'refused' | 'ignored'
   /** Status of a page beyond the end. */
   readonly beyond: 200 | 404
-}
-
-export interface Changes {
-  /** Rows are added with the latest dates, removed anywhere or where they are oldest, or stored anew. */
+  /** Meanwhile rows are added with the latest dates, removed anywhere or where they are oldest, or stored anew. */
   readonly kinds: readonly ('add' | 'remove' | 'remove the oldest' | 'rewrite')[]
-  /** How probable one is before each statement, and after it. */
+  /** How probable that is before each statement, and after it. */
   readonly chance: number
-}
-
-export interface Setup {
-  readonly design: Design
-  readonly changes: Changes
-  readonly seed: string
 }
 
 type Row = Transaction & { readonly deleted: boolean; readonly all?: number }
@@ -50,105 +41,95 @@ export async function open(): Promise<void> {
   `)
 }
 
+export type DatabaseService = Awaited<ReturnType<typeof createService>>
+
 /** A list of transactions in PostgreSQL. The same seed gives the same responses to the same requests. */
-export class DatabaseService {
-  readonly #setup: Setup
-  readonly #random: Random
-  #added = 0
-  #cached = { total: 0, until: 0 }
-  #requests = 0
+export async function createService(design: Design, size: number, seed: string) {
+  const { count, order, ties, isIndexed, filtersAfterwards, limits, beyond } = design
+  const random = new Random(`changes ${seed}`)
+  const where = filtersAfterwards ? '' : 'WHERE NOT deleted'
+  let added = 0
+  let requests = 0
+  // It was filled when the list was as long as a page of it.
+  let cached = { total: random.pick([20, 50, 100]), until: count === 'cached' ? cachedFor : 0 }
 
-  private constructor(setup: Setup) {
-    this.#setup = setup
-    this.#random = new Random(`changes ${setup.seed}`)
-  }
-
-  static async create(setup: Setup, rows: number): Promise<DatabaseService> {
-    const { design } = setup
-    const service = new DatabaseService(setup)
-    await db.exec(`TRUNCATE transactions; SET enable_bitmapscan = off;
-      SET enable_seqscan = ${!design.isIndexed}; SET enable_indexscan = ${design.isIndexed}`)
-    // It was filled when the list was as long as a page of it.
-    if (design.count === 'cached')
-      service.#cached = { total: service.#random.pick([20, 50, 100]), until: cachedFor }
-    await service.#add(rows)
-    return service
-  }
-
-  /** The ids in the order of the list, and their dates. */
-  async rows(): Promise<Map<string, Date>> {
-    const { rows } = await db.query<{ id: string; created_at: Date }>(
-      `SELECT id, created_at FROM transactions WHERE NOT deleted ORDER BY ${this.#setup.design.order}`,
+  async function add(number: number): Promise<void> {
+    const first = added
+    added += number
+    await db.query(
+      `INSERT INTO transactions SELECT md5($1 || n), n, 'EUR', 'Invoice ' || n,
+         timestamptz '2026-01-01' + (n / $2) * interval '1 hour', n % 10 = 3 AND $3
+       FROM generate_series($4::int, $5::int) n`,
+      [seed, ties, filtersAfterwards, first, first + number - 1],
     )
-    return new Map(rows.map(row => [row.id, row.created_at]))
   }
 
-  /** Returns whether it was there. */
-  async remove(id: string): Promise<boolean> {
-    return (await db.query('DELETE FROM transactions WHERE id = $1', [id])).affectedRows === 1
+  /** Changes the table, perhaps. */
+  async function change(chance: number = design.chance): Promise<void> {
+    if (!random.chance(chance)) return
+    const kind = random.pick(design.kinds)
+    const number = random.integer(1, 3)
+    if (kind === 'add') return add(number)
+    const which = kind === 'remove the oldest' ? 'created_at, id' : `md5(id || '${random.fraction()}')`
+    const verb =
+      kind === 'rewrite' ? 'UPDATE transactions SET amount = amount + 1' : 'DELETE FROM transactions'
+    await db.query(`${verb} WHERE id IN (SELECT id FROM transactions ORDER BY ${which} LIMIT ${number})`)
   }
 
-  readonly fetch = async (url: string): Promise<Response> => {
-    this.#requests++
+  async function select<T>(statement: string, values: unknown[] = []): Promise<T[]> {
+    await change()
+    const { rows } = await db.query<T>(statement, values)
+    await change()
+    return rows
+  }
+
+  async function countRows(): Promise<number> {
+    if (requests < cached.until) return cached.total
+    const most = count === 'capped' ? 'LIMIT 150' : ''
+    const statement = `SELECT count(*)::int AS all FROM (SELECT FROM transactions ${where} ${most})`
+    const [{ all: total } = { all: 0 }] = await select<{ all: number }>(statement)
+    if (count === 'cached') cached = { total, until: requests + cachedFor }
+    return total
+  }
+
+  async function fetch(url: string): Promise<Response> {
+    requests++
     const query = new URL(url).searchParams
-    const { limits, count, order, filtersAfterwards, beyond } = this.#setup.design
     const page = Number(query.get('page') ?? 1)
     const asked = limits === 'ignored' ? defaultLimit : Number(query.get('limit') ?? defaultLimit)
     if (asked > maxLimit && limits === 'refused') return Response.json({}, { status: 422 })
+    if (page < 1) return Response.json({}, { status: 400 })
     const limit = Math.min(asked, maxLimit)
-    const where = filtersAfterwards ? '' : 'WHERE NOT deleted'
 
     const isCountedFirst = count === 'before the rows' || count === 'cached'
-    let total = isCountedFirst ? await this.#count(where) : 0
-    const rows = await this.#select<Row>(
+    let total = isCountedFirst ? await countRows() : 0
+    const rows = await select<Row>(
       `SELECT *${count === 'with the rows' ? ', count(*) OVER ()::int AS all' : ''}
        FROM transactions ${where} ORDER BY ${order} LIMIT $1 OFFSET $2`,
       [limit, (page - 1) * limit],
     )
     if (count === 'with the rows') total = rows[0]?.all ?? 0
-    else if (!isCountedFirst) total = await this.#count(where)
+    else if (!isCountedFirst) total = await countRows()
 
     if (rows.length === 0 && page > 1 && beyond === 404) return Response.json({}, { status: 404 })
     return Response.json({ data: rows.filter(({ deleted }) => !deleted), page, limit, totalItems: total })
   }
 
-  async #count(where: string): Promise<number> {
-    if (this.#requests < this.#cached.until) return this.#cached.total
-    const most = this.#setup.design.count === 'capped' ? 'LIMIT 150' : ''
-    const statement = `SELECT count(*)::int AS all FROM (SELECT FROM transactions ${where} ${most})`
-    const [{ all: total } = { all: 0 }] = await this.#select<{ all: number }>(statement)
-    if (this.#setup.design.count === 'cached') this.#cached = { total, until: this.#requests + cachedFor }
-    return total
-  }
-
-  async #select<T>(statement: string, values: unknown[] = []): Promise<T[]> {
-    await this.change()
-    const { rows } = await db.query<T>(statement, values)
-    await this.change()
-    return rows
-  }
-
-  /** Changes the table, perhaps. */
-  async change(chance: number = this.#setup.changes.chance): Promise<void> {
-    if (!this.#random.chance(chance)) return
-    const kind = this.#random.pick(this.#setup.changes.kinds)
-    const count = this.#random.integer(1, 3)
-    if (kind === 'add') return this.#add(count)
-    const which = kind === 'remove the oldest' ? 'created_at, id' : `md5(id || '${this.#random.fraction()}')`
-    const verb =
-      kind === 'rewrite' ? 'UPDATE transactions SET amount = amount + 1' : 'DELETE FROM transactions'
-    await db.query(`${verb} WHERE id IN (SELECT id FROM transactions ORDER BY ${which} LIMIT ${count})`)
-  }
-
-  async #add(count: number): Promise<void> {
-    const first = this.#added
-    this.#added += count
-    const { ties, filtersAfterwards } = this.#setup.design
-    await db.query(
-      `INSERT INTO transactions SELECT md5($1 || n), n, 'EUR', 'Invoice ' || n,
-         timestamptz '2026-01-01' + (n / $2) * interval '1 hour', n % 10 = 3 AND $3
-       FROM generate_series($4::int, $5::int) n`,
-      [this.#setup.seed, ties, filtersAfterwards, first, first + count - 1],
+  /** The ids in the order of the list, and their dates. */
+  async function rows(): Promise<Map<string, Date>> {
+    const { rows } = await db.query<{ id: string; created_at: Date }>(
+      `SELECT id, created_at FROM transactions WHERE NOT deleted ORDER BY ${order}`,
     )
+    return new Map(rows.map(row => [row.id, row.created_at]))
   }
+
+  /** Returns whether it was there. */
+  async function remove(id: string): Promise<boolean> {
+    return (await db.query('DELETE FROM transactions WHERE id = $1', [id])).affectedRows === 1
+  }
+
+  await db.exec(`TRUNCATE transactions; SET enable_bitmapscan = off;
+    SET enable_seqscan = ${!isIndexed}; SET enable_indexscan = ${isIndexed}`)
+  await add(size)
+  return { fetch, rows, change, remove }
 }
