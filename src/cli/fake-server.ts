@@ -20,17 +20,21 @@ interface FakeServerOptions {
   readonly faults: readonly string[]
   /** Requests a second. */
   readonly rate?: number | undefined
+  /** Gets a line for each request, with its outcome: no header and no body, where keys and customers' data are. */
+  readonly log: (line: string) => void
 }
 
 /** Serves a fake service over HTTP, on this machine only. */
-export async function serveFake({ port, transactions, faults, rate }: FakeServerOptions): Promise<{
+export async function serveFake({ port, transactions, faults, rate, log }: FakeServerOptions): Promise<{
   introduction: string
   close: () => void
 }> {
   const outcomes = faults.map(toOutcome)
   const server = createServer()
   server.listen(port, host)
-  await once(server, 'listening')
+  await once(server, 'listening').catch(error => {
+    throw error.code === 'EADDRINUSE' ? new Error(`Port ${port} is in use: pass --port 0`) : error
+  })
   const { port: actualPort } = server.address() as AddressInfo
   const url = `http://${host}:${actualPort}`
   const service = new FakeService({ baseUrl: url, transactions: sampleTransactions(transactions) })
@@ -44,7 +48,11 @@ export async function serveFake({ port, transactions, faults, rate }: FakeServer
     requests++
     const faults = requests / requestsPerFault
     const outcome = outcomes[(faults - 1) % outcomes.length]
-    if (Number.isInteger(faults) && outcome) service.fail({ with: outcome })
+    const isFault = Number.isInteger(faults) && outcome !== undefined
+    if (isFault) service.fail({ with: outcome })
+    reply.on('close', () =>
+      log(`${message.method} ${message.url} → ${outcomeOf(reply)}${isFault ? ' (fault)' : ''}`),
+    )
     respond(service, message, reply).catch(() => reply.destroy())
   })
   const close = () => {
@@ -52,6 +60,11 @@ export async function serveFake({ port, transactions, faults, rate }: FakeServer
     server.closeAllConnections()
   }
   return { introduction: introduce(service, transactions), close }
+}
+
+function outcomeOf({ headersSent, statusCode, writableFinished }: ServerResponse): string {
+  if (!headersSent) return 'no response'
+  return writableFinished ? String(statusCode) : `${statusCode}, cut off`
 }
 
 function toOutcome(name: string): Fault['with'] {

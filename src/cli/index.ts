@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module'
 import process from 'node:process'
-import { parseArgs } from 'node:util'
+// Not by its name, or old versions of Node would fail before they are told to be old.
+import util, { parseArgs } from 'node:util'
 // By the package's own name, so that the built command shares the code of the package.
 import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
@@ -20,12 +21,16 @@ fake                      Serves a fake service on this machine.
   --transactions <count>    250 if not given.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
-  --rate <count>            Requests a second; what is more gets a 429.
+    --rate <count>            Requests a second; what is more gets a 429.
+help                      Prints this; --version prints the version.
 
 probe and schema read the API key from the environment variable API_KEY, and
 take --allow-insecure-http: anyone on the network can then read the key.
 
 Exit status: 0; 1 if something is broken or failed; 2 after a wrong command.`
+
+const call = 'virtual-accounts'
+const host = 'https://api.example.com'
 
 class UsageError extends Error {}
 
@@ -44,7 +49,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
         json: { type: 'boolean' },
       },
     })
-    const [baseUrl] = expectArguments(positionals, 'baseUrl')
+    const [baseUrl = ''] = expectArguments(
+      positionals,
+      1,
+      `probe needs the service's URL: ${call} probe ${host}`,
+    )
     const { origin, write = false, json = false } = values
     const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId } = values
     const isNamed = customerId !== undefined && virtualAccountId !== undefined
@@ -52,13 +61,14 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
       throw new UsageError('Pass --customer-id, --virtual-account-id and --write together, or none of them.')
     const account = isNamed ? { customerId, virtualAccountId } : undefined
     const report = await probe({ ...connection(baseUrl, values), account, origin })
-    print(json ? JSON.stringify(report, null, 2) : String(report))
+    print(json ? JSON.stringify(report, null, 2) : styled(String(report)))
     return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
   },
 
   async schema(args) {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: overHttp })
-    const [baseUrl, path] = expectArguments(positionals, 'baseUrl', 'path')
+    const needed = `schema needs the service's URL and a path: ${call} schema ${host} /transactions`
+    const [baseUrl = '', path = ''] = expectArguments(positionals, 2, needed)
     print(await inferSchema({ ...connection(baseUrl, values), path }))
     return 0
   },
@@ -75,10 +85,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
     })
     const { port = '4010', transactions = '250', faults = '', rate } = values
     const served = await serveFake({
-      port: Number(port),
-      transactions: Number(transactions),
+      port: toNumber('port', port, 65_535),
+      transactions: toNumber('transactions', transactions, 1_000_000),
       faults: faults.split(',').filter(Boolean),
-      rate: rate === undefined ? undefined : Number(rate),
+      rate: rate === undefined ? undefined : toNumber('rate', rate, 1_000_000),
+      log: line => print(line.replace('(fault)', fault => util.styleText('yellow', fault))),
     })
     print(served.introduction)
     interrupted.signal.addEventListener('abort', served.close)
@@ -90,12 +101,37 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => interrupted.abort(new Error('Interrupted.')))
-// A closed terminal must not end the program earlier.
+// A closed terminal must not end the program earlier, and `… | head` closes the pipe on purpose.
 process.stderr.on('error', () => {})
+process.stdout.on('error', () => interrupted.abort())
 
-function expectArguments<N extends string[]>(given: string[], ...names: N): { [I in keyof N]: string } {
-  if (given.length === names.length) return given as { [I in keyof N]: string }
-  throw new UsageError(`Expected ${names.map(name => `<${name}>`).join(' and ')}, got ${given.length}.`)
+function expectArguments(given: string[], count: number, needed: string): string[] {
+  if (given.length < count) throw new UsageError(needed)
+  if (given.length > count) throw new UsageError(`Unexpected argument: ${given[count]}`)
+  return given
+}
+
+function toNumber(option: string, text: string, max: number): number {
+  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text)
+  throw new UsageError(`--${option}: expected 0 to ${max}, got ${text}`)
+}
+
+/** On a terminal: a report with its verdict in bold, and with symbols instead of the column of words. */
+function styled(report: string): string {
+  if (!process.stdout.isTTY || process.env.NO_COLOR) return report
+  const [verdict = '', ...rows] = report.split('\n\n')
+  const symbols = new Map([
+    ['ok', util.styleText('green', '✓')],
+    ['note', util.styleText('yellow', '!')],
+    ['broken', util.styleText('red', '✗')],
+    ['not-checked', util.styleText('dim', '–')],
+    ['', ' '],
+  ])
+  const table = rows.join('\n\n').replaceAll(/^(.{13})(?=.)/gm, column => {
+    const symbol = symbols.get(column.trim())
+    return symbol ? `${symbol} ` : column
+  })
+  return `${util.styleText('bold', verdict)}\n\n${table}`
 }
 
 function connection(baseUrl: string, values: { 'allow-insecure-http'?: boolean }): ProbeOptions {
@@ -116,7 +152,10 @@ function print(text: string): void {
 }
 
 async function main([name = '', ...args]: string[]): Promise<number> {
-  if (['--help', '-h'].includes(name) || args.includes('--help')) print(usage)
+  const { node } = process.versions
+  if (Number.parseInt(node, 10) < 22)
+    throw new Error(`virtual-accounts needs Node 22 or later; this is ${node}`)
+  if (['help', '--help', '-h'].includes(name) || args.includes('--help')) print(usage)
   else if (name === '--version')
     print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
   else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
@@ -129,10 +168,10 @@ main(process.argv.slice(2)).then(
     process.exitCode = status
   },
   (error: Error & { code?: string }) => {
-    process.stderr.write(`${error.message}\n`)
-    // Node's own errors about arguments have such codes, those about ports, too.
-    const isWrongCommand =
-      error instanceof UsageError || error instanceof TypeError || error.code?.startsWith('ERR_')
+    // Node's own errors about arguments have such codes, and a second sentence that helps nobody.
+    const isArgument = error.code?.startsWith('ERR_')
+    process.stderr.write(`${isArgument ? `${error.message.split('. ')[0]}. See --help.` : error.message}\n`)
+    const isWrongCommand = isArgument || error instanceof UsageError || error instanceof TypeError
     process.exitCode = interrupted.signal.aborted ? 130 : isWrongCommand ? 2 : 1
   },
 )

@@ -9,9 +9,11 @@ import { describe, expect, test } from 'vitest'
 import { environment, fromSource, root } from '../program.ts'
 import { checkInParallel } from '../support.ts'
 
-function start(args: readonly string[], API_KEY: string | undefined = 'test_key') {
-  const command = [...fromSource, join(root, 'src/cli/index.ts'), ...args]
-  return spawn(process.execPath, command, { cwd: root, env: environment({ API_KEY }) })
+/** `first`: JavaScript that runs before the command. */
+function start(args: readonly string[], API_KEY: string | undefined = 'test_key', first = '') {
+  const flags = [...fromSource, '--import', `data:text/javascript,${encodeURIComponent(first)}`]
+  const env = environment({ API_KEY, NO_COLOR: undefined, FORCE_COLOR: undefined })
+  return spawn(process.execPath, [...flags, join(root, 'src/cli/index.ts'), ...args], { cwd: root, env })
 }
 
 async function outputOf(child: ReturnType<typeof start>) {
@@ -23,14 +25,24 @@ async function outputOf(child: ReturnType<typeof start>) {
   return { status, stdout, stderr }
 }
 
-const run = (args: readonly string[], apiKey?: string) => outputOf(start(args, apiKey))
+const run = (...given: Parameters<typeof start>) => outputOf(start(...given))
 
 /** Starts the command fake on any free port. */
 async function startFake(...options: string[]) {
   const child = start(['fake', '--port', '0', ...options])
-  const [introduction] = await once(child.stdout, 'data')
-  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(String(introduction)) ?? []
-  return { child, url, introduction: String(introduction), [Symbol.dispose]: () => child.kill('SIGKILL') }
+  let printed = ''
+  child.stdout.on('data', chunk => {
+    printed += chunk
+  })
+  await once(child.stdout, 'data')
+  const introduction = printed
+  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(introduction) ?? []
+  const rest = async () => {
+    child.kill('SIGINT')
+    await once(child, 'close')
+    return printed.slice(introduction.length)
+  }
+  return { child, url, introduction, rest, [Symbol.dispose]: () => child.kill('SIGKILL') }
 }
 
 describe('the command fake', () => {
@@ -72,6 +84,54 @@ describe('the command fake', () => {
     }
     expect(outcomes).toEqual(['4 http', '8 connection', '12 connection', '16 timeout', '20 http'])
   })
+
+  test('prints a line for each request, without its key and body', async () => {
+    using fake = await startFake('--faults', '500,truncate')
+    const client = new Client({ baseUrl: fake.url, apiKey: 'my_secret_key', maxRetries: 0 })
+    for (let page = 1; page <= 8; page++) await client.transactions.list({ page }).catch(() => {})
+    await client.request('POST', '/x', { body: { name: 'Ada' } }).catch(() => {})
+    expect((await fake.rest()).trim().split('\n')).toEqual([
+      ...[1, 2, 3].map(page => `GET /transactions?page=${page} → 401`),
+      'GET /transactions?page=4 → 500 (fault)',
+      ...[5, 6, 7].map(page => `GET /transactions?page=${page} → 401`),
+      'GET /transactions?page=8 → 401, cut off (fault)',
+      'POST /x → 401',
+    ])
+  })
+
+  test('whose port is in use says so', async () => {
+    using fake = await startFake()
+    const { port } = new URL(fake.url)
+    const stderr = `Port ${port} is in use: pass --port 0\n`
+    expect(await run(['fake', '--port', port])).toEqual({ status: 1, stdout: '', stderr })
+  })
+})
+
+test('on a terminal a report has colours and symbols, unless NO_COLOR is set', async () => {
+  using fake = await startFake()
+  const isTerminal = 'process.stdout.isTTY = true;'
+  const { stdout } = await run(['probe', fake.url], undefined, isTerminal)
+  const shown = stdout.replaceAll('\x1b', '')
+  expect(shown).toMatch(/^\[1mNothing is broken[^[]*\[22m\n\n\[32m✓\[39m reachable {2}/)
+  expect(shown).toContain('\n[2m–[22m cors')
+  expect(shown).toMatch(/\n {18}-> Pass /)
+  const plain = await run(['probe', fake.url], undefined, `${isTerminal} process.env.NO_COLOR = '1'`)
+  expect(plain.stdout).toMatch(/^Nothing is broken[\s\S]*\n\nok {11}reachable/)
+})
+
+test('a probe whose output nobody reads ends quietly', async () => {
+  using fake = await startFake()
+  const child = start(['probe', fake.url])
+  child.stdout.destroy()
+  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+})
+
+test('an old Node is told to be old', async () => {
+  const old =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
+  const stderr = 'virtual-accounts needs Node 22 or later; this is 20.20.2\n'
+  expect(await run(['--version'], undefined, old)).toEqual({ status: 1, stdout: '', stderr })
 })
 
 test('probe exits with 1 and says why if there is no list, and schema does', async () => {
@@ -112,15 +172,17 @@ test('a wrong command exits with 2, and says what is wrong', () =>
   checkInParallel<[args: string[], message: string, apiKey?: string]>(
     [
       [[], 'Usage: virtual-accounts <command>'],
-      [['probe'], 'Expected <baseUrl>, got 0.'],
-      [['probe', 'https://a.test', '--orgin=x'], "Unknown option '--orgin'"],
+      [['probe'], "probe needs the service's URL: virtual-accounts probe https://api.example.com\n"],
+      [['probe', 'https://a.test', 'b'], 'Unexpected argument: b\n'],
+      [['probe', 'https://a.test', '--orgin=x'], "Unknown option '--orgin'. See --help.\n"],
       [
         ['probe', 'https://a.test', '--write'],
         'Pass --customer-id, --virtual-account-id and --write together',
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
       [['probe', 'http://a.test'], 'baseUrl: expected https'],
-      [['fake', '--rate', 'many'], 'perSecond: expected a number above 0'],
+        [['fake', '--rate', 'many'], '--rate: expected'],
+      [['fake', '--port', 'abc'], '--port: expected 0 to 65535, got abc\n'],
       [['fake', '--faults', '200'], 'faults: expected statuses from 400 to 599'],
     ],
     async ([args, message, apiKey]) => {
@@ -130,8 +192,9 @@ test('a wrong command exits with 2, and says what is wrong', () =>
     },
   ))
 
-test('--help explains every command', async () => {
+test('--help and help explain every command', async () => {
   const { status, stdout } = await run(['fake', '--help'])
+  expect((await run(['help'])).stdout).toBe(stdout)
   for (const name of ['probe', 'schema', 'fake', '--origin', '--faults']) expect(stdout).toContain(name)
   expect(status).toBe(0)
 })
