@@ -24,26 +24,72 @@ for (const path of ['/', '/docs/options.html', '/demo/']) {
   await page.goto(origin + path, { waitUntil: 'networkidle' })
 }
 
+// Tables fit, also on a phone and on the page with the widest.
+for (const width of [320, 768, 960, 1280]) {
+  await page.setViewportSize({ width, height: 900 })
+  for (const guide of globSync('docs/**/*.html', { cwd: built })) {
+    await page.goto(`${origin}/${guide}`)
+    const cut = await page
+      .locator('table')
+      .evaluateAll(tables => tables.filter(table => table.scrollWidth > table.clientWidth + 1).length)
+    if (cut > 0) problems.push(`${guide}: at ${width} px a table is cut`)
+  }
+}
+await page.setViewportSize({ width: 1280, height: 900 })
+
+const rates = page.getByText(/^Lost items silently in/)
+const expectRates = async (...expected) => {
+  for (const [index, text] of expected.entries()) {
+    await rates
+      .nth(index)
+      .and(page.getByText(text))
+      .waitFor({ timeout: 120_000 })
+      .catch(async () => problems.push(`playground: ${await rates.nth(index).innerText()}, not ${text}`))
+  }
+}
 await page.goto(`${origin}/playground.html?seed=5&changes=2&kind=removed`)
-const rates = page.getByText('of 100 runs')
-await rates.nth(1).waitFor({ timeout: 120_000 })
-const expected = ['Lost items silently in 100 of 100 runs.', 'Lost items silently in 0 of 100 runs.']
-const found = await rates.allInnerTexts()
-if (String(found) !== String(expected)) problems.push(`playground: ${found}`)
+await expectRates('Lost items silently in 100 of 100 runs.', 'Lost items silently in 0 of 100 runs.')
+
+// Runs that were overtaken do not draw, and a red square says why it was lost.
+await page.goto(`${origin}/playground.html`)
+await page.locator('button.lost').first().focus()
+await page.getByText(/^Was item \d+, on page \d+\. .* was never requested\.$/).waitFor()
+await page.waitForTimeout(1_500)
+await page.getByRole('slider').focus()
+for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft')
+await expectRates('Lost items silently in 0 of 100 runs.', 'Lost items silently in 0 of 100 runs.')
+await page.getByText('got away with it. The client lost none.').waitFor()
+if (!(await page.getByText('The list changes never').isVisible())) problems.push('playground: it changes still')
+if ((await page.locator('button.lost').count()) > 0) problems.push('playground: an overtaken run has drawn')
+
+// Nothing runs with a seed that is none.
+for (const seed of ['', '-1', '1.5']) {
+  await page.getByLabel('Seed').fill(seed)
+  await page.getByText('The seed is a whole number').waitFor()
+  if (await page.getByRole('button', { name: 'Replay' }).isEnabled()) problems.push(`playground: seed ${seed} runs`)
+}
 
 await page.goto(origin, { waitUntil: 'networkidle' })
 for (const [words, guide] of [
   ['idempotency', 'Writes'],
   ['logs', 'Logs, metrics and traces'],
+  ['mock', 'Testing'],
+  ['retry', 'Errors and retries'],
+  ['timeout', 'Errors and retries'],
 ]) {
   await page.keyboard.press('Control+k')
   await page.getByRole('searchbox').fill(words)
-  const result = page.getByRole('option').filter({ hasText: guide }).first()
-  await result
+  const first = page.getByRole('option').first().and(page.getByRole('option').filter({ hasText: guide }))
+  await first
     .waitFor({ timeout: 10_000 })
-    .catch(() => problems.push(`search: ${words} does not find ${guide}`))
+    .catch(() => problems.push(`search: ${words} does not find ${guide} first`))
   await page.keyboard.press('Escape')
 }
+
+// Without JavaScript the first page shows a run that is over.
+const still = await browser.newPage({ javaScriptEnabled: false })
+await still.goto(origin)
+if (!(await still.getByText('The client lost none.').isVisible())) problems.push('/: no run without JavaScript')
 
 await browser.close()
 console.log(problems.join('\n') || 'the site is as it should be')

@@ -1,9 +1,9 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
-import reference from '../api/typedoc-sidebar.json' with { type: 'json' }
 import { guides, project } from '../guides.js'
 import { writeForModels } from '../llms.js'
+import { tasks } from '../reference.js'
 
 const { description, repository } = JSON.parse(read('package.json'))
 const address = repository?.url.replace(/^git\+|\.git$/g, '')
@@ -14,20 +14,6 @@ const vueIsHere = {
   enforce: 'pre',
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue($|\/)/.test(id) ? { id, external: true } : undefined),
 }
-
-/** First in their groups of the reference. The others follow by name. */
-const mainTypes = [
-  'Client',
-  'ClientOptions',
-  'RequestOptions',
-  'WriteOptions',
-  'ListOptions',
-  'ListParams',
-  'List',
-  'Page',
-  'Result',
-  'Transaction',
-]
 
 export default defineConfig({
   title: 'virtual-accounts',
@@ -50,25 +36,30 @@ export default defineConfig({
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
     anchor: { slugify },
-    config: wrapCode,
+    config(md) {
+      wrapCode(md)
+      labelCells(md)
+    },
   },
   themeConfig: {
     logo: '/favicon.svg',
     nav: [
       { text: 'Guides', link: '/docs/getting-started', activeMatch: '/docs/' },
-      { text: 'Reference', link: '/api/virtual-accounts/', activeMatch: '/api/' },
+      { text: 'Reference', link: '/api/', activeMatch: '/api/' },
       { text: 'Playground', link: '/playground' },
       { text: 'Demo', link: '/demo/', target: '_self' },
     ],
     sidebar: {
-      '/': [...guides.map(sidebarOf), ...project.map(group => ({ ...sidebarOf(group), collapsed: true }))],
-      '/api/': reference.map(group => ({ ...sorted(group), collapsed: undefined })),
+      '/': [...guides.map(sidebarOf), ...project.map(sidebarOf)],
+      '/api/': [{ text: 'Reference', link: '/api/' }, ...tasks],
     },
     outline: [2, 3],
     search: {
       provider: 'local',
       options: {
         detailedView: true,
+        // What users do not look for: licences, and what contributors read.
+        _render: (source, env, md) => (isSearched(env.relativePath) ? md.render(source, env) : ''),
         // The browser gets the text of these functions: they use nothing from outside.
         miniSearch: {
           options: {
@@ -79,10 +70,11 @@ export default defineConfig({
           },
           searchOptions: {
             fuzzy: term => (term.length < 5 ? false : 0.2),
-            // Guides first, and what contributors read last.
-            boostDocument: id => {
-              if (/\/(architecture|one-call|decisions|CONTRIBUTING)\b/.test(id)) return 0.5
-              return /\/docs\/[^/]*$/.test(id) ? 2 : 1
+            // The guide about a word first, then the others, then the reference.
+            boostDocument: (id, term) => {
+              if (!/\/docs\/[^/]*$/.test(id)) return 0.5
+              const guides = { mock: 'testing', retry: 'errors', timeout: 'errors', idempotency: 'writes' }
+              return id.includes(`/docs/${guides[term]}.`) ? 8 : 1
             },
           },
         },
@@ -123,31 +115,47 @@ function read(file) {
   return readFileSync(pathOf(file), 'utf8')
 }
 
-function sidebarOf({ text, pages }) {
-  return { text, items: pages.map(page => ({ text: titleOf(page), link: `/${page}` })) }
+function isSearched(page) {
+  return /^(site\/)?(docs\/[^/]*|api\/.*|playground|CHANGELOG|examples\/.*)\.md$/.test(page) && !/architecture/.test(page)
 }
 
-/** Groups of types stay in their order; the types in them are sorted. */
-function sorted({ items, ...given }) {
-  if (!items) return given
-  const rank = ({ text }) => mainTypes.indexOf(text) + 1 || mainTypes.length + 1
-  const inOrder = items.every(({ items }) => !items)
-    ? items.toSorted((one, other) => rank(one) - rank(other) || one.text.localeCompare(other.text))
-    : items.map(sorted)
-  return { ...given, items: inOrder }
+function sidebarOf({ text, pages }) {
+  return { text, items: pages.map(page => ({ text: titleOf(page), link: `/${page}` })) }
 }
 
 function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
 }
 
-/** Where code in a line may wrap: between the segments of a path, and in narrow tables between the words of a name. */
+/** Where code in a line may wrap: between the segments of a path and of a variable, and in narrow tables between the words of a name. */
 function wrapCode(md) {
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...given) =>
     render(...given)
       .replace(/(?<=[\w};])\//g, '<wbr>/')
+      .replace(/(?<=\w[_=])(?=\w)/g, '<wbr>')
       .replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr class="word">')
+}
+
+/** Where a table does not fit, each cell is a line of its own, and says what its column is. See `.vp-doc table.wide`. */
+function labelCells(md) {
+  md.renderer.rules.table_open = (tokens, at, options, _env, self) => self.renderToken(tokens, at, options)
+  md.core.ruler.push('label-cells', ({ tokens }) => {
+    let table
+    for (const [at, token] of tokens.entries()) {
+      if (token.type === 'table_open') table = { token, titles: [], place: 0 }
+      if (token.type === 'th_open') table.titles.push(tokens[at + 1].content)
+      if (token.type === 'thead_close' && table.titles.length > 2) table.token.attrJoin('class', 'wide')
+      if (token.type === 'thead_close' && table.titles.length > 5) table.token.attrJoin('class', 'many')
+      if (token.type === 'tr_open') table.place = 0
+      if (token.type === 'td_open') {
+        token.attrSet('data-label', table.titles[table.place].replaceAll('`', ''))
+        table.place++
+      }
+      // Nothing but a label would stand there.
+      if (token.type === 'td_close' && !tokens[at - 1].content) tokens[at - 2].attrJoin('class', 'empty')
+    }
+  })
 }
 
 /** Anchors as GitHub creates them. */

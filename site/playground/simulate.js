@@ -73,7 +73,7 @@ export async function simulate({ seed, changes, kind, crash }) {
   return { items, readers, endedAt: Math.max(...readers.map(({ endedAt }) => endedAt)) }
 }
 
-/** What a reader shows at a time: a state for each item, and what it has read and lost. */
+/** What a reader shows at a time: a state for each item, and what it has read and lost of those there throughout. */
 export function compare({ items }, reader, time) {
   const { readAt, requests, endedAt, outcome } = reader
   const isOver = time >= endedAt
@@ -97,16 +97,36 @@ export function compare({ items }, reader, time) {
   const countOf = wanted => states.filter(state => state === wanted).length
   const amountOf = wanted =>
     items.reduce((sum, { item }, at) => sum + (states[at] === wanted ? item.amount : 0), 0)
+  const stayed = items.flatMap(({ addedAt, removedAt }, place) =>
+    addedAt === 0 && removedAt > endedAt ? [place] : [],
+  )
   return {
     states,
-    read: countOf('read') + countOf('twice'),
+    stayed: stayed.length,
+    read: stayed.filter(place => timesRead[place] > 0).length,
     lost: countOf('lost'),
     lostAmount: amountOf('lost'),
     twice: countOf('twice'),
     twiceAmount: amountOf('twice'),
-    requests: requests.filter(({ start }) => start <= now).length,
     outcome: isOver ? outcome : undefined,
   }
+}
+
+/** Why the item at this place was never read. */
+export function whyLost({ items }, { requests }, place) {
+  const indexAt = time => itemsAt(items, time).indexOf(items[place])
+  const pageOf = index => Math.floor(index / limit) + 1
+  const read = requests.filter(({ isRead }) => isRead)
+  for (const [index, next] of read.slice(1).entries()) {
+    const last = read[index]
+    const [before, after] = [indexAt(last.readAt), indexAt(next.readAt)]
+    if (before < last.page * limit || after >= (next.page - 1) * limit) continue
+    const isBetween = ({ removedAt }) => last.readAt < removedAt && removedAt <= next.readAt
+    const removed = items.slice(0, place).filter(isBetween).length
+    const cause = removed === 1 ? 'An item before it was' : `${removed} items before it were`
+    return `Was item ${before + 1}, on page ${pageOf(before)}. ${cause} removed after page ${last.page} was read: it moved to page ${pageOf(after)}, and was never requested.`
+  }
+  return 'Was in the list throughout, and was never read.'
 }
 
 function itemsAt(items, time) {
@@ -115,7 +135,7 @@ function itemsAt(items, time) {
 
 /** One of the two: what it requested, and what it has read. */
 class Reader {
-  /** `start`, `end`, `page` and `limit` of each. */
+  /** `start`, `end`, `page` and `limit` of each, when the service read the list for it, and whether a response came. */
   requests = []
   /** By id: when it was read, each time. */
   readAt = new Map()
@@ -180,10 +200,12 @@ class Reader {
     signal.addEventListener('abort', end)
     const half = latencyMs * (0.25 + this.#random.fraction() / 2)
     await this.#clock.delay(half, signal)
+    request.readAt = this.#clock.now
     const present = itemsAt(this.#items, this.#clock.now).map(({ item }) => item)
     const data = present.slice((page - 1) * limit, page * limit)
     await this.#clock.delay(half, signal)
     end()
+    request.isRead = true
     return responseOf({ data, page, limit, totalItems: present.length })
   }
 }

@@ -21,7 +21,7 @@ fake                      Serves a fake service on this machine.
   --transactions <count>    250 if not given.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
-    --rate <count>            Requests a second; what is more gets a 429.
+  --rate <count>            Requests a second; what is more gets a 429.
 help                      Prints this; --version prints the version.
 
 probe and schema read the API key from the environment variable API_KEY, and
