@@ -59,14 +59,16 @@ await page.getByRole('slider').focus()
 for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft')
 await expectRates('Lost items silently in 0 of 100 runs.', 'Lost items silently in 0 of 100 runs.')
 await page.getByText('got away with it. The client lost none.').waitFor()
-if (!(await page.getByText('The list changes never').isVisible())) problems.push('playground: it changes still')
+if (!(await page.getByText('The list changes never').isVisible()))
+  problems.push('playground: it changes still')
 if ((await page.locator('button.lost').count()) > 0) problems.push('playground: an overtaken run has drawn')
 
 // Nothing runs with a seed that is none.
 for (const seed of ['', '-1', '1.5']) {
   await page.getByLabel('Seed').fill(seed)
   await page.getByText('The seed is a whole number').waitFor()
-  if (await page.getByRole('button', { name: 'Replay' }).isEnabled()) problems.push(`playground: seed ${seed} runs`)
+  if (await page.getByRole('button', { name: 'Replay' }).isEnabled())
+    problems.push(`playground: seed ${seed} runs`)
 }
 
 await page.goto(origin, { waitUntil: 'networkidle' })
@@ -79,7 +81,10 @@ for (const [words, guide] of [
 ]) {
   await page.keyboard.press('Control+k')
   await page.getByRole('searchbox').fill(words)
-  const first = page.getByRole('option').first().and(page.getByRole('option').filter({ hasText: guide }))
+  const first = page
+    .getByRole('option')
+    .first()
+    .and(page.getByRole('option').filter({ hasText: guide }))
   await first
     .waitFor({ timeout: 10_000 })
     .catch(() => problems.push(`search: ${words} does not find ${guide} first`))
@@ -89,7 +94,8 @@ for (const [words, guide] of [
 // Without JavaScript the first page shows a run that is over.
 const still = await browser.newPage({ javaScriptEnabled: false })
 await still.goto(origin)
-if (!(await still.getByText('The client lost none.').isVisible())) problems.push('/: no run without JavaScript')
+if (!(await still.getByText('The client lost none.').isVisible()))
+  problems.push('/: no run without JavaScript')
 
 await browser.close()
 console.log(problems.join('\n') || 'the site is as it should be')

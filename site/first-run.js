@@ -15,7 +15,9 @@ const settings = { seed: 48, changes: 3, kind: 'swapped' }
 const run = await simulate(settings)
 const sides = run.readers.map(reader => {
   const result = compare(run, reader, run.endedAt)
-  const why = result.states.map((state, place) => (state === 'lost' ? whyLost(run, reader, place) : undefined))
+  const why = result.states.map((state, place) =>
+    state === 'lost' ? whyLost(run, reader, place) : undefined,
+  )
   return { ...result, endedAt: reader.endedAt, why: { ...why } }
 })
 const runs = []

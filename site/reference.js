@@ -4,7 +4,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 const named = {
   'Create a client': ['Client', 'ClientOptions', 'RequestOptions', 'Fetch', 'FetchInit', 'FetchResponse'],
-  'Read lists': ['List', 'ListParams', 'ListOptions', 'Page', 'Batch', 'Transactions', 'Transaction', 'Query'],
+  'Read lists': [
+    'List',
+    'ListParams',
+    'ListOptions',
+    'Page',
+    'Batch',
+    'Transactions',
+    'Transaction',
+    'Query',
+  ],
   Write: ['VirtualAccounts', 'VirtualAccountRef', 'WriteOptions', 'Result'],
   'Call other endpoints': ['CustomRequestOptions', 'HttpMethod', 'Schema'],
   'Handle errors': [

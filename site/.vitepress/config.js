@@ -116,7 +116,10 @@ function read(file) {
 }
 
 function isSearched(page) {
-  return /^(site\/)?(docs\/[^/]*|api\/.*|playground|CHANGELOG|examples\/.*)\.md$/.test(page) && !/architecture/.test(page)
+  return (
+    /^(site\/)?(docs\/[^/]*|api\/.*|playground|CHANGELOG|examples\/.*)\.md$/.test(page) &&
+    !/architecture/.test(page)
+  )
 }
 
 function sidebarOf({ text, pages }) {

@@ -34,6 +34,16 @@ test('docs/architecture.md shows only files that exist', () => {
   expect(shown.filter(name => !names.has(name))).toEqual([])
 })
 
+test('README.md begins with commands, which CI runs as they are', () => {
+  const [, block = ''] = /^```sh\n([\s\S]*?)^```/m.exec(read('README.md')) ?? []
+  const commands = block
+    .trim()
+    .split('\n')
+    .map(line => line.replace(/ +#.*/, ''))
+  expect(commands).toEqual(['npm ci && npm run demo', 'npm ci && npm test'])
+  for (const command of commands) expect(read('.ci/run')).toContain(`() { ${command}; }\n`)
+})
+
 test('README.md shows pictures and links to guides that the package contains', () => {
   const links = linksOf('README.md').filter(link => link.startsWith('docs/'))
   expect(links.length).toBeGreaterThan(10)
