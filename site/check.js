@@ -1,7 +1,8 @@
 // What VitePress does not check of the built site: that nothing in it is from another host, that no page writes to the
-// console, that search finds the guides, and that the playground tells the truth.
+// console, that everybody can use it, that tables fit, that search finds the guides, and that the playground tells the truth.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
 import { chromium } from 'playwright'
 import { serve } from 'vitepress'
 import { chromiumOptions } from '../tools/chromium.js'
@@ -24,11 +25,28 @@ for (const path of ['/', '/docs/options.html', '/demo/']) {
   await page.goto(origin + path, { waitUntil: 'networkidle' })
 }
 
-// Tables fit, also on a phone and on the page with the widest.
-for (const width of [320, 768, 960, 1280]) {
-  await page.setViewportSize({ width, height: 900 })
-  for (const guide of globSync('docs/**/*.html', { cwd: built })) {
-    await page.goto(`${origin}/${guide}`)
+for (const colorScheme of ['light', 'dark']) {
+  const context = await browser.newContext({ colorScheme })
+  for (const path of [
+    '/',
+    '/playground.html',
+    '/docs/options.html',
+    '/api/',
+    '/api/virtual-accounts/classes/Client.html',
+  ]) {
+    const seen = await context.newPage()
+    await seen.goto(origin + path, { waitUntil: 'networkidle' })
+    // Its label is that of VitePress, without the keys that are shown beside it.
+    const { violations } = await new AxeBuilder({ page: seen }).exclude('.DocSearch-Button').analyze()
+    problems.push(...violations.map(({ id, nodes }) => `${path}, ${colorScheme}: ${id}: ${nodes[0].target}`))
+  }
+  await context.close()
+}
+
+for (const guide of globSync('docs/**/*.html', { cwd: built })) {
+  await page.goto(`${origin}/${guide}`)
+  for (const width of [320, 768, 960, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
     const cut = await page
       .locator('table')
       .evaluateAll(tables => tables.filter(table => table.scrollWidth > table.clientWidth + 1).length)

@@ -10,7 +10,7 @@ export function load(app) {
       // Where a property comes from is said once, at the top.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
-      // A section of its own would come before the properties.
-      .replace(/^## Extends\n\n- (.*)$/m, 'Extends $1.')
+      // A section of its own would come before the properties. What is not exported has no page, and needs no mention.
+      .replace(/^## Extends\n\n- (.*)$/m, (_all, base) => (base.includes('](') ? `Extends ${base}.` : ''))
   })
 }
