@@ -39,7 +39,7 @@ const columns = 56
 const pitch = 14
 const margin = 28
 const width = columns * pitch + 2 * margin - 4
-const sideHeight = 204
+const sideHeight = 190
 const height = 2 * sideHeight + 52
 
 /** One path for each state, as 800 rectangles would be ten times as large. */
