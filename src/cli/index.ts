@@ -91,7 +91,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
       rate: rate === undefined ? undefined : toNumber('rate', rate, 1_000_000),
       log: line => print(line.replace('(fault)', fault => util.styleText('yellow', fault))),
     })
-    print(served.introduction)
+    print(`${served.introduction}\n`)
     interrupted.signal.addEventListener('abort', served.close)
     return 0
   },
