@@ -11,8 +11,6 @@ import {
   type ReadPage,
 } from './read.js'
 
-const minOverlapLimit = 20
-
 // Each check is a function over what was read.
 
 const askOwner = 'Ask the owner of the service to repair it.'

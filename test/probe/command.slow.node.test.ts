@@ -181,7 +181,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
       [['probe', 'http://a.test'], 'baseUrl: expected https'],
-        [['fake', '--rate', 'many'], '--rate: expected'],
+      [['fake', '--rate', 'many'], '--rate: expected'],
       [['fake', '--port', 'abc'], '--port: expected 0 to 65535, got abc\n'],
       [['fake', '--faults', '200'], 'faults: expected statuses from 400 to 599'],
     ],
