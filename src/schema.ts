@@ -59,6 +59,8 @@ function toOutput(
   issues: FoundIssue[],
   index: number | undefined,
 ): unknown {
+  // Such as the boolean of a hand-written `validate`: everything would be accepted as `undefined`.
+  if (Object(result) !== result) throw new TypeError('validate returned neither a value nor issues')
   const isCustom = property(validator, 'isCustom')
   const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
   if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value

@@ -31,6 +31,17 @@ describe("a caller's schema", () => {
     expect(error.issues).toHaveLength(1)
   })
 
+  test('that returns no result, but a boolean, has not accepted the response', async () => {
+    for (const result of [true, false, Promise.resolve(true)]) {
+      const schema = { '~standard': { version: 1, vendor: 'test', validate: () => result } } as never
+      const error = await apiErrorOf(
+        'invalid-response',
+        createClient().request('GET', '/transactions', { schema }),
+      )
+      expect(error.cause).toMatchObject({ message: 'validate returned neither a value nor issues' })
+    }
+  })
+
   test('that fails with issues of any kind has not accepted an item', () =>
     checkEach<[issues: object[]]>([[[]], [[{ message: 'no path' }]]], async ([issues]) => {
       const schema = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } as const
