@@ -191,7 +191,12 @@ export const clientOptions: KnownOptions<ClientOptions> = {
 }
 
 const tenMebibytes = 10 * 1024 * 1024
-const defaults: CallSettings = { timeout: 60_000, maxRetries: 2, headers: { accept: 'application/json' } }
+const defaults: CallSettings = {
+  timeout: 60_000,
+  totalTimeout: undefined,
+  maxRetries: 2,
+  headers: { accept: 'application/json' },
+}
 
 /** The options of a client with defaults applied. `baseUrl`, `apiKey` and `headers` are checked here. */
 export function resolveClientOptions(options: ClientOptions): ClientConfig {

@@ -1,7 +1,7 @@
 import type { ErrorFacts, HttpError, Issue } from '../errors.js'
 import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
-import { property } from '../internal/object.js'
+import { properties, property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import { type NoResponse, NotAFreshResponse } from './attempt.js'
 import type { Call } from './call.js'
@@ -61,7 +61,7 @@ function hintFor(
 /** The service's own reason, as one line: where services customarily put it. */
 function reasonOf(body: unknown): string | undefined {
   const error = property(body, 'error')
-  const [message, detail, title] = ['message', 'detail', 'title'].map(name => property(body, name))
+  const [message, detail, title] = properties(body, ['message', 'detail', 'title'])
   const candidates = [message, property(error, 'message'), error, detail, title]
   const reason = candidates.find((text): text is string => typeof text === 'string' && text.trim() !== '')
   return reason && toLine(reason, 200)

@@ -8,7 +8,7 @@ import {
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { requestIdOf } from '../internal/headers.js'
-import { property } from '../internal/object.js'
+import { property, withoutPrototype } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
 import type { Outcome, ReceivedResponse } from './attempt.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
@@ -94,7 +94,8 @@ export class CallReport {
   }
 
   /** The error for an attempt that failed. `note` says why no other follows. */
-  createError(outcome: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
+  createError(given: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
+    const outcome = withoutPrototype(given)
     const redact = this.#redact
     const common = { info: this.info, isRetried, note }
     if (outcome.status === undefined) {

@@ -1,10 +1,12 @@
-import { property } from './object.js'
+import { properties, property } from './object.js'
 
 /** An error chain of a runtime is three deep; a longer one may be cyclic. */
 export const maxCauseDepth = 4
 
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
+
+const connectionProperties = ['code', 'syscall', 'message', 'errors', 'cause']
 
 /** Of undici, whose code is the same after a response. What a proxy does not connect is not sent. */
 const refusedByProxy = /^Proxy response \(\d+\) !== 200 when HTTP Tunneling$/
@@ -14,7 +16,7 @@ export function isNotConnected(error: unknown): boolean {
   try {
     let current = error
     for (let depth = 0; depth < maxCauseDepth && current; depth++) {
-      const { code, syscall, message, errors, cause } = Object(current) as Record<string, unknown>
+      const [code, syscall, message, errors, cause] = properties(current, connectionProperties)
       // One for each address of the host.
       if (Array.isArray(errors) && errors.length > 0) return errors.every(isNotConnected)
       if (code === 'UND_ERR_ABORTED' && refusedByProxy.test(String(message))) return true
@@ -30,7 +32,7 @@ export function isNotConnected(error: unknown): boolean {
 /** What a framework throws to control itself, as Next.js does where a page must not be static. */
 export function isControlFlow(error: unknown): boolean {
   try {
-    return typeof Object(error).digest === 'string'
+    return typeof property(error, 'digest') === 'string'
   } catch {
     return false
   }

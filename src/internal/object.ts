@@ -24,3 +24,7 @@ export function property(object: unknown, name: PropertyKey): unknown {
   const owner = Object(object)
   return name in Object.prototype && !Object.hasOwn(owner, name) ? undefined : owner[name]
 }
+
+export function properties(object: unknown, names: readonly PropertyKey[]): unknown[] {
+  return names.map(name => property(object, name))
+}

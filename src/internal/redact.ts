@@ -1,5 +1,5 @@
 import { codeOf, maxCauseDepth } from './error-code.js'
-import { defineHidden, property } from './object.js'
+import { defineHidden, properties } from './object.js'
 import { WordFilter } from './word-filter.js'
 
 const redacted = '[api key]'
@@ -71,7 +71,7 @@ export class Redactor {
     if (error === undefined || depth === maxCauseDepth) return undefined
     try {
       // Not by instanceof: under Jest a runtime's errors are of another realm.
-      const [name, message, stack, cause, errors] = causeProperties.map(name => property(error, name))
+      const [name, message, stack, cause, errors] = properties(error, causeProperties)
       const inner = this.cause(cause, depth + 1)
       const text = typeof message === 'string' ? message : String(error)
       const copy = new Error(this.text(text), inner && { cause: inner })

@@ -63,8 +63,8 @@ export class Prefetcher<T> {
   async get(window: Window, plan?: Plan): Promise<Fetched<T>> {
     this.#plan = plan
     this.#queue.shift()
-    const { page, limit } = this.#queue[0]?.window ?? {}
-    if (page !== window.page || limit !== window.limit) {
+    const next = this.#queue[0]?.window
+    if (next?.page !== window.page || next.limit !== window.limit) {
       if (plan) this.#drop()
       while (this.#inFlight.length >= this.#maxInFlight)
         await Promise.race(this.#inFlight.map(({ promise }) => promise.catch(() => {})))

@@ -21,11 +21,14 @@ interface Given {
 
 async function createGivens(): Promise<[name: string, given: Given][]> {
   const items = service.transactions.slice(0, 2)
+  const page = await client.transactions.list({ limit: 2 })
   const { value: batch } = await client.transactions.list({ limit: 2 }).batches().next()
   service.fail({ with: Response.json({ state: 'closed' }) })
   const result = await client.virtualAccounts.deactivate(account, { idempotencyKey: 'job-17' })
+  const counts = { page: 1, totalItems: 250, limit: 2, pageCount: 125, hasNextPage: true }
   const cursor = (batch as { cursor: string }).cursor
   return [
+    ['a page', { value: page, data: { data: items, ...counts } }],
     ['a batch', { value: batch as object, data: { items, cursor, totalItems: 250, hasMore: true } }],
     [
       'a result',
@@ -42,7 +45,7 @@ const serializers: [name: string, copy: (value: object) => unknown][] = [
   ['devalue, as in SvelteKit', value => devalue.parse(devalue.stringify(value))],
 ]
 
-test('batches and results pass through every serializer as plain data', async () => {
+test('pages, batches and results pass through every serializer as plain data', async () => {
   const givens = await createGivens()
   await checkEach(serializers, ([, copy]) =>
     checkEach(givens, ([, { value, data }]) => expect(copy(value)).toStrictEqual(data)),
@@ -56,7 +59,7 @@ test('JSON is of what the object holds now', async () => {
   }
 })
 
-test('test runners compare batches and results by their data', async () => {
+test('test runners compare pages, batches and results by their data', async () => {
   for (const [, { value, data }] of await createGivens()) {
     expect(value).toEqual(data)
     expect(value).not.toEqual({ ...data, totalItems: 7 })
