@@ -6,7 +6,7 @@ import { CannotOverlap, endsShort, failure, noProgress, nothingKnown } from './w
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 const maxDetours = 3
-const maxParted = 2
+const maxParted = 3
 const maxHeld = 64
 
 /**
@@ -30,7 +30,7 @@ export class OverlappingReader<T> {
   #hasMoved: boolean
   /** Searches in a row that found the last item where it had been. */
   #detours = 0
-  /** Responses that showed new items between neighbours, since the total has changed. */
+  /** How often responses show new items between neighbours, since the total has changed. */
   #parted = 0
 
   constructor(at: Position<T>) {
@@ -164,8 +164,8 @@ export class OverlappingReader<T> {
     if (!this.#hasMoved && keys.slice(end - seen.start).some(key => known.has(key)))
       throw new CannotOverlap('item-key-not-unique')
     const order = known.orderOf(keys)
-    if (totalNow !== total) this.#parted = 0
-    else if (order === 'parted') this.#parted++
+    const signs = this.#parted + (order === 'parted' ? 1 : -0.5)
+    this.#parted = totalNow === total ? Math.max(0, signs) : 0
     // One item comes between others when another goes; again and again, only where each request has an order of its own.
     if (order === 'other' || this.#parted > maxParted) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
