@@ -42,7 +42,8 @@ runMain(import.meta.filename, async () => {
   title('pagination: a loop cannot keep its promise')
   let count = 0
   await attempt(async () => {
-    for await (const _ of client.transactions.list({ limit: 1 }, { verified: true })) count++
+    const itemKey = ({ currency }) => currency // not unique
+    for await (const _ of client.transactions.list({}, { verified: true, itemKey })) count++
   })
 
   title('A loop that fails in the middle')

@@ -111,6 +111,6 @@ test('shows a retry, and how long it waits', async () => {
   const { code, stderr } = await run('export-csv.js', { env, folder: createFolder(), flags: onTerminal })
   expect(code).toBe(0)
   const shown = stderr.split(clearsLine)
-  expect(shown).toContain('retry in 2 s: HTTP 503')
-  expect(shown).toContain('retry in 1 s: HTTP 503')
+  expect(shown).toContain('next in 2 s: HTTP 503')
+  expect(shown).toContain('next in 1 s: HTTP 503')
 })
