@@ -140,7 +140,7 @@ export interface ClientOptions extends CommonOptions {
 /** The common options with defaults applied: those of a client, and those of a call. */
 export interface CallSettings {
   readonly timeout: number
-  readonly totalTimeout?: number | undefined
+  readonly totalTimeout: number | undefined
   readonly maxRetries: number
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>

@@ -19,17 +19,16 @@ export interface ReceivedResponse {
 }
 
 export interface NoResponse {
-  readonly status?: undefined
+  readonly status: undefined
   /**
    * - `not-sent`: something of the caller's failed before, such as its `apiKey` function
    * - `not-connected`, `certificate`: there was no connection
    * - `cut-off`, `no-response`: the request may have reached the service
+   * - `total-timeout`: it was the whole call that took too long
    */
-  readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response'
+  readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response' | 'total-timeout'
   readonly isTimeout: boolean
-  /** It was the whole call that took too long. */
-  readonly isTotal?: boolean
-  readonly cause?: unknown
+  readonly cause: unknown
 }
 
 /** A call, and what all of its attempts share. */
@@ -42,15 +41,15 @@ export interface Run {
   readonly waiting: Waiting
 }
 
-const noAnswer: NoResponse = { reason: 'no-response', isTimeout: true }
+const noAnswer: NoResponse = { status: undefined, reason: 'no-response', isTimeout: true, cause: undefined }
 
 /** How an attempt starts. */
 export interface Start {
   readonly apiKey: string | null | NoResponse
   /** With the time that `apiKey` took. */
   readonly startedAt: number
-  readonly throttle?: Throttle
-  readonly turn?: number | undefined
+  readonly throttle: Throttle | undefined
+  readonly turn: number | undefined
 }
 
 /** The API key that the caller's function returns. Rejects only when the call is aborted. */
@@ -61,12 +60,12 @@ export async function readApiKey(
 ): Promise<string | NoResponse> {
   try {
     const apiKey = await waiting.within(timeout, (async () => read())())
-    if (apiKey === timedOut) return { reason: 'not-sent', isTimeout: true }
+    if (apiKey === timedOut) return { ...noAnswer, reason: 'not-sent' }
     assertApiKey(apiKey, 'the function to return a non-empty string')
     return apiKey
   } catch (cause) {
     waiting.throwIfAborted()
-    return { reason: 'not-sent', isTimeout: false, cause }
+    return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
   }
 }
 
@@ -125,18 +124,17 @@ export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promis
     // ky wraps some errors, with the request and so the API key.
     const cause = error instanceof NetworkError ? error.cause : error
     // A framework controls itself by what its fetch throws.
-    if (!head && isControlFlow(cause)) return { reason: 'not-sent', isTimeout: false, cause }
-    return fail({ reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
+    if (!head && isControlFlow(cause))
+      return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
+    return fail({ status: undefined, reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
   } finally {
     if (outcome === undefined) controller.abort()
   }
 
   function fail(failure: NoResponse): Outcome {
-    if (!isSent) return { status: undefined, ...failure, reason: 'not-sent' }
+    if (!isSent) return { ...failure, reason: 'not-sent' }
     // The status of an error says more than what happened to its body.
-    return head && !isSuccess(head.status)
-      ? { ...head, text: undefined }
-      : { status: undefined, cause: undefined, ...failure }
+    return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
   }
 }
 

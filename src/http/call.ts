@@ -115,13 +115,18 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
   }
 }
 
-const outOfTime: NoResponse = { reason: 'no-response', isTimeout: true, isTotal: true }
+const outOfTime: NoResponse = {
+  status: undefined,
+  reason: 'total-timeout',
+  isTimeout: true,
+  cause: undefined,
+}
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
   const { maxRetries } = call.settings
   const { hasCallerKey = false } = call
-  const refusals: Refusals = { count: 0 }
+  const refusals: Refusals = { count: 0, passes: undefined }
   for (;;) {
     const start = await takeTurn(run)
     const { throttle, turn, startedAt } = start
@@ -180,7 +185,8 @@ async function takeTurn({ transport, call, report, waiting }: Run): Promise<Star
   for (let held: Throttle | undefined, turn: number | undefined; ; ) {
     const startedAt = performance.now()
     const apiKey = typeof given === 'function' ? await readApiKey(given, timeout, waiting) : given
-    if (typeof apiKey === 'object' && apiKey !== null) return { apiKey, startedAt }
+    if (typeof apiKey === 'object' && apiKey !== null)
+      return { apiKey, startedAt, throttle: undefined, turn: undefined }
     const throttle = throttles.of(baseUrl, apiKey)
     if (throttle !== held) turn = throttle.free()
     if (turn !== undefined || maxRetries === 0) return { apiKey, startedAt, throttle, turn }

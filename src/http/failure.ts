@@ -76,7 +76,7 @@ const checkNetwork = 'Check baseUrl and the network.'
 export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
   const { reason, isTimeout, cause } = failed
   if (isTimeout) {
-    if (failed.isTotal) {
+    if (reason === 'total-timeout') {
       const last = cause === undefined ? '' : ' The last failure is in error.cause.'
       const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
       return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }

@@ -100,7 +100,7 @@ export class CallReport {
     const common = { info: this.info, isRetried, note }
     if (outcome.status === undefined) {
       const { timeout, totalTimeout = 0 } = this.#call.settings
-      const timeoutMs = outcome.isTotal ? totalTimeout : timeout
+      const timeoutMs = outcome.reason === 'total-timeout' ? totalTimeout : timeout
       const facts = { ...common, ...describeNoResponse(outcome, this.#url, timeoutMs) }
       if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs, cause: outcome.cause })
       const cause = redact.cause(outcome.cause)

@@ -16,7 +16,7 @@ const unlimited = Number.POSITIVE_INFINITY
 /** Of one call: how many there were, and how many attempts of all calls had passed when it last made all pause. */
 export interface Refusals {
   count: number
-  passes?: number
+  passes: number | undefined
 }
 
 /**
