@@ -3,33 +3,12 @@ import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js
 import { assertApiKey } from '../internal/keys.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
-import { type BodyText, readBody } from './body.js'
-import type { Call, Transport } from './call.js'
+import { readBody } from './body.js'
+import { NotAFreshResponse } from './failure.js'
 import type { CallReport } from './report.js'
 import { isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Throttle } from './throttle.js'
-
-/** How an attempt ended. */
-export type Outcome = ReceivedResponse | NoResponse
-
-export interface ReceivedResponse {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: BodyText
-}
-
-export interface NoResponse {
-  readonly status: undefined
-  /**
-   * - `not-sent`: something of the caller's failed before, such as its `apiKey` function
-   * - `not-connected`, `certificate`: there was no connection
-   * - `cut-off`, `no-response`: the request may have reached the service
-   * - `total-timeout`: it was the whole call that took too long
-   */
-  readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response' | 'total-timeout'
-  readonly isTimeout: boolean
-  readonly cause: unknown
-}
+import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A call, and what all of its attempts share. */
 export interface Run {
@@ -158,9 +137,6 @@ function toInit(request: Request, body: string | undefined, signal: AbortSignal)
     redirect: 'manual',
   }
 }
-
-/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
-export class NotAFreshResponse extends TypeError {}
 
 /** Not by instanceof: the caller's fetch may have a Response of its own. */
 function isFresh(received: Partial<Response> | undefined): received is Response {

@@ -1,69 +1,15 @@
 import type { AnyApiError, HttpError } from '../errors.js'
-import type { CallSite } from '../internal/call-site.js'
 import { withoutPrototype } from '../internal/object.js'
-import type { Redactor } from '../internal/redact.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import { Waiting } from '../internal/waiting.js'
-import type { CallSettings, ClientConfig, Fetch } from '../options.js'
-import {
-  type NoResponse,
-  type ReceivedResponse,
-  type Run,
-  readApiKey,
-  runAttempt,
-  type Start,
-} from './attempt.js'
+import type { Fetch } from '../options.js'
+import { type Run, readApiKey, runAttempt, type Start } from './attempt.js'
+import { parseRetryAfter } from './backoff.js'
 import { InvalidBody } from './body.js'
 import { CallReport } from './report.js'
-import {
-  isSuccess,
-  isTooMany,
-  mayHaveBeenApplied,
-  parseRetryAfter,
-  type RetryBudget,
-  retryDelayMs,
-} from './retry.js'
+import { isSuccess, isTooMany, mayHaveBeenApplied, retryDelayMs } from './retry.js'
 import type { Refusals, Throttle } from './throttle.js'
-import type { Throttles } from './throttles.js'
-
-/** What all calls of a client share. */
-export interface Transport extends ClientConfig {
-  /** Shared with the clients derived from this one. */
-  readonly retryBudget: RetryBudget
-  /** Shared like that. */
-  readonly throttles: Throttles
-  /** The paths of lists that cannot be asked for a limit of 100. Shared like that. */
-  readonly withoutLimit: Set<string>
-  /** Knows the API keys that were sent. */
-  readonly redactor: Redactor
-}
-
-/** One call, checked and ready to be sent. */
-export interface Call {
-  readonly method: string
-  /** Checked and encoded. */
-  readonly path: string
-  /** Without its question mark. */
-  readonly query: string
-  readonly settings: CallSettings
-  /** Set on writes, and only there. */
-  readonly idempotencyKey?: string | undefined
-  /** The idempotency key is the caller's own. */
-  readonly hasCallerKey?: boolean
-  /** JSON. */
-  readonly body?: string | undefined
-  /** Any of them cancels the call. */
-  readonly signals: readonly (AbortSignal | undefined)[]
-  /** Set on lists, and only there. */
-  readonly page?: number
-  /** The limit that is requested. */
-  readonly limit?: number | undefined
-  /** Of a loop over a list: its number. */
-  readonly loop?: number | undefined
-  /** Whether a status other than 2xx is an answer, too, such as 404 beyond the end of a list. */
-  readonly accepts?: ((status: number) => boolean) | undefined
-  readonly site: CallSite
-}
+import type { Call, NoResponse, ReceivedResponse, Transport } from './types.js'
 
 /** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
 export interface SuccessResponse {

@@ -3,9 +3,11 @@ import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import { properties, property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
-import { type NoResponse, NotAFreshResponse } from './attempt.js'
-import type { Call } from './call.js'
 import { isServerError } from './retry.js'
+import type { Call, NoResponse } from './types.js'
+
+/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
+export class NotAFreshResponse extends TypeError {}
 
 /** What happened, and what to do. */
 export type Description = Pick<ErrorFacts, 'problem' | 'hint'>

@@ -8,13 +8,12 @@ import {
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { requestIdOf } from '../internal/headers.js'
-import { property, withoutPrototype } from '../internal/object.js'
+import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
-import type { Outcome, ReceivedResponse } from './attempt.js'
+import { parseRetryAfter } from './backoff.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
-import type { Call, Transport } from './call.js'
 import { describeHttpError, describeIssues, describeMismatch, describeNoResponse } from './failure.js'
-import { parseRetryAfter } from './retry.js'
+import type { Call, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
 const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
@@ -52,7 +51,7 @@ export class CallReport {
     const { method, path, idempotencyKey, page, limit, loop, site } = this.#call
     const { attempts, requestId } = this
     const outcomeUnknown = this.mayHaveBeenApplied && idempotencyKey !== undefined
-    const call = { method, path: this.#redact.text(path), idempotencyKey, page, limit, loop, site }
+    const call = { method, path: this.#redactor().text(path), idempotencyKey, page, limit, loop, site }
     return { ...call, attempts, outcomeUnknown, requestId }
   }
 
@@ -60,8 +59,8 @@ export class CallReport {
     const { onEvent } = this.#transport
     if (onEvent === undefined) return
     const { method, path, page, loop } = this.#call
-    const url = this.#redact.text(this.#url)
-    const base = { callId: this.#callId, method, url, path: this.#redact.text(path), page, loop }
+    const url = this.#redactor().text(this.#url)
+    const base = { callId: this.#callId, method, url, path: this.#redactor().text(path), page, loop }
     // What a listener throws or rejects with is ignored: observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(() => {})
   }
@@ -76,9 +75,9 @@ export class CallReport {
 
   emitResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
     const requestId = requestIdOf(headers)
-    this.requestId = requestId && this.#redact.text(requestId)
+    this.requestId = requestId && this.#redactor().text(requestId)
     if (this.#transport.onEvent === undefined) return
-    const shown = { status, headers: this.#redact.headers(headers), requestId: this.requestId }
+    const shown = { status, headers: this.#redactor().headers(headers), requestId: this.requestId }
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
   }
 
@@ -94,9 +93,8 @@ export class CallReport {
   }
 
   /** The error for an attempt that failed. `note` says why no other follows. */
-  createError(given: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
-    const outcome = withoutPrototype(given)
-    const redact = this.#redact
+  createError(outcome: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
+    const redact = this.#redactor()
     const common = { info: this.info, isRetried, note }
     if (outcome.status === undefined) {
       const { timeout, totalTimeout = 0 } = this.#call.settings
@@ -125,7 +123,7 @@ export class CallReport {
 
   invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {
     const { issues, hint, body, isMismatch = false, isCustomSchema = false } = facts
-    const redact = this.#redact
+    const redact = this.#redactor()
     const toShown = (key: PropertyKey) =>
       redact.text(String(key)) === String(key) ? key : redact.text(String(key))
     const shown = issues
@@ -144,8 +142,8 @@ export class CallReport {
     })
   }
 
-  /** Knows the keys of this call, however many others were sent meanwhile. */
-  get #redact(): Redactor {
+  /** It knows the keys of this call, however many others were sent meanwhile. */
+  #redactor(): Redactor {
     const { redactor } = this.#transport
     for (const key of this.#keys) redactor.add(key)
     return redactor

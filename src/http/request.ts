@@ -21,7 +21,8 @@ import {
   validate,
 } from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
-import { type Call, send, type Transport } from './call.js'
+import { send } from './call.js'
+import type { Call, Transport } from './types.js'
 
 /** Options of a write. */
 export interface WriteOptions<T = unknown> extends RequestOptions<T> {

@@ -1,6 +1,6 @@
 import type { HttpError } from '../errors.js'
 import type { Waiting } from '../internal/waiting.js'
-import { backoffMs } from './retry.js'
+import { backoffMs } from './backoff.js'
 
 /** After a pause, attempts follow at this part of the rate that the service took before. */
 const easing = 0.85

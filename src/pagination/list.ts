@@ -1,4 +1,4 @@
-import type { Transport } from '../http/call.js'
+import type { Transport } from '../http/types.js'
 import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {

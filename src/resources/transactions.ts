@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import type { Transport } from '../http/call.js'
+import type { Transport } from '../http/types.js'
 import {
   createList,
   type List,

@@ -1,5 +1,5 @@
-import type { Transport } from '../http/call.js'
 import { type Result, type WriteEndpoint, type WriteOptions, write } from '../http/request.js'
+import type { Transport } from '../http/types.js'
 import type { Schema } from '../schema.js'
 
 /** Identifies a virtual account and the customer that owns it. */

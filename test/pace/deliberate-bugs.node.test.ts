@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RetryBudget } from '../../src/http/retry.ts'
+import { RetryBudget } from '../../src/http/retry-budget.ts'
 import { Throttle } from '../../src/http/throttle.ts'
 import { alone, blips, limits, outages } from './scenarios.ts'
 import { type Outcome, run, type Scenario } from './trial.ts'
