@@ -36,6 +36,11 @@ export class Throttle {
   /** Pauses since an attempt has passed. */
   #streak = 0
   #stuckSince = 0
+  #refusedAt = Number.NEGATIVE_INFINITY
+  /** The first refusal for a minute: it is no limit yet if no other call has to wait. */
+  #isFirst = true
+  /** Calls that wait before they are sent again. */
+  #pausing = 0
   #refusal: HttpError | undefined
   #nextAt = 0
   readonly #waiting = new Set<(turn: number | HttpError) => void>()
@@ -81,8 +86,13 @@ export class Throttle {
   /** Waits before a call is sent again. */
   async pause(ms: number, waiting: Waiting): Promise<void> {
     const until = this.#now + ms
-    await waiting.pause(ms)
-    this.#firedAt = Math.max(this.#firedAt, until)
+    this.#pausing++
+    try {
+      await waiting.pause(ms)
+      this.#firedAt = Math.max(this.#firedAt, until)
+    } finally {
+      this.#pausing--
+    }
   }
 
   passed(turn: number | undefined): void {
@@ -96,6 +106,7 @@ export class Throttle {
       this.#rate *= 1 + this.#growth * seconds
     } else {
       this.#streak = 0
+      if (this.#isFirst && this.#waiting.size + this.#pausing === 0) this.#rate = unlimited
       this.#nextAt += 1_000 / this.#rate - probeMs
       this.#dispatch()
     }
@@ -112,9 +123,11 @@ export class Throttle {
     this.#refusal = toError()
     if (this.#streak++ === 0) {
       this.#stuckSince = this.#now
+      this.#isFirst = this.#now - this.#refusedAt > patienceMs
       this.#growth = this.#rate === unlimited ? slowStart : growth
       this.#rate = easing * Math.min(this.#rate, Math.max(1, this.#recentPasses))
     }
+    this.#refusedAt = this.#now
     const pauseMs = Math.max(retryAfterMs, backoffMs(this.#streak))
     this.#nextAt = Math.max(this.#nextAt, this.#now + pauseMs)
     if (this.isStuck) {

@@ -214,6 +214,13 @@ describe('a call that waits for its turn', () => {
   })
 })
 
+test('a lone call that was refused once delays no later call', async () => {
+  const { client, requests } = stubbed([status(429), ok])
+  await passing(client.virtualAccounts.deactivate(account))
+  for (let call = 0; call < 3; call++) await client.virtualAccounts.deactivate(account)
+  expect(requests).toHaveLength(5)
+})
+
 describe('fake timers that leave performance.now alone', () => {
   test('release a call that was refused, and those that wait', async () => {
     vi.useRealTimers()
