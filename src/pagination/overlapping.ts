@@ -51,6 +51,7 @@ export class OverlappingReader<T> {
       }
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
+      if (at.hasArrived) break
       if (seen.data.length === seen.limit) continue
       if (at.end === seen.total) return undefined
       // What came after its rows were read shows in the next response: the list has ended once that brings nothing new.

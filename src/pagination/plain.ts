@@ -51,6 +51,7 @@ export async function* readPages<T>(
     hasGrown ||= total > at.total
     // Where items were read, others may be by now: what follows a known one is taken.
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read))
+    if (at.hasArrived) break
     if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat, true)
     const isRepeated = keys.length > 0 ? news === 0 : JSON.stringify(raw) === JSON.stringify(rawBefore)
     fruitless = isRepeated ? fruitless + 1 : 0

@@ -161,6 +161,18 @@ describe('`until`', () => {
       }
     }))
 
+  test('ends wherever on a page its first item is, also behind a page of which nothing is left to read', () =>
+    checkEach(modes, async verified => {
+      for (const count of [19, 20, 21, 39, 40, 58, 59, 60]) {
+        const { fake, list, events, until } = await createGrowing(10, { limit: 20 })
+        const added = pool.slice(5_000, 5_000 + count)
+        fake.transactions.unshift(...added)
+        // Together with those that are known, pages of plain loops are full, or the last one is short.
+        expect(await collect(list({ limit: 20 }, { until, verified }))).toEqual(added)
+        expect(endOf(events).items).toBe(count)
+      }
+    }))
+
   test('is an error once everything was yielded where none of its items is left', () =>
     checkEach(modes, async verified => {
       const { fake, list, until } = await createGrowing(700, { limit: 50 })
