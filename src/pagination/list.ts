@@ -16,8 +16,17 @@ import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../
 import { resolveSchema, type Schema } from '../schema.js'
 import { identifyList, readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
-import { type Batch, createBatch, createPage, type Page, PageLoader, type PageRequest } from './page.js'
-import type { ReadBatch, WalkOptions } from './position.js'
+import {
+  type Batch,
+  createBatch,
+  createPage,
+  type Page,
+  PageLoader,
+  type PageRequest,
+  type ReadBatch,
+  singlePage,
+} from './page.js'
+import type { WalkOptions } from './position.js'
 import { readList } from './walk.js'
 
 /** A list, as its resource declares it. */
@@ -119,14 +128,6 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   [Symbol.asyncIterator](): AsyncGenerator<T, void>
   /** Iterates every item in batches, each of the new items of one response, with a cursor that goes on after them. */
   batches(): AsyncGenerator<Batch<T>, void>
-}
-
-/** What a page that is loaded by itself has no need of. */
-const singlePage = {
-  overlaps: false,
-  signal: undefined,
-  mayContradict: false,
-  accepts: undefined,
 }
 
 /** What a loop asks for if the caller gives no limit. */

@@ -1,5 +1,6 @@
 import type { IncompleteReason } from '../events.js'
-import type { Position, ReadBatch, Reading } from './position.js'
+import type { ReadBatch } from './page.js'
+import type { Position, Reading } from './position.js'
 import type { Plan, Window } from './prefetcher.js'
 import type { Seen } from './source.js'
 import { CannotOverlap, endsShort, failure, noProgress, nothingKnown } from './walk-errors.js'

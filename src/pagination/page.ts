@@ -12,7 +12,6 @@ import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 import { hashKey } from './cursor.js'
 import type { Key } from './known-items.js'
-import type { ReadBatch } from './position.js'
 
 /**
  * One page of a list, as plain data. For all items, iterate the list.
@@ -86,6 +85,14 @@ export interface PageRequest {
   readonly mayContradict: boolean
   /** Whether a status, or another page than the one requested, is an answer: then the page is an empty one. */
   readonly accepts: ((what: number | 'another-page') => boolean) | undefined
+}
+
+/** What a page that is loaded by itself has no need of. */
+export const singlePage = {
+  overlaps: false,
+  signal: undefined,
+  mayContradict: false,
+  accepts: undefined,
 }
 
 export type LoadPage<T> = (request: PageRequest) => Promise<LoadedPage<T>>
@@ -220,6 +227,17 @@ export function createPage<T>(
   }
   const toJSON = () => ({ ...result })
   return withHidden(result, { status, headers, requestId: report.requestId, nextPage, toJSON })
+}
+
+/** The new items of a response. */
+export interface ReadBatch<T> {
+  readonly items: readonly T[]
+  readonly totalItems: number
+  /** Whether the list goes on after these items, by the total of the response. */
+  readonly hasMore: boolean
+  /** Goes on after these items. */
+  readonly cursor: () => string
+  readonly response: SuccessResponse
 }
 
 /** Plain data, but for what tells about the response. */

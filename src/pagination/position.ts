@@ -1,9 +1,8 @@
 import { ApiError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
-import type { SuccessResponse } from '../http/call.js'
 import { type Bookmark, hashKey, writeCursor } from './cursor.js'
 import { type Key, KnownItems, namedInCursor } from './known-items.js'
-import type { LoadPage } from './page.js'
+import type { LoadPage, ReadBatch } from './page.js'
 import { type Seen, Source } from './source.js'
 import { failure, orderNotStable, type Text } from './walk-errors.js'
 
@@ -30,17 +29,6 @@ export interface WalkOptions<T> {
   readonly loop: number
   /** Ends all requests. */
   readonly closing: AbortSignal
-}
-
-/** The new items of a response. */
-export interface ReadBatch<T> {
-  readonly items: readonly T[]
-  readonly totalItems: number
-  /** Whether the list goes on after these items, by the total of the response. */
-  readonly hasMore: boolean
-  /** Goes on after these items. */
-  readonly cursor: () => string
-  readonly response: SuccessResponse
 }
 
 /** Yields what is new. Returns why it is not proven to be all, or nothing. */

@@ -1,7 +1,8 @@
 import type { IncompleteReason } from '../events.js'
 import { OverlappingReader } from './overlapping.js'
+import type { ReadBatch } from './page.js'
 import { readPages } from './plain.js'
-import { Position, type ReadBatch, type Reading, type WalkOptions } from './position.js'
+import { Position, type Reading, type WalkOptions } from './position.js'
 import type { Seen } from './source.js'
 import { CannotOverlap, failure, noOverlap, rulesOutOverlap, untilIsGone } from './walk-errors.js'
 
