@@ -3,8 +3,6 @@ export type Key = string | number
 
 /** At least so many items are remembered, and at most twice as many and a page, however long the list is. */
 const minRemembered = 50_000
-/** How many of the last items a cursor names. */
-export const namedInCursor = 100
 /** The places of one run lie between two multiples of this. */
 const runLength = 2 ** 20
 
@@ -16,17 +14,18 @@ const runLength = 2 ** 20
  */
 export class KnownItems {
   readonly #places = new Map<Key, number>()
-  /** The last items that were new. */
-  #latest: Key[] = []
   #nextPlace = 0
+  /** The last item that was new. */
+  #newest: Key | undefined
   /** The last item read. */
   last: Key | undefined
   /** Whether items may have been read that are not known. */
   hasForgotten: boolean
 
-  constructor(runs: readonly (readonly Key[])[] = []) {
-    for (const run of runs) for (const [index, key] of run.entries()) this.add(key, run[index - 1])
-    this.hasForgotten = runs.length > 0
+  /** Of those that a cursor names, the order is not certain. */
+  constructor(named: readonly Key[] = []) {
+    for (const key of named) this.add(key, undefined)
+    this.hasForgotten = named.length > 0
   }
 
   get size(): number {
@@ -41,16 +40,17 @@ export class KnownItems {
   add(key: Key | undefined, inFront: Key | undefined): boolean {
     this.last = key
     if (key === undefined) return true
-    if (this.#places.has(key)) return false
-    if (inFront === undefined || inFront !== this.#latest.at(-1)) this.#nextPlace = nextRun(this.#nextPlace)
-    this.#places.set(key, this.#nextPlace++)
-    this.#latest.push(key)
-    return true
+    const place = this.#places.get(key)
+    // What was shown last is forgotten last, or an item could be known, and not what was read behind it.
+    if (place !== undefined) this.#places.delete(key)
+    else if (inFront === undefined || inFront !== this.#newest) this.#nextPlace = nextRun(this.#nextPlace)
+    this.#places.set(key, place ?? this.#nextPlace++)
+    if (place === undefined) this.#newest = key
+    return place === undefined
   }
 
-  /** Forgets what was read long ago. Not while a page is read, or an item of it might come twice. */
+  /** Forgets what was shown long ago. Not while a page is read, or an item of it might come twice. */
   forget(): void {
-    if (this.#latest.length > 2 * namedInCursor) this.#latest = this.#latest.slice(-namedInCursor)
     // Many at once, as each time costs.
     if (this.size <= 2 * minRemembered) return
     this.hasForgotten = true
@@ -72,19 +72,6 @@ export class KnownItems {
       last = { place, index }
     }
     return order
-  }
-
-  /** Those that were new last, run by run. */
-  latestRuns(): Key[][] {
-    const runs: Key[][] = []
-    let end = 0
-    for (const key of this.#latest.slice(-namedInCursor)) {
-      const place = this.#places.get(key) as number
-      if (place >= end) runs.push([])
-      runs.at(-1)?.push(key)
-      end = nextRun(place)
-    }
-    return runs
   }
 }
 

@@ -31,7 +31,7 @@ export class OverlappingReader<T> {
   #hasMoved: boolean
   /** Searches in a row that found the last item where it had been. */
   #detours = 0
-  /** How often responses show new items between neighbours, since the total has changed. */
+  /** How often responses show new items between neighbours; not a number once the total has changed. */
   #parted = 0
 
   constructor(at: Position<T>) {
@@ -166,9 +166,9 @@ export class OverlappingReader<T> {
     if (!this.#hasMoved && keys.slice(end - seen.start).some(key => known.has(key)))
       throw new CannotOverlap('item-key-not-unique')
     const order = known.orderOf(keys)
-    const signs = this.#parted + (order === 'parted' ? 1 : -0.5)
-    this.#parted = totalNow === total ? Math.max(0, signs) : 0
-    // One item comes between others when another goes; again and again, only where each request has an order of its own.
+    const signs = Math.max(0, this.#parted + (order === 'parted' ? 1 : -0.5))
+    this.#parted = totalNow === total ? signs : Number.NaN
+    // While the total stays, one item comes between others when another goes: not again and again.
     if (order === 'other' || this.#parted > maxParted) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     // As far as the last item moved; a window that missed it shows that the margin is not enough.
@@ -188,7 +188,7 @@ export class OverlappingReader<T> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
-    const news = yield* at.take(seen, Math.max(0, firstKnown))
+    const news = yield* at.take(seen, Math.max(0, firstKnown), 'windows')
     this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
     // Page 1 needs no known item. Again and again, only a list that is emptied while it is read brings new ones there.
     if (news > 0 && (firstKnown >= 0 || hasShrunk)) {

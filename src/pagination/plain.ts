@@ -24,7 +24,7 @@ export async function* readPages<T>(
   })
   const pageAfter = ({ page }: Window) => (at.goesOnAfter(page * limit) ? windowOf(page + 1) : undefined)
   let page = nextPage
-  let rawBefore: unknown
+  let textBefore: unknown
   let hasGrown = false
   /** Pages in a row that brought nothing new. */
   let fruitless = 0
@@ -50,17 +50,27 @@ export async function* readPages<T>(
     }
     hasGrown ||= total > at.total
     // Where items were read, others may be by now: what follows a known one is taken.
-    const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read))
+    const text = keys.length > 0 ? undefined : textOf(raw)
+    const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), 'pages')
     if (at.hasArrived) break
     if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat, true)
-    const isRepeated = keys.length > 0 ? news === 0 : JSON.stringify(raw) === JSON.stringify(rawBefore)
+    const isRepeated = keys.length > 0 ? news === 0 : text === textBefore
     fruitless = isRepeated ? fruitless + 1 : 0
     // All that was read may come again, as the list has grown by so much.
     if (fruitless > 8 + known.size / limit) throw failure(seen, noProgress)
-    rawBefore = raw
+    textBefore = text
     // Pages that are short throughout may reach the total by their limit alone: then only an empty page is the end.
     if (at.end === total && !areFiltered) return undefined
     page++
   }
   return 'max-items'
+}
+
+/** Of items as they came, before the caller has them. Those that are nested too deeply are never the same. */
+function textOf(raw: readonly unknown[]): unknown {
+  try {
+    return JSON.stringify(raw)
+  } catch {
+    return raw
+  }
 }

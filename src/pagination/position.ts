@@ -1,7 +1,8 @@
 import { ApiError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
 import { type Bookmark, hashKey, writeCursor } from './cursor.js'
-import { type Key, KnownItems, namedInCursor } from './known-items.js'
+import { Frontier, maxNamed } from './frontier.js'
+import { type Key, KnownItems } from './known-items.js'
 import type { LoadPage, ReadBatch } from './page.js'
 import { type Seen, Source } from './source.js'
 import { failure, orderNotStable, type Text } from './walk-errors.js'
@@ -39,6 +40,7 @@ export class Position<T> {
   readonly options: WalkOptions<T>
   readonly source: Source<T>
   readonly known: KnownItems
+  readonly #frontier = new Frontier()
   /** The limit in effect. */
   limit: number
   /** The place after the last item read. */
@@ -56,8 +58,9 @@ export class Position<T> {
     const { after, until, onLimitRefused } = options
     this.options = options
     this.source = new Source({ ...options, mayRefuseFirst: onLimitRefused !== undefined }, () => this.total)
-    this.#until = new Set(until?.keys.flat())
-    this.known = new KnownItems(after?.keys)
+    this.#until = new Set(until && [...until.first, ...until.behind])
+    this.known = new KnownItems(after && [...after.ahead, ...after.behind])
+    if (after) Object.assign(this.#frontier, after)
     this.limit = Math.min(after?.limit ?? 1, options.limit ?? 1)
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
@@ -73,8 +76,11 @@ export class Position<T> {
     return place < Math.min(this.total, this.end + this.remaining)
   }
 
-  /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. */
-  *take(seen: Seen<T>, from: number): Generator<ReadBatch<T>, number> {
+  /**
+   * Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages follow each other;
+   * a window can show again what was read.
+   */
+  *take(seen: Seen<T>, from: number, follows: 'pages' | 'windows'): Generator<ReadBatch<T>, number> {
     const { data, keys, start, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
@@ -92,6 +98,10 @@ export class Position<T> {
       response.report.emit({ type: 'drift', change: 'total', before: this.total, after: total })
     this.end = start + place
     this.total = total
+    const shown = keys.slice(from, place)
+    if (follows === 'pages') this.#frontier.append(withKey(shown))
+    if (follows === 'pages' || this.#frontier.advance(withKey(shown), withKey(added)))
+      Object.assign(this.#frontier, { end: this.end, total })
     this.#items += items.length
     const hasMore = this.end < total
     const cursor = () => this.#writeCursor(added)
@@ -132,12 +142,16 @@ export class Position<T> {
 
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
   #writeCursor(batch: readonly (Key | undefined)[]): string {
-    const { limit, end, total, gap, known } = this
-    const { list, hashesKeys } = this.options
-    const runs: (Key | undefined)[][] = known.latestRuns()
-    if (batch.length > namedInCursor) runs.unshift(batch.slice(0, namedInCursor))
-    const toHash = (key: Key | undefined) =>
-      key === undefined ? [] : hashesKeys ? String(key) : hashKey(key)
-    return writeCursor({ limit, end, total, gap, keys: runs.map(run => run.flatMap(toHash)) }, list)
+    const { limit, gap, options } = this
+    const { behind, ahead, end, total } = this.#frontier
+    const first = batch.length > maxNamed ? batch.slice(0, maxNamed) : []
+    const toHashes = (keys: readonly (Key | undefined)[]) =>
+      withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
+    const names = { behind: toHashes(behind), ahead: toHashes(ahead), first: toHashes(first) }
+    return writeCursor({ limit, end, total, gap, ...names }, options.list)
   }
+}
+
+function withKey(keys: readonly (Key | undefined)[]): Key[] {
+  return keys.filter(key => key !== undefined)
 }

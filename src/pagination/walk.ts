@@ -37,7 +37,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     const isWhole = isLast && data.length < first.limit
     if (!isWhole) at.gap = reason
     if (verified && rulesOutOverlap(at.gap)) throw noOverlap(at.gap, first)
-    yield* at.take(first, 0)
+    yield* at.take(first, 0, 'pages')
     // Plain pages end at their total.
     if (isWhole || (isLast && reason)) return at.end < end ? 'max-items' : at.gap
     if (reason) return (yield* readPages(at, first.page + 1, sentLimit)) ?? at.gap

@@ -1,4 +1,5 @@
-import { KnownItems } from '../../src/pagination/known-items.ts'
+import { Frontier } from '../../src/pagination/frontier.ts'
+import { type Key, KnownItems } from '../../src/pagination/known-items.ts'
 import { type LoadedPage, PageLoader, type PageRequest } from '../../src/pagination/page.ts'
 import { Position } from '../../src/pagination/position.ts'
 import { type Fetched, Prefetcher } from '../../src/pagination/prefetcher.ts'
@@ -129,14 +130,30 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     name: 'a cursor knows the last item only',
     inject: () =>
       replace(
-        KnownItems,
-        'latestRuns',
-        original =>
-          function () {
-            return original.call(this).map(run => run.slice(-1))
+        Frontier,
+        'advance',
+        () =>
+          function (this: Frontier, shown: readonly Key[]) {
+            this.behind = shown.slice(-1)
+            return true
           },
       ),
     family: 'cut and resumed, stale replicas, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'a cursor names what was new last, not what is farthest',
+    inject: () =>
+      replace(
+        Frontier,
+        'advance',
+        () =>
+          function (this: Frontier, _shown: readonly Key[], news: readonly Key[]) {
+            this.append(news)
+            return true
+          },
+      ),
+    family: 'cut and resumed, items come among those that were read',
     mode: 'default',
   },
   {
@@ -147,8 +164,8 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         Position<unknown>,
         'take',
         original =>
-          function* (seen, from) {
-            const taking = original.call(this, seen, from) as ReturnType<typeof original>
+          function* (seen, from, follows) {
+            const taking = original.call(this, seen, from, follows) as ReturnType<typeof original>
             let step = taking.next()
             for (; !step.done; step = taking.next()) {
               const cursor = step.value.cursor()

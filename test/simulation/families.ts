@@ -469,6 +469,18 @@ export const families: readonly Family[] = [
     ...proven,
   },
   {
+    name: 'cut and resumed, items come among those that were read',
+    vary: (plain, random) => {
+      const every = random.integer(1, 5)
+      const comings = Array.from({ length: Math.floor(plain.size / every) }, (_, index) => ({
+        at: random.integer(20, 200),
+        insert: { place: ((index + 1) * every) / (plain.size + index + 1), count: 1 },
+      }))
+      return { changes: comings.sort((a, b) => a.at - b.at), cuts: cuts(random) }
+    },
+    ...proven,
+  },
+  {
     name: 'cut and resumed, stale replicas, mixed changes',
     vary: (plain, random) => ({
       changes: mixed(plain, random),
