@@ -32,6 +32,7 @@ const named = {
     'RequestEvent',
     'ResponseEvent',
     'RetryEvent',
+    'WaitEvent',
     'FailureEvent',
     'DriftEvent',
     'EndEvent',

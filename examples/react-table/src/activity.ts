@@ -57,8 +57,8 @@ export class ActivityLog {
     if (event.type === 'request') {
       this.#requests++
       this.#waiting.set(id, { since: Date.now(), retry: undefined })
-    } else if (event.type === 'retry') {
-      this.#retries++
+    } else if (event.type === 'retry' || event.type === 'wait') {
+      if (event.type === 'retry') this.#retries++
       const retry = { at: Date.now() + event.delayMs, reason: reason(event.error) }
       this.#waiting.set(id, { since: Date.now(), retry })
     } else this.#waiting.delete(id)
@@ -97,6 +97,8 @@ function stateOf(event: Exclude<ClientEvent, { type: 'drift' | 'end' }>): Pick<C
       return { state: 'done', detail: `${event.status} in ${milliseconds(event.durationMs)}` }
     case 'retry':
       return { state: 'retrying', detail: `${reason(event.error)}, retry in ${milliseconds(event.delayMs)}` }
+    case 'wait':
+      return { state: 'retrying', detail: `${reason(event.error)}, next in ${milliseconds(event.delayMs)}` }
     case 'failure':
       if (isAbort(event.error)) return { state: 'cancelled', detail: 'cancelled' }
       return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'failed' }
