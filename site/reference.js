@@ -38,7 +38,7 @@ const named = {
     'EndEvent',
     'IncompleteReason',
   ],
-  Test: ['FakeService', 'FakeServiceOptions', 'Fault', 'ReceivedRequest', 'sampleTransactions'],
+  Test: ['FakeService', 'FakeServiceOptions', 'Fault', 'RateLimit', 'ReceivedRequest', 'sampleTransactions'],
   'Probe a service': ['probe', 'ProbeOptions', 'ProbeReport', 'Finding', 'inferSchema', 'InferSchemaOptions'],
 }
 
