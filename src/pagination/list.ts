@@ -14,7 +14,7 @@ import {
 } from '../internal/validate.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import { resolveSchema, type Schema } from '../schema.js'
-import { identifyList, readCursor } from './cursor.js'
+import { identifyList, readCursors } from './cursor.js'
 import { iterate } from './iterate.js'
 import {
   type Batch,
@@ -195,17 +195,7 @@ function prepareList<Item, Params extends ListParams>(
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
   const { path } = endpoint
   const list = identifyList(path, filters)
-  const read = (name: 'after' | 'until') =>
-    options[name] === undefined ? undefined : readCursor(name, options[name], list)
-  const after = read('after')
-  const until = read('until')
-  if (after && until) throw new TypeError('until: not together with `after`')
-  if (after && page !== undefined)
-    throw new TypeError('page: not together with `after`, which says where to go on')
-  if (after?.gap && verified === true)
-    throw new TypeError(
-      `verified: what was read before this cursor is not proven to be complete (${after.gap}): start over without \`after\``,
-    )
+  const { after, until } = readCursors(options, page, list)
   const hashesKeys = (after ?? until) !== undefined
   const loader = new PageLoader<Item>(transport, {
     path,
@@ -217,13 +207,9 @@ function prepareList<Item, Params extends ListParams>(
     rawItemKey: endpoint.itemKey,
     hashesKeys,
   })
-  const { withoutLimit } = transport
-  // A later page is another one at another limit.
-  const isFree = limit === undefined && (page ?? 1) === 1 && !after && !withoutLimit.has(path)
   const walk = {
     firstPage: page ?? 1,
-    limit: limit ?? after?.limit ?? (isFree ? loopLimit : undefined),
-    onLimitRefused: isFree ? () => withoutLimit.add(path) : undefined,
+    limit: limit ?? after?.limit,
     concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,
@@ -233,12 +219,22 @@ function prepareList<Item, Params extends ListParams>(
     hashesKeys,
     list,
   }
-  return { loader, walk, limit, signal }
+  // A later page is another one at another limit.
+  const isFree = limit === undefined && (page ?? 1) === 1 && !after
+  const service = `${transport.baseUrl}${path}`
+  const { withoutLimit } = transport
+  const ownLimit = () =>
+    isFree && !withoutLimit.has(service)
+      ? { limit: loopLimit, onLimitRefused: () => withoutLimit.add(service) }
+      : { limit: walk.limit, onLimitRefused: undefined }
+  return { loader, walk, ownLimit, limit, signal }
 }
 
 interface ListSetup<T> {
   readonly loader: PageLoader<T>
-  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop' | 'closing'>
+  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop' | 'closing' | 'onLimitRefused'>
+  /** The limit that a loop sends. By then, an earlier loop may know that the service refuses 100. */
+  readonly ownLimit: () => Pick<WalkOptions<T>, 'limit' | 'onLimitRefused'>
   readonly limit: number | undefined
   readonly signal: AbortSignal | undefined
   readonly createdAt: CallSite
@@ -268,11 +264,11 @@ class LazyList<T> implements List<T> {
   }
 
   #iterate<V>(valuesOf: (batch: ReadBatch<T>) => readonly V[]): AsyncGenerator<V, void> {
-    const { loader, walk, signal } = this.#setup
+    const { loader, walk, ownLimit, signal } = this.#setup
     const read = (site: CallSite, closing: AbortSignal) => {
       const loop = ++loops
       const load = (request: PageRequest) => loader.load(request, site, loop)
-      return readList({ ...walk, load, loop, closing })
+      return readList({ ...walk, ...ownLimit(), load, loop, closing })
     }
     return iterate(read, signal, valuesOf)
   }

@@ -52,11 +52,13 @@ export class OverlappingReader<T> {
       }
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
-      if (at.hasArrived) break
-      if (seen.data.length === seen.limit) continue
+      const { start, data, limit } = seen
+      // `until` or `maxItems` cuts it.
+      if (at.end < start + data.length) break
+      if (data.length === limit) continue
       if (at.end === seen.total) return undefined
       // What came after its rows were read shows in the next response: the list has ended once that brings nothing new.
-      if (news === 0) return this.#readBehind(seen)
+      if (news === 0 || (seen.isShort && at.source.pagesAreShort)) return this.#readBehind(seen)
     }
     return 'max-items'
   }
@@ -135,7 +137,9 @@ export class OverlappingReader<T> {
     let steps = 0
     for (; first > 0; first = seen.start)
       if (await finds(windowBefore(first, limit), ++steps > 3 ? before : undefined)) return seen
-    for (seen = missed; seen.data.length === seen.limit; )
+    // A service may show its last page wherever there is none.
+    const farthest = Math.max(total, end) + 8 * limit
+    for (seen = missed; seen.data.length === seen.limit && seen.start < farthest; )
       if (await finds(windowAt(seen.start + seen.limit, limit))) return seen
     throw failure(seen, nothingKnown, true)
   }

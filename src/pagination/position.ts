@@ -52,6 +52,7 @@ export class Position<T> {
   hasArrived = false
   /** How many items this loop has yielded. */
   #items = 0
+  /** What `until` names, the first ones first. */
   readonly #until: ReadonlySet<Key | undefined>
 
   constructor(options: WalkOptions<T>) {
@@ -144,7 +145,9 @@ export class Position<T> {
   #writeCursor(batch: readonly (Key | undefined)[]): string {
     const { limit, gap, options } = this
     const { behind, ahead, end, total } = this.#frontier
-    const first = batch.length > maxNamed ? batch.slice(0, maxNamed) : []
+    const isNamed = this.#until.size === 0 && batch.length <= maxNamed
+    // If all that is new is removed, the next loop meets what this one has met.
+    const first = isNamed ? [] : [...batch, ...this.#until].slice(0, maxNamed)
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
     const names = { behind: toHashes(behind), ahead: toHashes(ahead), first: toHashes(first) }

@@ -37,8 +37,8 @@ export class Source<T> {
   /** The total as far as it is known. */
   readonly #total: () => number
   requests = 0
-  /** One was short, also when asked again. */
-  #pagesAreShort = false
+  /** One was short, and not longer when asked again: the service filters pages after it has cut them, or its total is wrong. */
+  pagesAreShort = false
   /** The last response that was read. */
   last: Seen<T> | undefined
 
@@ -84,12 +84,12 @@ export class Source<T> {
     let lengthBefore = -1
     for (let request = 1; ; request++) {
       this.requests++
-      const mayContradict = request < maxRequests && !this.#pagesAreShort
+      const mayContradict = request < maxRequests && !this.pagesAreShort
       const loaded = await this.#options.load({ ...window, signal, mayContradict, accepts })
       const { length } = loaded.data
       if (!isShort(loaded)) return loaded
       if (!mayContradict) {
-        this.#pagesAreShort ||= length === lengthBefore
+        this.pagesAreShort ||= length === lengthBefore
         return loaded
       }
       lengthBefore = length

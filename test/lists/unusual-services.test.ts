@@ -481,6 +481,42 @@ describe('services as they are often written', () => {
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'short-page' })
   })
 
+  test('pages that are filtered after they were cut, far into the list, are seen by a page that stays short', () =>
+    checkEach([20, 50, 100], async limit => {
+      const items = sampleTransactions(900)
+      const { list, events } = createServed((page, size) => {
+        const { data, ...rest } = envelopeOf(items, page, size)
+        // Those that are hidden belong to the total.
+        return { ...rest, data: data.filter(item => (item as { id: string }).id.charCodeAt(7) % 9 > 0) }
+      })
+      const hidden = items.length - (await collect(list({ limit }))).length
+      expect(hidden).toBeGreaterThan(0)
+      expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'short-page' })
+      await expect(collect(list({ limit }, { verified: true }))).rejects.toThrow(/is not full/)
+    }))
+
+  test('a cursor whose items are gone is an error also where the last page is shown beyond the end', async () => {
+    const items = sampleTransactions(200)
+    const { list, requested } = createServed((page, limit) => {
+      const last = Math.ceil(items.length / limit)
+      return { ...envelopeOf(items, Math.min(page, last), limit), page }
+    })
+    const [batch] = await collect(list({ limit: 20 }, { maxItems: 20 }).batches())
+    items.splice(0, 200, ...sampleTransactions(200, 2))
+    await expect(collect(list({ limit: 20 }, { after: batch?.cursor }))).rejects.toThrow(/Start over/)
+    expect(requested.length).toBeLessThan(40)
+  })
+
+  test('a loop that maxItems ends is not complete, whatever the total says', async () => {
+    const items = sampleTransactions(150)
+    const { list, events } = createServed((page, limit) => ({
+      ...envelopeOf(items, page, limit),
+      totalItems: 149,
+    }))
+    await collect(list({ limit: 20 }, { maxItems: 149 }))
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'max-items' })
+  })
+
   test('a list that shrinks is read to its end, whatever the service says to a page beyond it', () =>
     checkEach([400, 404, 422, 'total 0'] as const, async beyond => {
       const items = sampleTransactions(400)
