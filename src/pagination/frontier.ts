@@ -26,6 +26,11 @@ export class Frontier {
   /** Reads what a response shows from its first known item on. Returns whether that is at the frontier. */
   advance(shown: readonly Key[], news: readonly Key[]): boolean {
     const { behind, ahead } = this
+    // Nothing has moved: by far the most frequent case.
+    if (ahead.length === 0 && shown[0] === behind.at(-1) && news.length === shown.length - 1) {
+      this.#name([...behind, ...news], [])
+      return true
+    }
     const known = [...behind, ...ahead]
     const places = new Map(known.map((key, place) => [key, place]))
     const first = shown.findIndex(key => places.has(key))

@@ -60,18 +60,23 @@ export class KnownItems {
     }
   }
 
-  /** How those that are known come: in the order in which they were read, in another one, or with new ones between neighbours. */
-  orderOf(keys: readonly (Key | undefined)[]): 'same' | 'other' | 'parted' {
-    let order: 'same' | 'parted' = 'same'
-    let last = { place: Number.NEGATIVE_INFINITY, index: 0 }
-    for (const [index, key] of keys.entries()) {
-      const place = this.#places.get(key as Key)
+  /**
+   * How those that are known come: in the order in which they were read, in another one, or with new ones between neighbours; and the
+   * index of the last one.
+   */
+  orderOf(keys: readonly (Key | undefined)[]): { order: 'same' | 'other' | 'parted'; last: number } {
+    let order: 'same' | 'other' | 'parted' = 'same'
+    let last = -1
+    let before = Number.NEGATIVE_INFINITY
+    for (let index = 0; index < keys.length; index++) {
+      const place = this.#places.get(keys[index] as Key)
       if (place === undefined) continue
-      if (place < last.place && nextRun(place) === nextRun(last.place)) return 'other'
-      if (place === last.place + 1 && index > last.index + 1) order = 'parted'
-      last = { place, index }
+      if (place < before && nextRun(place) === nextRun(before)) order = 'other'
+      else if (place === before + 1 && index > last + 1 && order === 'same') order = 'parted'
+      before = place
+      last = index
     }
-    return order
+    return { order, last }
   }
 }
 

@@ -309,6 +309,10 @@ class LazyList<T> implements List<T> {
   toJSON(): never {
     throw notAnArray()
   }
+
+  get data(): never {
+    throw notAnArray()
+  }
 }
 
 function notAnArray(): TypeError {

@@ -166,10 +166,9 @@ export class OverlappingReader<T> {
       if (isEnd || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
+    const { order, last } = known.orderOf(keys)
     // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
-    if (!this.#hasMoved && keys.slice(end - seen.start).some(key => known.has(key)))
-      throw new CannotOverlap('item-key-not-unique')
-    const order = known.orderOf(keys)
+    if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
     const signs = Math.max(0, this.#parted + (order === 'parted' ? 1 : -0.5))
     this.#parted = totalNow === total ? signs : Number.NaN
     // While the total stays, one item comes between others when another goes: not again and again.

@@ -22,31 +22,31 @@ export function windowAt(place: number, limit: number): Window {
 
 /** The window that begins `margin` or more items before position `end`, and reaches farthest beyond it. */
 export function windowAhead(end: number, maxLimit: number, margin: number): Window {
-  const window = bestWindow(Math.max(0, end - margin), maxLimit, window => reach(window) - end)
-  const isTooLarge = (window.limit ?? 0) > maxLimit && margin > 1
-  return isTooLarge ? windowAhead(end, maxLimit, margin - 1) : window
+  const place = Math.max(0, end - margin)
+  const limit = bestLimit(maxLimit, limit => (Math.floor(place / limit) + 1) * limit - end)
+  return limit > maxLimit && margin > 1 ? windowAhead(end, maxLimit, margin - 1) : windowAt(place, limit)
 }
 
 /** The window that holds the item at a place, and shows most of what is before it. */
 export function windowBefore(place: number, maxLimit: number): Window {
-  return bestWindow(place, maxLimit, window => place - start(window))
+  return windowAt(
+    place,
+    bestLimit(maxLimit, limit => place % limit),
+  )
 }
 
-/** Of the windows that hold the item at a place, the one that gains most, which is less than its limit. */
-function bestWindow(place: number, maxLimit: number, gainOf: (window: Window) => number): Window {
-  let best: Window | undefined
+/** The limit whose window gains most, which is less than the limit. */
+function bestLimit(maxLimit: number, gainOf: (limit: number) => number): number {
+  let best = 0
   let gain = 0
   // Down to the limits that cannot gain more. Without this a service's limit of a billion would take seconds.
   for (let limit = maxLimit; limit > gain; limit--) {
-    const window = windowAt(place, limit)
-    if (gainOf(window) <= gain) continue
-    best = window
-    gain = gainOf(window)
+    const found = gainOf(limit)
+    if (found <= gain) continue
+    best = limit
+    gain = found
   }
   // Where a page of every allowed limit ends, as at 12 for those up to 4, only a larger one goes on.
-  for (let limit = maxLimit + 1; best === undefined; limit++) {
-    const window = windowAt(place, limit)
-    if (gainOf(window) > 0) best = window
-  }
+  for (let limit = maxLimit + 1; best === 0; limit++) if (gainOf(limit) > 0) best = limit
   return best
 }

@@ -252,6 +252,15 @@ describe('a cursor', () => {
 })
 
 describe('a wrong cursor is a TypeError before anything is sent', () => {
+  test('of a list with the same values of one filter in another order, such as fields to sort by', async () => {
+    fill(100)
+    const { list } = createClient().transactions
+    const [batch] = await collect(list({ query: { sort: ['date', 'id'] } }, { maxItems: 20 }).batches())
+    const after = batch?.cursor
+    expect(() => list({ query: { sort: ['id', 'date'] } }, { after })).toThrow(/other filters/)
+    expect(await collect(list({ query: { sort: ['date', 'id'] } }, { after }))).toHaveLength(80)
+  })
+
   const read = async () => {
     fill(100)
     const { cursor = '' } = await readBatches(

@@ -112,6 +112,7 @@ describe('a list', () => {
         ['Array.from', list => Array.from(list)],
         ['new Set', list => new Set(list)],
         ['JSON.stringify', list => JSON.stringify({ list })],
+        ['data', list => (list as { data: unknown }).data],
       ],
       ([, use]) => {
         const list = createClient().transactions.list()
