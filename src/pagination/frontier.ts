@@ -3,34 +3,57 @@ import type { Key } from './known-items.js'
 /** How many items a cursor names. Half of them may be ahead. */
 export const maxNamed = 100
 
+/** What a cursor says of a frontier. */
+interface Place<K = Key> {
+  readonly behind: readonly K[]
+  readonly ahead: readonly K[]
+  readonly end: number
+  readonly total: number
+}
+
 /**
  * The farthest items of the list that were read, in its order: what a cursor names. Where a loop goes over what it has read, as others
  * came in between, the frontier stays where it is: a loop that is resumed must know all that was read behind an item that it knows.
  */
 export class Frontier {
-  /** Up to what was shown last. */
-  behind: readonly Key[] = []
+  /** Up to what was shown last, and some more than are named. */
+  #behind: Key[]
   /** Not shown where they should have come: they are gone, or follow farther on. */
-  ahead: readonly Key[] = []
+  #ahead: readonly Key[]
   /** The place after the last one, and the total of that response. */
-  end = 0
-  total = 0
+  end: number
+  total: number
   /** What was new since the frontier was shown. */
   #since: readonly Key[] = []
 
+  constructor({ behind = [], ahead = [], end = 0, total = 0 }: Partial<Place> = {}) {
+    this.#behind = [...behind]
+    this.#ahead = ahead
+    this.end = end
+    this.total = total
+  }
+
+  get place(): Place {
+    const behind = this.#behind.slice(Math.max(0, this.#behind.length + this.#ahead.length - maxNamed))
+    return { behind, ahead: this.#ahead, end: this.end, total: this.total }
+  }
+
   /** Plain pages follow each other. */
-  append(shown: readonly Key[]): void {
-    this.behind = [...this.behind, ...shown].slice(-maxNamed)
+  append(news: readonly Key[]): void {
+    for (const key of news) this.#behind.push(key)
+    // Not each time, as that costs.
+    if (this.#behind.length > 4 * maxNamed) this.#behind.splice(0, this.#behind.length - maxNamed)
   }
 
   /** Reads what a response shows from its first known item on. Returns whether that is at the frontier. */
   advance(shown: readonly Key[], news: readonly Key[]): boolean {
-    const { behind, ahead } = this
     // Nothing has moved: by far the most frequent case.
-    if (ahead.length === 0 && shown[0] === behind.at(-1) && news.length === shown.length - 1) {
-      this.#name([...behind, ...news], [])
+    if (this.#ahead.length === 0 && shown[0] === this.#behind.at(-1) && news.length === shown.length - 1) {
+      this.append(news)
+      if (this.#since.length > 0) this.#since = []
       return true
     }
+    const { behind, ahead } = this.place
     const known = [...behind, ...ahead]
     const places = new Map(known.map((key, place) => [key, place]))
     const first = shown.findIndex(key => places.has(key))
@@ -38,22 +61,18 @@ export class Frontier {
       this.#since = [...this.#since, ...news].slice(-maxNamed)
       // Nothing is shown that was read before: the frontier is gone, or far.
       if (shown.some(key => !this.#since.includes(key))) return false
-      this.#name(this.#since, known.slice(-maxNamed / 2))
-      return true
+      this.#behind = [...this.#since]
+      this.#ahead = known.slice(-maxNamed / 2)
+    } else {
+      const end = Math.max(...shown.map(key => places.get(key) ?? 0)) + 1
+      // What is ahead should be shown now. If none is, more of it may be gone.
+      const left = end > behind.length ? ahead.slice(end - behind.length) : ahead.slice(-maxNamed / 2)
+      // A replica that is behind may still show what was removed.
+      const now = new Set(shown)
+      this.#behind = [...known.slice(0, end).filter(key => !now.has(key)), ...shown.slice(first)]
+      this.#ahead = [...behind.slice(end), ...left].slice(-maxNamed)
     }
-    const end = Math.max(...shown.map(key => places.get(key) ?? 0)) + 1
-    // What is ahead should be shown now. If none is, more of it may be gone.
-    const left = end > behind.length ? ahead.slice(end - behind.length) : ahead.slice(-maxNamed / 2)
-    // A replica that is behind may still show what was removed.
-    const now = new Set(shown)
-    const before = known.slice(0, end).filter(key => !now.has(key))
-    this.#name([...before, ...shown.slice(first)], [...behind.slice(end), ...left])
-    return true
-  }
-
-  #name(behind: readonly Key[], ahead: readonly Key[]): void {
-    this.ahead = ahead.slice(-maxNamed)
-    this.behind = behind.slice(Math.max(0, behind.length + this.ahead.length - maxNamed))
     this.#since = []
+    return true
   }
 }

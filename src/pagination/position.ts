@@ -40,7 +40,7 @@ export class Position<T> {
   readonly options: WalkOptions<T>
   readonly source: Source<T>
   readonly known: KnownItems
-  readonly #frontier = new Frontier()
+  readonly #frontier: Frontier
   /** The limit in effect. */
   limit: number
   /** The place after the last item read. */
@@ -61,7 +61,7 @@ export class Position<T> {
     this.source = new Source({ ...options, mayRefuseFirst: onLimitRefused !== undefined }, () => this.total)
     this.#until = new Set(until && [...until.first, ...until.behind])
     this.known = new KnownItems(after && [...after.ahead, ...after.behind])
-    if (after) Object.assign(this.#frontier, after)
+    this.#frontier = new Frontier(after)
     this.limit = Math.min(after?.limit ?? 1, options.limit ?? 1)
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
@@ -99,9 +99,8 @@ export class Position<T> {
       response.report.emit({ type: 'drift', change: 'total', before: this.total, after: total })
     this.end = start + place
     this.total = total
-    const shown = keys.slice(from, place)
-    if (follows === 'pages') this.#frontier.append(withKey(shown))
-    if (follows === 'pages' || this.#frontier.advance(withKey(shown), withKey(added)))
+    if (follows === 'pages') this.#frontier.append(withKey(added))
+    if (follows === 'pages' || this.#frontier.advance(keys.slice(from, place) as Key[], added as Key[]))
       Object.assign(this.#frontier, { end: this.end, total })
     this.#items += items.length
     const hasMore = this.end < total
@@ -144,7 +143,7 @@ export class Position<T> {
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
   #writeCursor(batch: readonly (Key | undefined)[]): string {
     const { limit, gap, options } = this
-    const { behind, ahead, end, total } = this.#frontier
+    const { behind, ahead, end, total } = this.#frontier.place
     const isNamed = this.#until.size === 0 && batch.length <= maxNamed
     // If all that is new is removed, the next loop meets what this one has met.
     const first = isNamed ? [] : [...batch, ...this.#until].slice(0, maxNamed)
