@@ -26,7 +26,7 @@ export class Frontier {
   /** What was new since the frontier was shown. */
   #since: readonly Key[] = []
 
-  constructor({ behind = [], ahead = [], end = 0, total = 0 }: Partial<Place> = {}) {
+  constructor({ behind, ahead, end, total }: Place = { behind: [], ahead: [], end: 0, total: 0 }) {
     this.#behind = [...behind]
     this.#ahead = ahead
     this.end = end
