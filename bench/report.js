@@ -21,11 +21,12 @@ function figure(key, title) {
 const shown = [own, unverified, baseline, 'stripe', 'openai', 'increase', 'octokit', 'ky']
 const labels = { [own]: 'ours', [unverified]: '`verified: false`' }
 
+/** Whether a row has a figure: the last run may have been a part of all. */
+const isMeasured = ([, ...values]) => values.some(value => /\d/.test(value))
+
 /** Clients as rows, so that it fits a narrow screen. */
 function clients(columns) {
-  const rows = shown
-    .map(name => [name, ...columns.map(([, { of }]) => of(name))])
-    .filter(([, ...values]) => values.some(value => value !== '–'))
+  const rows = shown.map(name => [name, ...columns.map(([, { of }]) => of(name))]).filter(isMeasured)
   const labelled = rows.map(([name, ...values]) =>
     name === own ? ['**ours**', ...values.map(value => `**${value}**`)] : [labels[name] ?? name, ...values],
   )
@@ -91,7 +92,7 @@ function changing() {
       return [...cells, missed]
     }),
   )
-  return markdown(['changes a page', '', 's', 'requests', 'missed'], rows)
+  return markdown(['changes a page', '', 's', 'requests', 'missed'], rows.filter(isMeasured))
 }
 
 function unlimited() {
@@ -99,6 +100,7 @@ function unlimited() {
   const [ours, fetch] = [own, baseline].map(name =>
     ['requests', 's'].map(title => figure(key, title).of(name)),
   )
+  if (!isMeasured(ours)) return ''
   return (
     'Without a `limit`, on a service whose default is 20, a loop asks for 100: ' +
     `10,000 items at 20 ms take ${ours[0]} requests and ${ours[1]} s. \`fetch\` takes ${fetch[0]} and ${fetch[1]} s.`
@@ -121,7 +123,7 @@ function requests() {
   }
   return markdown(
     ['limit', 'requests for 100 pages'],
-    [100, 50, 20, 10].map(limit => [limit, by(limit)]),
+    [100, 50, 20, 10].map(limit => [limit, by(limit)]).filter(isMeasured),
   )
 }
 
