@@ -26,9 +26,9 @@ export interface ErrorFacts {
   readonly cause?: unknown
   /** The client retries by itself: there is nothing to do. */
   readonly isRetried?: boolean
-  /** Goes on with the list. */
+  /** Resumes the list. */
   readonly cursor?: string | undefined
-  /** Whether going on with the cursor would lead to the same failure. */
+  /** Whether the cursor would lead to the same failure, or nowhere. */
   readonly isFinal?: boolean
 }
 
@@ -69,8 +69,8 @@ export abstract class ApiError extends Error {
   /** For a list: the `limit` that the page was requested with; `undefined` if it was sent without one. */
   readonly limit: number | undefined
   /**
-   * For a loop over a list: `list(params, { after: error.cursor })` goes on after the last item that it yielded. `undefined` if it
-   * has yielded none; the given `after` if it began with one.
+   * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it has yielded
+   * none, the given `after`, else `undefined`.
    */
   readonly cursor: string | undefined
   /**
@@ -121,8 +121,9 @@ export abstract class ApiError extends Error {
    * The same failure, for a loop that can go on. An error of another loop, such as the caller's abort reason, stays as it is.
    * @internal
    */
-  inLoop(loop: number, cursor: string): ApiError {
-    return loop === this.#facts.info.loop ? this.with({ cursor }) : this
+  inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {
+    if (loop !== this.#facts.info.loop) return this
+    return this.with(isResumable ? { cursor } : { cursor, isFinal: true })
   }
 
   /**

@@ -42,7 +42,8 @@ export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /**
- * A call waits for its turn, as the service limits the rate of requests. Said once for each call, and not where a retry says it.
+ * A call waits for its turn, as the service limits the rate of requests. Emitted at most once per call, and not if a `retry` event
+ * announced the wait.
  */
 export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
@@ -54,8 +55,8 @@ export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /**
- * A call has failed: the last event of every call that was begun and rejects. There is none for a wrong argument, and none when
- * each call of a loop succeeded: for a `PaginationError` from comparing pages, and for what `itemKey` throws.
+ * A call has failed: the last event of every call that was begun and rejects. Not emitted for a wrong argument, nor for errors that
+ * belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
 export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
@@ -90,7 +91,7 @@ export interface DriftEvent extends EventBase {
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: `verified: false` was given
  * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
- * - `missed-items`: items were missed, and `onMissedItems: 'continue'` or the cursor of that error was given
+ * - `missed-items`: items were missed, and `onMissedItems: 'continue'` was given, or the loop resumed after such an error
  * - `max-items`: the loop ended at `maxItems`
  */
 export type IncompleteReason =
@@ -113,7 +114,7 @@ export interface EndEvent extends EventBase {
   readonly requests: number
   /** The `totalItems` of the last response. */
   readonly totalItems: number
-  /** Whether it is proven that the loop yielded every item that was in the list all the time, from its first page on. */
+  /** Whether it is proven that the loop yielded every item that was in the list all the time, from its first page on; with `until`, up to that cursor. */
   readonly isComplete: boolean
   /** Why that is not proven; `undefined` if it is. */
   readonly reason: IncompleteReason | undefined

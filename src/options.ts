@@ -67,8 +67,8 @@ export interface CommonOptions {
    */
   totalTimeout?: number | undefined
   /**
-   * Number of retries after the first attempt. A 429 does not count: the call waits for its turn with all others of the client, and
-   * fails after 11 refusals, or when none got through for a minute. 0 turns all of that off: the call waits for no turn.
+   * Number of retries after the first attempt. A 429 does not count: calls then share one pace, and a call fails at its 11th 429, or
+   * when no call succeeded for a minute. With 0, a call never waits and never retries.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -127,7 +127,7 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
    * must send each request once, and reject only if that fails. If it retries, as undici's `RetryAgent` does, follows redirects,
-   * as axios and got do, or rejects because of other work, an error cannot tell whether a write was applied.
+   * as axios and got do, or rejects for any other reason, an error cannot tell whether a write was applied.
    */
   fetch?: Fetch | undefined
   /**

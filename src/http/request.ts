@@ -46,7 +46,7 @@ export interface CustomRequestOptions<T = unknown> extends WriteOptions<T> {
 }
 
 /**
- * Result of a call that is not a list: plain data, so that it survives `structuredClone` and JSON. They leave out `status`, `headers`
+ * Result of a call that is not a list: plain data, so that it survives `structuredClone` and JSON. Both leave out `status`, `headers`
  * and `requestId`, which are not enumerable.
  */
 export interface Result<T, Key extends string | undefined = string | undefined> {

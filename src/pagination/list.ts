@@ -66,20 +66,21 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing is
    * missed, whatever happened to the list in between. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
-   * @throws PaginationError if every item that the cursor names (up to 100) is gone.
+   * @throws PaginationError if every item that the cursor names (up to 100) is gone: start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
-   * Ends before the first item that a cursor names: reads what is new in a list that grows at its beginning, such as one with the
-   * newest first. Pass the cursor of the first batch of the last loop that came to its end. Not together with `after`.
+   * Reads only what is new in a list that shows the newest first: ends before the first item that a cursor names. Pass the cursor of
+   * the first batch of the last loop that reached its end, or if that had none, the one passed to it. Not together with `after` or
+   * `maxItems`. An item that is added below the newest one is not read.
    * @throws PaginationError if the list ended without any of those items. Then every item was yielded.
    * @defaultValue undefined
    */
   until?: string | undefined
   /**
-   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. No effect when the list is
-   * awaited: the size of a page is `limit`.
+   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Not together with `until`. No effect
+   * when the list is awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
@@ -90,15 +91,15 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
   /**
-   * What happens when items may have been missed: where the list shrank and its pages could not overlap, or it ended short of its
-   * total. An empty page in the middle of a list stays an error.
+   * What happens when items may have been missed: if the list shrank while pages could not overlap, or ended before its total. An
+   * empty page in the middle of a list is an error anyway.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
    * Whether a loop must be proven to have missed nothing, while the list may change. No effect when the list is awaited.
    *
-   * - not given: proven wherever the service lets it, as pages overlap; the `end` event says whether it was
+   * - not given: proven if the service lets pages overlap; the `end` event says whether it was
    * - `true`: throws where it cannot be proven. For exports and reconciliation
    * - `false`: the fewest requests, one for each page, without overlap unless after a cursor
    *
@@ -112,9 +113,9 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  * A list that is fetched when it is used: `await` it for one page, or iterate it with `for await` for every item.
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
- * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items that are
- *   added or removed meanwhile do not disturb it; one that itself moves far may come twice, or not at all.
- * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to go on from.
+ * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items may be
+ *   added or removed meanwhile. An item that is moved may be yielded twice or not at all.
+ * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
  * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
  *
@@ -126,7 +127,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   /** Iterates every item in order, each once. `break` cancels requests in flight. */
   [Symbol.asyncIterator](): AsyncGenerator<T, void>
-  /** Iterates every item in batches, each of the new items of one response, with a cursor that goes on after them. */
+  /** Iterates every item in batches, each of the new items of one response, with a cursor that resumes after them. */
   batches(): AsyncGenerator<Batch<T>, void>
 }
 
@@ -159,7 +160,7 @@ export function createList<Item, Params extends ListParams>(
 ): List<Item> {
   const createdAt = captureCallSite(createList)
   const setup = checkedAt(createdAt, () => {
-    assertNoMore(surplus, 'list(params, { … }), of client.list list(path, params, { … })')
+    assertNoMore(surplus, 'list(params, options), or client.list(path, params, options)')
     return prepareList(transport, endpoint, givenParams, givenOptions)
   })
   return new LazyList({ ...setup, createdAt })
@@ -173,7 +174,7 @@ function prepareList<Item, Params extends ListParams>(
 ): Omit<ListSetup<Item>, 'createdAt'> {
   assertPath('path', endpoint.path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
-  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` are the second argument, of client.list the third.`
+  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` go into the second argument (the third of client.list).`
   const params = readOptions('params', givenParams, { checks, help: paramsHelp })
   const { page, limit, query, ...own } = params as ListParams
   const options = readOptions('options', givenOptions, {
@@ -191,7 +192,7 @@ function prepareList<Item, Params extends ListParams>(
   const given = assertObject('query', query)
   for (const name of Object.keys(checks))
     if (name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined)
-      throw new TypeError(`query.${name}: pass it as a parameter of its own`)
+      throw new TypeError(`query.${name}: pass { ${name} } beside \`query\``)
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
   const { path } = endpoint
   const list = identifyList(path, filters)
@@ -316,5 +317,5 @@ class LazyList<T> implements List<T> {
 }
 
 function notAnArray(): TypeError {
-  return new TypeError('list: its items arrive asynchronously: use `for await`, or `(await list).data`')
+  return new TypeError('list: not an array: use `for await`, or `(await list).data`')
 }

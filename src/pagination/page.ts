@@ -40,18 +40,18 @@ export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'request
   toJSON(): PageJson<T>
 }
 
-/** New items of a list, and where to go on after them. */
+/** New items of a list, and a cursor that resumes after them. */
 export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
   /** The items of one response that were not read before, in the service's order: at least one. */
   readonly items: T[]
   /**
-   * Goes on after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable ASCII:
-   * a position and hashes of the last items' keys, no item and no API key.
+   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable ASCII:
+   * a position and hashes of items' keys, no item and no API key.
    */
   readonly cursor: string
   /** Number of items in the whole list, as this response says. */
   readonly totalItems: number
-  /** Whether the list goes on after these items, according to `totalItems`. */
+  /** Whether the list continues after these items, according to `totalItems`. */
   readonly hasMore: boolean
 }
 
@@ -240,7 +240,7 @@ export interface ReadBatch<T> {
   readonly response: SuccessResponse
 }
 
-/** Plain data, but for what tells about the response. */
+/** Plain data; status, headers and request id are not enumerable. */
 export function createBatch<T>({ items, totalItems, hasMore, cursor, response }: ReadBatch<T>): Batch<T> {
   const { status, headers, report } = response
   const batch = { items: [...items], cursor: cursor(), totalItems, hasMore }

@@ -137,7 +137,8 @@ export class Position<T> {
   withCursor(error: unknown): unknown {
     const hasBegun = this.#items > 0 || this.options.after !== undefined
     if (!hasBegun || !(error instanceof ApiError)) return error
-    return error.inLoop(this.options.loop, this.#writeCursor([]))
+    // To resume a loop `until` an item would read on to the end of the list.
+    return error.inLoop(this.options.loop, this.#writeCursor([]), !this.options.until)
   }
 
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */

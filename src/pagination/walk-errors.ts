@@ -42,8 +42,8 @@ export function noOverlap(reason: IncompleteReason, seen: Seen): Error {
 }
 
 export const noProgress: Text = [
-  'the list changed faster than it could be read, or the service ignores page or limit, filters pages after cutting them, or ends a long list early',
-  'Try again when fewer changes are made, or pass another limit.',
+  'the loop makes no progress: the list changes too fast, or the service ignores `page` or `limit`',
+  'Run it when fewer changes are made; `npx --no-install virtual-accounts probe` shows what the service does.',
 ]
 
 // To resume after these would lead to the same failure.
@@ -54,7 +54,7 @@ export const orderNotStable: Text = [
 ]
 
 export const keysRepeat: Text = [
-  'all items of a page have keys that others had before, although the list has not grown',
+  'every item of a page has the key of an earlier item, although the list has not grown',
   notUniqueHint,
 ]
 
@@ -65,7 +65,7 @@ export const nothingKnown: Text = [
 
 export const untilIsGone: Text = [
   'the list has ended, and none of the items that `until` names is in it any more, so all of it was read',
-  'Store a new cursor.',
+  "Start over without `until`, or store the cursor of this loop's first batch.",
 ]
 
 const acceptMissed = "To accept missed items, pass onMissedItems: 'continue'."

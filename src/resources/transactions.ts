@@ -12,7 +12,7 @@ import type { Schema } from '../schema.js'
 /**
  * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
  *
- * In those, a number that JavaScript would round arrives as a string of its digits. An `amount` like that fails with an
+ * In additional fields, a number that JavaScript would round arrives as a string of its digits. An `amount` like that fails with an
  * `InvalidResponseError`, unless your `schema` accepts a string.
  * @see docs/interface.md#transaction
  */
@@ -35,8 +35,8 @@ export interface Transactions {
     options: ListOptions<Item> & { schema: Schema<Item> },
   ): List<Item>
   /**
-   * Lists transactions. Iterate the list for every transaction, or await it for one page; nothing is sent before that, so with
-   * fake timers begin before you advance them.
+   * Lists transactions. Iterate the list for every transaction, or await it for one page. Nothing is sent before that: with fake
+   * timers, start it before you advance them.
    *
    * @throws TypeError immediately, for invalid params or options.
    * @example

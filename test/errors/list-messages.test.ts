@@ -115,14 +115,18 @@ describe('an iteration fails', () => {
     return messageOf(collect(list))
   }
 
-  test('with its cursor to resume, but not after an item that does not match: it would meet that again', async () => {
-    const failing = (second: Response) => {
+  test('with its cursor to resume, unless it would meet the same item that does not match, or has `until`', async () => {
+    const failing = (second: Response, until?: string) => {
       const first = Response.json(envelopeOf(all, 1, 20))
       const fetch = async (url: string) => (url.includes('page=1&') ? first : second).clone()
-      return messageOf(collect(createClient({ fetch, maxRetries: 0 }).transactions.list({ limit: 20 })))
+      const { transactions } = createClient({ fetch, maxRetries: 0 })
+      return messageOf(collect(transactions.list({ limit: 20 }, { until })))
     }
     const resume = / To resume: list\(params, \{ after: error\.cursor \}\)\.$/
     expect(await failing(new Response(null, { status: 500 }))).toMatch(resume)
+    respondTo((page, limit) => envelopeOf(all.slice(40), page, limit))
+    const [old] = await collect(createClient().transactions.list({ limit: 20 }).batches())
+    expect(await failing(new Response(null, { status: 500 }), old?.cursor)).not.toMatch(/resume/)
     const invalid = { ...envelopeOf(all, 2, 20), data: [{ id: 't1' }] }
     expect(await failing(Response.json(invalid))).toMatch(/pass a `schema` .* is in error\.body\.$/)
   })
@@ -176,7 +180,7 @@ describe('an iteration fails', () => {
 
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
-    expect(message).toMatch(/^all items of a page have keys that others had before, .* see `itemKey`\.$/)
+    expect(message).toMatch(/^every item of a page has the key of an earlier item, .* see `itemKey`\.$/)
   })
 
   test('when nothing that was read is there any more', async () => {
@@ -193,7 +197,7 @@ describe('an iteration fails', () => {
       page,
       totalItems: 60 * count,
     })
-    expect(await iterate(grow)).toMatch(/the service ignores page or limit, /)
+    expect(await iterate(grow)).toMatch(/the service ignores `page` or `limit`\. /)
   })
 
   test('with `verified: true`, when pages cannot overlap', () =>

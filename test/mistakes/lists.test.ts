@@ -34,7 +34,11 @@ test('params of a list', () =>
     params('passes the limit as a string', { limit: '50' }, /^limit: .* 1, got a string$/),
     params('counts pages from 0', { page: 0 }, /^page: .* 1, got 0$/),
     params('passes the number of a page', 2, 'params: expected a plain object, got 2'),
-    params('passes the page in the query', { query: { page: 2 } }, /^query\.page: pass it as a param/),
+    params(
+      'passes the page in the query',
+      { query: { page: 2 } },
+      /^query\.page: pass { page } beside `query`$/,
+    ),
     params(
       'passes an object in the query',
       { query: { amount: { gte: 5 } } },
@@ -111,7 +115,7 @@ test('lists of other endpoints', () =>
       mistake: 'passes the schema among the params',
       // @ts-expect-error
       wrote: () => client.list('/refunds', { schema }),
-      gets: /schema: .*of client\.list the third/,
+      gets: /schema: .*the third of client\.list/,
     },
     {
       mistake: 'wants a verified list whose items nothing identifies',
