@@ -9,8 +9,8 @@ const runLength = 2 ** 20
 /**
  * The items that were read lately, by their keys. One without a key is never known.
  *
- * Each has a place, by which those of one run can be compared: new items that directly followed each other in the list. What comes
- * between known items begins another run, as it was read after them, but precedes some.
+ * Each has a place. A run is new items that directly followed each other in the list: within one, places are in list order. New
+ * items between known ones begin another run, as they were read later, but precede some.
  */
 export class KnownItems {
   readonly #places = new Map<Key, number>()

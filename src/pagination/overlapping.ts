@@ -6,8 +6,11 @@ import type { Seen } from './source.js'
 import { CannotOverlap, endsShort, failure, noProgress, nothingKnown } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
+/** Of a service that cuts pages by another limit than it says. */
 const maxDetours = 3
+/** Of a service that returns equal dates in any order. */
 const maxParted = 3
+/** Responses beyond a gap: bounds memory. */
 const maxHeld = 64
 
 /**
@@ -29,9 +32,9 @@ export class OverlappingReader<T> {
   #honoursLimits = false
   /** Items may have moved since they were read. After a cursor, nobody knows. */
   #hasMoved: boolean
-  /** Searches in a row that found the last item where it had been. */
+  /** Searches in a row that found the last item where it had been, so the window before should have shown it. */
   #detours = 0
-  /** How often responses show new items between neighbours; not a number once the total has changed. */
+  /** About how many responses in a row showed new items between neighbours; not a number once the total has changed. */
   #parted = 0
 
   constructor(at: Position<T>) {
@@ -57,7 +60,7 @@ export class OverlappingReader<T> {
       if (at.end < start + data.length) break
       if (data.length === limit) continue
       if (at.end === seen.total) return undefined
-      // What came after its rows were read shows in the next response: the list has ended once that brings nothing new.
+      // An item may have been added after these rows were read. If the next window brings nothing new, the list has ended.
       if (news === 0 || (seen.isShort && at.source.pagesAreShort)) return this.#readBehind(seen)
     }
     return 'max-items'
@@ -83,7 +86,7 @@ export class OverlappingReader<T> {
 
   async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
     const seen = await this.#at.source.get(window, plan)
-    // Once another limit was honoured, what is refused is a page that does not exist, or a limit that is too large.
+    // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
     const isLimitRefused = seen.isRefused && !(this.#honoursLimits && seen.limit <= this.#at.limit)
     if (seen.problem || isLimitRefused) throw new CannotOverlap(seen.problem ?? 'limit-not-honoured')
     return seen
@@ -96,7 +99,7 @@ export class OverlappingReader<T> {
     return isBeginning || keys.some(key => known.has(key))
   }
 
-  /** Whether nothing but known items is shown, in other places than before, although nothing seems to have moved. */
+  /** Whether only known items are shown, in other places, although nothing moved: of a service whose ids are row numbers. */
   #isElsewhere(seen: Seen<T>): boolean {
     const { known, total, end } = this.#at
     if (this.#hasMoved || seen.total !== total || this.#endShownBy(seen) === end) return false
@@ -112,7 +115,7 @@ export class OverlappingReader<T> {
 
   /**
    * Looks for an item that was read: where the last one must be by the total, then back from the window that missed it to page 1,
-   * then on from there to the end. Each place is looked at once. What shows nothing known is held, as it lies beyond what is found.
+   * then on from there to the end. Each place is looked at once. Responses that show nothing known are held: they lie beyond a gap.
    */
   async #search(missed: Seen<T>): Promise<Seen<T>> {
     const { limit, end, total: totalBefore } = this.#at
@@ -122,10 +125,10 @@ export class OverlappingReader<T> {
       seen = await this.#get(window, plan)
       return this.#showsKnown(seen)
     }
-    // Where there is no such window any more, page 1 says how long the list is.
+    // A page that does not exist has no total: page 1 says how long the list is.
     const { total = 0 } = missed.total === undefined ? await this.#get(windowOf(1, limit)) : missed
     let first = missed.data.length > 0 ? missed.start : Math.min(missed.start, total)
-    // Until another limit was honoured, a page of the one in effect tells whether it ever is.
+    // Until a smaller limit was honoured: if a page of the full limit shows the last item in its place, the service ignores limits.
     if (total !== totalBefore || !this.#honoursLimits) {
       const last = Math.min(end + total - totalBefore, total) - 1
       const window = windowAt(Math.max(0, last), limit)
@@ -152,7 +155,7 @@ export class OverlappingReader<T> {
     this.#held.splice(maxHeld)
   }
 
-  // What it tells, and reading it.
+  // What a response says, and reading it.
 
   /** What a response says of the service and of the pace of changes. */
   #learnFrom(seen: Seen<T>, missed: Seen<T> | undefined): void {
@@ -160,7 +163,7 @@ export class OverlappingReader<T> {
     const { keys, total: totalNow = total } = seen
     const moved = end - this.#endShownBy(seen)
     const isInPlace = moved === 0
-    // It was there all the time, so the window should have shown it: the service cuts pages by another limit than it says.
+    // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEnd = end === totalNow && missed.data.length === 0
       if (isEnd || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
@@ -171,7 +174,7 @@ export class OverlappingReader<T> {
     if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
     const signs = Math.max(0, this.#parted + (order === 'parted' ? 1 : -0.5))
     this.#parted = totalNow === total ? signs : Number.NaN
-    // While the total stays, one item comes between others when another goes: not again and again.
+    // While the total stays, a swap shows this once. An order that differs for each request shows it again and again.
     if (order === 'other' || this.#parted > maxParted) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     // As far as the last item moved; a window that missed it shows that the margin is not enough.
@@ -193,7 +196,7 @@ export class OverlappingReader<T> {
     const hasShrunk = (seen.total ?? at.total) < at.total
     const news = yield* at.take(seen, Math.max(0, firstKnown), 'windows')
     this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
-    // Page 1 needs no known item. Again and again, only a list that is emptied while it is read brings new ones there.
+    // Page 1 is read without a known item. New items there, again and again while the total stays: the service makes up ids.
     if (news > 0 && (firstKnown >= 0 || hasShrunk)) {
       this.#patience = this.#maxFruitless
       this.#detours = 0

@@ -41,7 +41,7 @@ export async function* readPages<T>(
     const lost = largestTotalBefore - total
     if (lost > 0 && at.gap !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
     if (total !== at.total && seen.isAhead) continue
-    // The first page may begin before the end of what was read.
+    // After a cursor, the first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
@@ -49,17 +49,19 @@ export async function* readPages<T>(
       return undefined
     }
     hasGrown ||= total > at.total
-    // Where items were read, others may be by now: what follows a known one is taken.
+    // Items without keys: of a service that ignores `page`, the same JSON comes again.
     const text = keys.length > 0 ? undefined : textOf(raw)
+    // Where items were read, others may be by now: what follows a known one is taken.
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), 'pages')
     if (at.hasArrived) break
+    // `itemKey` returns what is unique only within a page, such as a row number.
     if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat, true)
     const isRepeated = keys.length > 0 ? news === 0 : text === textBefore
     fruitless = isRepeated ? fruitless + 1 : 0
     // All that was read may come again, as the list has grown by so much.
     if (fruitless > 8 + known.size / limit) throw failure(seen, noProgress)
     textBefore = text
-    // Pages that are short throughout may reach the total by their limit alone: then only an empty page is the end.
+    // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
     if (at.end === total && !areFiltered) return undefined
     page++
   }

@@ -18,7 +18,7 @@ export interface WalkOptions<T> {
   readonly maxItems: number
   readonly onMissedItems: 'throw' | 'continue'
   readonly verified: boolean | undefined
-  /** Where an earlier loop stood. */
+  /** The position of an earlier loop. */
   readonly after: Bookmark | undefined
   /** The loop ends before the first item that this one names. */
   readonly until: Bookmark | undefined
@@ -125,7 +125,6 @@ export class Position<T> {
     if (!isAccepted) throw failure(seen, text, isFinal)
   }
 
-  /** The list has ended. */
   emitEnd(reason: IncompleteReason | undefined): void {
     const { last, requests } = this.source
     const isComplete = reason === undefined

@@ -11,7 +11,7 @@ export interface Seen<T = unknown> extends Omit<Fetched<T>, 'keys' | 'totalItems
   readonly keys: readonly (Key | undefined)[]
   /** `undefined` where it does not say. */
   readonly total: number | undefined
-  /** It ends before its limit although its total says that more follows, also when asked again. */
+  /** It ends before its limit although its total says that more follows, also when requested again. */
   readonly isShort: boolean
   /** The service refused the request: there is no such page, or no such limit. */
   readonly isRefused: boolean
@@ -27,7 +27,7 @@ interface SourceOptions<T> {
   readonly mayRefuseFirst: boolean
 }
 
-// Rows and total are mostly read in two statements: what comes or goes between them looks as if a page were not full.
+// Many services read rows and total in two statements: an item that is added in between makes a page look short.
 const maxRequests = 3
 
 /** Requests the windows of one loop, and says what their responses show of the list. */
@@ -64,7 +64,7 @@ export class Source<T> {
     const keys = loaded.keys()
     const keyProblem = findKeyProblem(keys)
     const isOther = window.overlaps && (limit !== window.limit || data.length > limit)
-    // Counted along with the items of a page, it is 0 where there are none.
+    // A service that counts along with the rows of a page (`count(*) over ()`) says 0 for an empty one.
     const hasTotal = page === 1 || data.length > 0 || totalItems > 0
     this.last = {
       ...loaded,
@@ -78,7 +78,7 @@ export class Source<T> {
     return this.last
   }
 
-  /** A response that contradicts itself is asked for again, until one shows no more than before: then pages are short throughout. */
+  /** A response that contradicts itself is requested again. If it stays as short, the service filters pages after cutting them. */
   async #load(window: Window, signal: AbortSignal): Promise<LoadedPage<T>> {
     const accepts = (what: number | 'another-page') => this.#isAnswer(window, what)
     let lengthBefore = -1
@@ -96,7 +96,7 @@ export class Source<T> {
     }
   }
 
-  /** Whether a response without a page says something about the list: there is no such page, or no such limit. */
+  /** Whether a response counts as an empty page: a service may say by a status, or by another page, that this one does not exist. */
   #isAnswer({ page, limit, expectedLimit, overlaps }: Window, what: number | 'another-page'): boolean {
     const isMissing = what === 404 || what === 'another-page'
     if (overlaps) return page > 1 && (isMissing || isRefusal(what))
