@@ -102,7 +102,7 @@ function unlimited() {
   )
   if (!isMeasured(ours)) return ''
   return (
-    'Without a `limit`, on a service whose default is 20, a loop asks for 100: ' +
+    'Without a `limit`, on a service whose default is 20, a loop requests 100 items a page: ' +
     `10,000 items at 20 ms take ${ours[0]} requests and ${ours[1]} s. \`fetch\` takes ${fetch[0]} and ${fetch[1]} s.`
   )
 }
