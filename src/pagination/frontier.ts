@@ -2,6 +2,8 @@ import type { Key } from './known-items.js'
 
 /** How many items a cursor names. Half of them may be ahead. */
 export const maxNamed = 100
+/** What is not shown by so many responses is gone. */
+const patience = 8
 
 /** What a cursor says of a frontier. */
 interface Place<K = Key> {
@@ -16,13 +18,15 @@ interface Place<K = Key> {
  * came in between, the frontier stays where it is: a loop that is resumed must know all that was read behind an item that it knows.
  */
 export class Frontier {
-  /** Up to what was shown last, and some more than are named. */
+  /** In the order of the list, up to what was shown last; some more than are named. */
   #behind: Key[]
   /** Not shown where they should have come: they are gone, or follow farther on. */
   #ahead: readonly Key[]
   /** The place after the last one, and the total of that response. */
   end: number
   total: number
+  /** Responses in a row that should have shown what is ahead. */
+  #missed = 0
   /** What was new since the frontier was shown. */
   #since: readonly Key[] = []
 
@@ -63,14 +67,18 @@ export class Frontier {
       if (shown.some(key => !this.#since.includes(key))) return false
       this.#behind = [...this.#since]
       this.#ahead = known.slice(-maxNamed / 2)
+      this.#missed = 0
     } else {
-      const end = Math.max(...shown.map(key => places.get(key) ?? 0)) + 1
-      // What is ahead should be shown now. If none is, more of it may be gone.
-      const left = end > behind.length ? ahead.slice(end - behind.length) : ahead.slice(-maxNamed / 2)
-      // A replica that is behind may still show what was removed.
       const now = new Set(shown)
-      this.#behind = [...known.slice(0, end).filter(key => !now.has(key)), ...shown.slice(first)]
-      this.#ahead = [...behind.slice(end), ...left].slice(-maxNamed)
+      const begin = Math.min(places.get(shown[first] as Key) as number, behind.length)
+      const end = known.findLastIndex(key => now.has(key)) + 1
+      // A replica that is behind may still show what was removed.
+      const gone = known.slice(begin, end).filter(key => !now.has(key))
+      const isShown = end > behind.length
+      this.#missed = isShown || gone.length > 0 || end < behind.length ? 0 : this.#missed + 1
+      this.#behind = [...behind.slice(0, begin), ...shown.slice(first)]
+      const left = isShown ? ahead.slice(end - behind.length) : ahead.slice(-maxNamed / 2)
+      this.#ahead = this.#missed > patience ? [] : [...gone, ...behind.slice(end), ...left].slice(-maxNamed)
     }
     this.#since = []
     return true

@@ -22,10 +22,11 @@ export class KnownItems {
   /** Whether items may have been read that are not known. */
   hasForgotten: boolean
 
-  /** Of those that a cursor names, the order is not certain. */
-  constructor(named: readonly Key[] = []) {
-    for (const key of named) this.add(key, undefined)
-    this.hasForgotten = named.length > 0
+  /** What a cursor names: some in the order of the list, and others. */
+  constructor(inOrder: readonly Key[] = [], others: readonly Key[] = []) {
+    for (const key of others) this.add(key, undefined)
+    for (const [index, key] of inOrder.entries()) this.add(key, inOrder[index - 1])
+    this.hasForgotten = inOrder.length > 0
   }
 
   get size(): number {

@@ -60,7 +60,7 @@ export class Position<T> {
     this.options = options
     this.source = new Source({ ...options, mayRefuseFirst: onLimitRefused !== undefined }, () => this.total)
     this.#until = new Set(until && [...until.first, ...until.behind])
-    this.known = new KnownItems(after && [...after.ahead, ...after.behind])
+    this.known = new KnownItems(after?.behind, after?.ahead)
     this.#frontier = new Frontier(after)
     this.limit = Math.min(after?.limit ?? 1, options.limit ?? 1)
     this.end = after?.end ?? 0
