@@ -44,7 +44,6 @@ export class Client {
       assertNoMore(surplus, 'new Client({ … })')
       return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
     })
-    const { apiKey } = this.#config
     this.#transport = {
       ...this.#config,
       retryBudget: new RetryBudget(),
@@ -52,7 +51,6 @@ export class Client {
       throttles: new Throttles(),
       redactor: new Redactor(),
     }
-    if (typeof apiKey === 'string') this.#transport.redactor.add(apiKey)
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.

@@ -77,7 +77,7 @@ export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promis
       timeout: false,
       throwHttpErrors: false,
       fetch: async request => {
-        report.emitRequest(apiKey)
+        report.emitRequest()
         waiting.throwIfAborted()
         isSent = true
         const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined

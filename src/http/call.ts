@@ -133,6 +133,7 @@ async function takeTurn({ transport, call, report, waiting }: Run): Promise<Star
     const apiKey = typeof given === 'function' ? await readApiKey(given, timeout, waiting) : given
     if (typeof apiKey === 'object' && apiKey !== null)
       return { apiKey, startedAt, throttle: undefined, turn: undefined }
+    report.hide(apiKey)
     const throttle = throttles.of(baseUrl, apiKey)
     if (throttle !== held) turn = throttle.free()
     if (turn !== undefined || maxRetries === 0) return { apiKey, startedAt, throttle, turn }

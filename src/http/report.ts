@@ -65,11 +65,7 @@ export class CallReport {
     void (async () => onEvent({ ...base, ...details }))().catch(() => {})
   }
 
-  emitRequest(apiKey: string | null): void {
-    if (apiKey !== null) {
-      this.#keys.add(apiKey)
-      this.#transport.redactor.add(apiKey)
-    }
+  emitRequest(): void {
     this.emit({ type: 'request', attempt: this.attempts, idempotencyKey: this.#call.idempotencyKey })
   }
 
@@ -79,6 +75,13 @@ export class CallReport {
     if (this.#transport.onEvent === undefined) return
     const shown = { status, headers: this.#redactor().headers(headers), requestId: this.requestId }
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
+  }
+
+  /** From here on, events and errors show no such key. */
+  hide(apiKey: string | null): void {
+    if (apiKey === null) return
+    this.#keys.add(apiKey)
+    this.#transport.redactor.add(apiKey)
   }
 
   /** Says once that the call waits for its turn, and whose refusal is the reason. */

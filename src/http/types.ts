@@ -13,7 +13,7 @@ export interface Transport extends ClientConfig {
   readonly throttles: Throttles
   /** The paths of lists that cannot be asked for a limit of 100. Shared like that. */
   readonly withoutLimit: Set<string>
-  /** Knows the API keys that were sent. */
+  /** Knows the API keys of calls. */
   readonly redactor: Redactor
 }
 

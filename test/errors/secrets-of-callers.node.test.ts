@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { Client, type ClientEvent } from 'virtual-accounts'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { clientOf, FaultServer, json } from '../http/fault-server.ts'
 import { status, stubbed } from '../http/stub.ts'
 import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
@@ -168,6 +168,20 @@ test('the data of a success is never redacted', async () => {
   })
   const { data } = await client.virtualAccounts.deactivate(account)
   expect(data).toEqual({ key: plainKey })
+})
+
+test('a call that waits for its turn shows no key in its path, although nothing was sent with it', async () => {
+  for (const apiKey of [plainKey, async () => plainKey]) {
+    const { client, events } = stubbed([status(429, { 'retry-after': '2' }), status(200)], { apiKey })
+    const first = client.virtualAccounts.deactivate(account)
+    await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain('retry'))
+    const waiting: ClientEvent[] = []
+    const derived = client.withOptions({ onEvent: event => void waiting.push(event), totalTimeout: 100 })
+    expectNoKey(await apiErrorOf('timeout', derived.request('DELETE', `/api-keys/${plainKey}`)), plainKey)
+    expect(waiting.map(({ type }) => type)).toEqual(['wait', 'failure'])
+    expectNoKey(waiting, plainKey)
+    await first
+  }
 })
 
 test('the events of a successful call contain no key', async () => {
