@@ -7,7 +7,7 @@ import { type Run, readApiKey, runAttempt, type Start } from './attempt.js'
 import { parseRetryAfter } from './backoff.js'
 import { InvalidBody } from './body.js'
 import { CallReport } from './report.js'
-import { isSuccess, isTooMany, mayHaveBeenApplied, retryDelayMs } from './retry.js'
+import { isRateLimit, isSuccess, isTooMany, mayHaveBeenApplied, retryDelayMs } from './retry.js'
 import type { Refusals, Throttle } from './throttle.js'
 import type { Call, NoResponse, ReceivedResponse, Transport } from './types.js'
 
@@ -72,9 +72,9 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
   const { maxRetries } = call.settings
   const { hasCallerKey = false } = call
-  const refusals: Refusals = { count: 0, passes: undefined }
+  const refusals: Refusals = { count: 0, pausedAt: Number.POSITIVE_INFINITY, since: undefined }
   for (;;) {
-    const start = await takeTurn(run)
+    const start = await takeTurn(run, refusals)
     const { throttle, turn, startedAt } = start
     report.attempts++
     const outcome = await runAttempt(run, start)
@@ -83,7 +83,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
     if (outcome.status !== undefined) {
       report.emitResponse(outcome, performance.now() - startedAt)
-      if (!isRefused) throttle?.passed(turn)
+      if (!isRefused) throttle?.passed(turn, refusals)
       waiting.throwIfAborted()
       if (isSuccess(outcome.status) || call.accepts?.(outcome.status)) return outcome
     } else if (outcome.reason === 'not-sent' && !outcome.isTimeout) {
@@ -99,10 +99,10 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
       const toError = () => report.createError(outcome, true, undefined) as HttpError
       delayMs = throttle.refused(turn, refusals, parseRetryAfter(outcome.headers) ?? 0, toError)
     }
-    if (isRefused && outcome.status === 429) {
+    if (isRefused && isRateLimit(outcome.status)) {
       // Nothing has failed: it waits for its turn again.
-      if (throttle?.isStuck) note = `Not retried: ${stuck}`
-      if (note || maxRetries === 0 || refusals.count > maxRefusals) delayMs = undefined
+      if (delayMs === undefined) note = `Not retried: ${stuck}`
+      if (maxRetries === 0 || refusals.count > maxRefusals) delayMs = undefined
     } else {
       report.failures++
       delayMs = report.failures > maxRetries ? undefined : retryDelayMs(outcome, report.failures, isKeyInUse)
@@ -125,7 +125,7 @@ const stuck = 'no call got through for a minute.'
 const maxRefusals = 10
 
 /** Waits until an attempt may start. A function is called again for the API key after that, as a key may have expired. */
-async function takeTurn({ transport, call, report, waiting }: Run): Promise<Start> {
+async function takeTurn({ transport, call, report, waiting }: Run, refusals: Refusals): Promise<Start> {
   const { apiKey: given, baseUrl, throttles } = transport
   const { timeout, maxRetries } = call.settings
   for (let held: Throttle | undefined, turn: number | undefined; ; ) {
@@ -137,7 +137,9 @@ async function takeTurn({ transport, call, report, waiting }: Run): Promise<Star
     const throttle = throttles.of(baseUrl, apiKey)
     if (throttle !== held) turn = throttle.free()
     if (turn !== undefined || maxRetries === 0) return { apiKey, startedAt, throttle, turn }
-    const taken = await throttle.turn(waiting, (delayMs, refusal) => report.emitWait(delayMs, refusal))
+    const taken = await throttle.turn(refusals, waiting, (delayMs, refusal) =>
+      report.emitWait(delayMs, refusal),
+    )
     if (typeof taken !== 'number') throw notSent(report, taken)
     if (typeof given !== 'function') return { apiKey, startedAt: performance.now(), throttle, turn: taken }
     held = throttle

@@ -3,7 +3,7 @@ import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import { properties, property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
-import { isServerError } from './retry.js'
+import { isRateLimit, isServerError } from './retry.js'
 import type { Call, NoResponse } from './types.js'
 
 /** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
@@ -27,7 +27,7 @@ export function describeHttpError(
 }
 
 function describeStatus({ status, headers }: FailedResponse, url: string, redactor: Redactor): string {
-  if (status === 429) return 'HTTP 429, rate limited'
+  if (isRateLimit(status)) return `HTTP ${status}, rate limited`
   const location = headers.get('location')
   if (status >= 400 || (status > 0 && location === null)) return `HTTP ${status}`
   let target = ''
@@ -57,7 +57,7 @@ function hintFor(
   }
   if (status === 409 && idempotencyKey !== undefined && !hasReason)
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-  return status === 429 || isServerError(status) ? `Retry ${delay}.` : undefined
+  return isRateLimit(status) || isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
 /** The service's own reason, as one line: where services customarily put it. */

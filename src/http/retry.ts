@@ -1,6 +1,11 @@
 import { backoffMs, parseRetryAfter } from './backoff.js'
 import type { Outcome, ReceivedResponse } from './types.js'
 
+/** The service has refused the request, as there were too many. */
+export function isRateLimit(status: number): boolean {
+  return status === 429
+}
+
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
@@ -10,7 +15,7 @@ function isRetryable(outcome: Outcome, isKeyInUse: boolean): boolean {
   const { status } = outcome
   // "Conflict" then usually means that a request with the same key is still being processed.
   if (status === 409) return isKeyInUse
-  return [408, 425, 429].includes(status) || isServerError(status)
+  return [408, 425].includes(status) || isRateLimit(status) || isServerError(status)
 }
 
 /** Whether a failure of the service may pass. */
@@ -30,7 +35,7 @@ export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boo
 
 /** Whether the service asks for fewer requests. */
 export function isThrottled(status: number): boolean {
-  return status === 429 || status === 503
+  return isRateLimit(status) || status === 503
 }
 
 /** Whether an attempt was refused because there were too many, and may succeed within a minute. */
@@ -38,7 +43,7 @@ export function isTooMany(outcome: Outcome): outcome is ReceivedResponse {
   if (outcome.status === undefined || !isThrottled(outcome.status)) return false
   const retryAfterMs = parseRetryAfter(outcome.headers)
   // A 503 without Retry-After is a failure like any other.
-  return retryAfterMs === undefined ? outcome.status === 429 : retryAfterMs <= maxRetryAfterMs
+  return retryAfterMs === undefined ? isRateLimit(outcome.status) : retryAfterMs <= maxRetryAfterMs
 }
 
 /** A longer `Retry-After` is not waited for: the error is thrown, with the delay. */

@@ -9,14 +9,17 @@ const slowStart = 1
 const growth = 0.03
 /** While none has passed since a pause, one goes after so long. */
 const probeMs = 1_000
-/** Nobody waits after so long without a pass, and a limit is forgotten after so long without an attempt. */
+/** No call waits longer while none passes. */
 const patienceMs = 60_000
 const unlimited = Number.POSITIVE_INFINITY
 
-/** Of one call: how many there were, and how many attempts of all calls had passed when it last made all pause. */
+/** Of one call. */
 export interface Refusals {
   count: number
-  passes: number | undefined
+  /** When it last made all pause. */
+  pausedAt: number
+  /** When it was first refused, or began to wait because of others. */
+  since: number | undefined
 }
 
 /**
@@ -26,24 +29,20 @@ export interface Refusals {
 export class Throttle {
   /** Attempts a second. */
   #rate = unlimited
-  #growth = slowStart
-  #passes = 0
-  /** Of about the last second. */
+  #growth = growth
+  /** Passes of about the last second. */
   #recentPasses = 0
   #passedAt = 0
+  /** How often the call that has passed last had been refused. */
+  #passedAfter = 0
   /** A turn is the number of pauses before it: what was sent before the last pause says nothing new. */
   #pauses = 0
   /** Pauses since an attempt has passed. */
   #streak = 0
-  #stuckSince = 0
-  #refusedAt = Number.NEGATIVE_INFINITY
-  /** The first refusal for a minute: it is no limit yet if no other call has to wait. */
-  #isFirst = true
-  /** Calls that wait before they are sent again. */
-  #pausing = 0
   #refusal: HttpError | undefined
   #nextAt = 0
-  readonly #waiting = new Set<(turn: number | HttpError) => void>()
+  /** With the time since when each waits. */
+  readonly #waiting = new Map<(turn: number | HttpError) => void, number>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
@@ -52,27 +51,21 @@ export class Throttle {
     return Math.max(performance.now(), this.#firedAt)
   }
 
-  get isStuck(): boolean {
-    return this.#streak > 0 && this.#now - this.#stuckSince > patienceMs
-  }
-
   /** A turn, unless an attempt has to wait for one. */
   free(): number | undefined {
-    if (this.#now - this.#nextAt > patienceMs) {
-      this.#rate = unlimited
-      this.#streak = 0
-    }
     return this.#rate === unlimited ? this.#pauses : undefined
   }
 
   /** Waits for a turn. Resolves with the refusal of another call if no attempt passes for a minute. */
   async turn(
+    call: Refusals,
     waiting: Waiting,
     onWait: (ms: number, refusal: HttpError) => void,
   ): Promise<number | HttpError> {
     const { promise, resolve: take } = Promise.withResolvers<number | HttpError>()
     const delayMs = this.#nextAt - this.#now + (1_000 * this.#waiting.size) / this.#rate
-    this.#waiting.add(take)
+    call.since ??= this.#now
+    this.#waiting.set(take, call.since)
     this.#dispatch()
     if (this.#waiting.has(take) && this.#refusal) onWait(delayMs, this.#refusal)
     try {
@@ -86,63 +79,64 @@ export class Throttle {
   /** Waits before a call is sent again. */
   async pause(ms: number, waiting: Waiting): Promise<void> {
     const until = this.#now + ms
-    this.#pausing++
-    try {
-      await waiting.pause(ms)
-      this.#firedAt = Math.max(this.#firedAt, until)
-    } finally {
-      this.#pausing--
-    }
+    await waiting.pause(ms)
+    this.#firedAt = Math.max(this.#firedAt, until)
   }
 
-  passed(turn: number | undefined): void {
+  passed(turn: number | undefined, call: Refusals): void {
     const now = this.#now
     const seconds = (now - this.#passedAt) / 1_000
-    this.#passes++
     this.#recentPasses = this.#recentPasses * Math.exp(-seconds) + 1
     this.#passedAt = now
+    this.#passedAfter = call.count
     if (turn !== this.#pauses) return
-    if (this.#streak === 0) {
-      this.#rate *= 1 + this.#growth * seconds
-    } else {
-      this.#streak = 0
-      if (this.#isFirst && this.#waiting.size + this.#pausing === 0) this.#rate = unlimited
-      this.#nextAt += 1_000 / this.#rate - probeMs
-      this.#dispatch()
-    }
+    // It is no limit if nobody has to wait.
+    if (this.#waiting.size === 0) this.#rate = unlimited
+    else if (this.#streak === 0) this.#rate *= 1 + this.#growth * seconds
+    if (this.#streak > 0) this.#nextAt += 1_000 / this.#rate - probeMs
+    this.#streak = 0
+    this.#dispatch()
   }
 
-  /** Makes all pause, unless the refusal is old news. Returns how long the call has to wait. */
-  refused(turn: number | undefined, call: Refusals, retryAfterMs: number, toError: () => HttpError): number {
+  /** Makes all pause, unless the refusal is old news. Returns how long the call has to wait; `undefined` after a minute without a pass. */
+  refused(
+    turn: number | undefined,
+    call: Refusals,
+    retryAfterMs: number,
+    toError: () => HttpError,
+  ): number | undefined {
+    const now = this.#now
+    // If one that was refused less often has passed since, it is refused for itself, such as for the quota of its account.
+    const isAlone = this.#passedAt > call.pausedAt && this.#passedAfter < call.count
     call.count++
-    // If others have passed since, it is refused for itself, such as for the quota of its account.
-    const isAlone = call.passes !== undefined && this.#passes > call.passes
-    if (isAlone || turn !== this.#pauses) return Math.max(retryAfterMs, backoffMs(isAlone ? call.count : 1))
-    call.passes = this.#passes
+    call.since ??= now
+    // Each attempt may have a key, and so a throttle, of its own.
+    const ownMs = Math.max(retryAfterMs, backoffMs(call.count))
+    if (isAlone || turn !== this.#pauses) return ownMs
+    call.pausedAt = now
     this.#pauses++
     this.#refusal = toError()
     if (this.#streak++ === 0) {
-      this.#stuckSince = this.#now
-      this.#isFirst = this.#now - this.#refusedAt > patienceMs
       this.#growth = this.#rate === unlimited ? slowStart : growth
       this.#rate = easing * Math.min(this.#rate, Math.max(1, this.#recentPasses))
     }
-    this.#refusedAt = this.#now
     const pauseMs = Math.max(retryAfterMs, backoffMs(this.#streak))
-    this.#nextAt = Math.max(this.#nextAt, this.#now + pauseMs)
-    if (this.isStuck) {
-      for (const take of this.#waiting) take(this.#refusal)
-      this.#waiting.clear()
+    this.#nextAt = Math.max(this.#nextAt, now + pauseMs)
+    const isStuck = (since: number) => now - Math.max(since, this.#passedAt) > patienceMs
+    for (const [take, since] of this.#waiting) {
+      if (!isStuck(since)) continue
+      this.#waiting.delete(take)
+      take(this.#refusal)
     }
     this.#dispatch()
-    return pauseMs
+    return isStuck(call.since) ? undefined : Math.max(pauseMs, ownMs)
   }
 
   /** Starts those whose turn it is, and comes back for the next. */
   #dispatch(): void {
     clearTimeout(this.#timer)
     const now = this.#now
-    for (const take of this.#waiting) {
+    for (const take of this.#waiting.keys()) {
       const at = this.#nextAt
       if (at > now) {
         this.#timer = setTimeout(() => {

@@ -157,6 +157,38 @@ describe('after a 429', () => {
     await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
   })
 
+  test('the minute counts from when a call begins to wait, not from a refusal before that', async () => {
+    await checkEach([40_000, 100_000], async ms => {
+      const steps = [status(429, { 'retry-after': '50' }), status(429, { 'retry-after': '30' }), ok]
+      const { client, requests } = stubbed(steps)
+      await rejectionOf(passing(client.virtualAccounts.deactivate(account, { totalTimeout: 1_000 })))
+      await vi.advanceTimersByTimeAsync(ms)
+      const batch = Array.from({ length: 5 }, () => client.virtualAccounts.reactivate(account))
+      await passing(Promise.all(batch))
+      expect(requests).toHaveLength(7)
+    })
+  })
+
+  test('its backoff grows also where each attempt has an API key of its own', async () => {
+    let keys = 0
+    const options = { apiKey: () => `a signed token ${++keys}` }
+    const { client, delays } = stubbed([status(429)], options)
+    await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
+    expect(delays()).toHaveLength(10)
+    for (const [at, delayMs] of delays().entries())
+      expect(delayMs).toBeGreaterThanOrEqual(Math.min(8_000, 500 * 2 ** at) / 2)
+  })
+
+  test('a success of what was sent before ends no pause', async () => {
+    const { client, requests } = stubbed([...Array<StubStep>(9).fill(ok), busy, ok])
+    const first = accounts(11).map(account => client.virtualAccounts.deactivate(account))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(requests).toHaveLength(11)
+    const later = client.virtualAccounts.deactivate(account)
+    expect(await sentAfter(requests, 1_900)).toBe(11)
+    await passing(Promise.all([...first, later]))
+  })
+
   test('an attempt that may have been applied is not forgotten by a call that then waits in vain', async () => {
     const { client } = stubbed(['lost', status(429, { 'retry-after': '40' })])
     const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
@@ -233,5 +265,17 @@ describe('fake timers that leave performance.now alone', () => {
       expect((await calls).map(({ status }) => status)).toEqual([200, 200, 200, 200])
       expect(vi.getTimerCount()).toBe(0)
     })
+  })
+
+  test('release a lone call that was refused by one timer', async () => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { client, requests } = stubbed([busy, ok])
+    const call = client.virtualAccounts.deactivate(account)
+    await vi.advanceTimersByTimeAsync(0)
+    await vi.advanceTimersToNextTimerAsync()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(requests).toHaveLength(2)
+    await call
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RetryBudget } from '../../src/http/retry-budget.ts'
-import { Throttle } from '../../src/http/throttle.ts'
+import { type Refusals, Throttle } from '../../src/http/throttle.ts'
 import { alone, blips, limits, outages } from './scenarios.ts'
 import { type Outcome, run, type Scenario } from './trial.ts'
 
@@ -40,11 +40,23 @@ const bugs: readonly DeliberateBug[] = [
     target: Throttle.prototype,
     method: 'refused',
     create: original =>
-      function (this: unknown, turn: unknown, call: { count: number }, ...rest: unknown[]) {
-        return Reflect.apply(original, this, [turn, { count: call.count++ }, ...rest])
+      function (this: unknown, turn: unknown, call: Refusals, ...rest: unknown[]) {
+        call.pausedAt = Number.POSITIVE_INFINITY
+        return Reflect.apply(original, this, [turn, call, ...rest])
       } as never,
     scenarios: alone.slice(2, 3),
-    isFound: ({ succeeded, seconds }) => succeeded < 180 || seconds > 240,
+    isFound: ({ succeeded, seconds }) => succeeded < 180 || seconds > 250,
+  },
+  {
+    name: 'a refused call is taken for one that is refused for itself although others were refused as often',
+    target: Throttle.prototype,
+    method: 'passed',
+    create: original =>
+      function (this: unknown, turn: unknown) {
+        Reflect.apply(original, this, [turn, { count: 0 }])
+      } as never,
+    scenarios: limits.filter(({ name }) => name.startsWith('windows of 5 in 30 seconds')),
+    isFound: isIncomplete,
   },
   {
     name: 'a call that succeeds gives no retries back',

@@ -24,8 +24,8 @@ test.each(limits)(
       })
       if (clients > 1) continue
       expect(seconds).toBeLessThanOrEqual(1.35 * ideal + 5)
-      // At one a second, there are few calls between two refusals.
-      expect(refusals / calls).toBeLessThanOrEqual(limit.rate === 1 ? 0.4 : 0.2)
+      // At one a second or less, there are few calls between two refusals.
+      expect(refusals / calls).toBeLessThanOrEqual(limit.rate > 1 ? 0.2 : limit.rate === 1 ? 0.4 : 2)
     }
   },
 )
@@ -37,7 +37,7 @@ test.each(alone)(
     for (const seed of seeds) {
       const { succeeded, failed, seconds, timers } = await run(scenario, seed)
       expect({ succeeded, failed, timers }).toEqual({ succeeded: 180, failed: 20, timers: 0 })
-      expect(seconds).toBeLessThanOrEqual(240)
+      expect(seconds).toBeLessThanOrEqual(250)
     }
   },
 )

@@ -32,6 +32,13 @@ export const limits: readonly Scenario[] = [
   { name: 'a bucket of 1 a second', limit: { kind: 'bucket', rate: 1 }, calls: 60 },
   { name: 'a bucket of 500 a second, 5 ms', limit: { kind: 'bucket', rate: 500 }, latency: 5, calls: 2_000 },
   {
+    name: 'the same where timers fire 20 ms late',
+    limit: { kind: 'bucket', rate: 500 },
+    latency: 5,
+    lateMs: 20,
+    calls: 3_000,
+  },
+  {
     name: 'a bucket of 500 a second that holds 50, 200 at a time',
     limit: { kind: 'bucket', rate: 500, burst: 50 },
     latency: 50,
@@ -56,6 +63,24 @@ export const limits: readonly Scenario[] = [
     limit: { kind: 'fixed', rate: 1, windowMs: 60_000 },
     retryAfter: 'none',
     calls: 180,
+  },
+  {
+    name: 'windows of 30 a minute, without Retry-After',
+    limit: { kind: 'fixed', rate: 0.5, windowMs: 60_000 },
+    retryAfter: 'none',
+    calls: 100,
+  },
+  {
+    name: 'windows of 5 in 30 seconds, without Retry-After',
+    limit: { kind: 'fixed', rate: 1 / 6, windowMs: 30_000 },
+    retryAfter: 'none',
+    calls: 40,
+  },
+  {
+    name: 'a bucket of 1 in 10 seconds that holds 5, without Retry-After',
+    limit: { kind: 'bucket', rate: 0.1, burst: 5 },
+    retryAfter: 'none',
+    calls: 30,
   },
   { name: 'windows of 50 a second', limit: { kind: 'fixed', rate: 50 }, calls: 500 },
   {

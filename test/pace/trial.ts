@@ -12,6 +12,8 @@ export interface Scenario {
   /** How a refusal says when to send again: in whole seconds, as a date, or not at all. */
   readonly retryAfter?: 'seconds' | 'date' | 'none'
   readonly status?: 429 | 503
+  /** How late the client's timers fire, as on a busy machine. */
+  readonly lateMs?: number
   /** Refused whatever the others do, by the number of the call. */
   readonly isRefusedAlone?: (call: number) => boolean
   /** What happens to all requests of a time. */
@@ -50,11 +52,22 @@ const anything = {
 
 /** Runs a scenario in virtual time. The same seed gives the same outcome. */
 export async function run(scenario: Scenario, seed = 'pace'): Promise<Outcome> {
-  const { limit, latency = 20, calls, atATime = calls, everyMs, clients = 1, loops = 0 } = scenario
+  const {
+    limit,
+    latency = 20,
+    calls,
+    atATime = calls,
+    everyMs,
+    clients = 1,
+    loops = 0,
+    lateMs = 0,
+  } = scenario
   const time = new VirtualTime()
   const random = new Random(seed)
   const service = new LimitedService(scenario, time, random)
   const restore = time.install(random)
+  const { setTimeout } = globalThis
+  globalThis.setTimeout = ((action: () => void, ms: number) => setTimeout(action, ms + lateMs)) as never
   let succeeded = 0
   let failed = 0
   let succeededAt = 0
