@@ -110,8 +110,8 @@ export class Client {
     path: string,
     options?: CustomRequestOptions<T>,
     ...surplus: unknown[]
-  ) {
-    return request<T, never>(this.#transport, method, path, options, surplus)
+  ): Promise<Result<T>> {
+    return request(this.#transport, method, path, options, surplus)
   }
 
   /**

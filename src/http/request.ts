@@ -120,13 +120,13 @@ export async function write<T>(
 }
 
 /** Sends any call that is not a list. Public methods must call it directly: stacks of errors begin at who called them. */
-export async function request<T, Key extends string | undefined>(
+export async function request<T>(
   transport: Transport,
   method: HttpMethod,
   path: string,
   givenOptions: CustomRequestOptions<T> | undefined,
   surplus: readonly unknown[],
-): Promise<Result<T, Key>> {
+): Promise<Result<T>> {
   return sendCall(transport, captureCallSite(request), () => {
     assertNoMore(surplus, 'request(method, path, { … })')
     const endpoint = { method: toMethod(method) }

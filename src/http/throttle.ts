@@ -106,7 +106,8 @@ export class Throttle {
     toError: () => HttpError,
   ): number | undefined {
     const now = this.#now
-    // If one that was refused less often has passed since, it is refused for itself, such as for the quota of its account.
+    // If one that was refused less often has passed since, it is refused for itself, such as for the quota of its account. A slow
+    // limit lets calls through that were refused as often.
     const isAlone = this.#passedAt > call.pausedAt && this.#passedAfter < call.count
     call.count++
     call.since ??= now

@@ -7,12 +7,11 @@ import type { Throttles } from './throttles.js'
 
 /** What all calls of a client share. */
 export interface Transport extends ClientConfig {
-  /** Shared with the clients derived from this one. */
-  readonly retryBudget: RetryBudget
-  /** Shared like that. */
-  readonly throttles: Throttles
-  /** The paths of lists that cannot be asked for a limit of 100. Shared like that. */
-  readonly withoutLimit: Set<string>
+  /** This and the next two become those of the client that this one is derived from. */
+  retryBudget: RetryBudget
+  throttles: Throttles
+  /** The paths of lists that cannot be asked for a limit of 100. */
+  withoutLimit: Set<string>
   /** Knows the API keys of calls. */
   readonly redactor: Redactor
 }
