@@ -29,7 +29,9 @@ export class Redactor {
       const encoded = encodeURIComponent(key)
       // Encoders differ in what they leave as it is in a path, and in the case of their escapes.
       const kept = encoded.replace(/%(?:2[46BC]|3[ABD]|40)/g, code => decodeURIComponent(code))
-      const all = [encoded, kept, ...[encoded, kept].map(text => text.replaceAll('%2F', '/'))]
+      const strict = encoded.replace(/[!'()*]/g, unit => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`)
+      const form = new URLSearchParams([['', key]]).toString().slice(1)
+      const all = [encoded, kept, strict, form].flatMap(text => [text, text.replaceAll('%2F', '/')])
       return [key, ...all, ...all.map(text => text.replace(/%../g, code => code.toLowerCase()))]
     })
     this.#filter = new WordFilter(spellings)
