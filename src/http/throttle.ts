@@ -9,7 +9,7 @@ const slowStart = 1
 const growth = 0.03
 /** While none has passed since a pause, one goes after so long. */
 const probeMs = 1_000
-/** No call waits longer while none passes. */
+/** No call waits longer while none passes, and a limit is forgotten after so long without an attempt. */
 const patienceMs = 60_000
 const unlimited = Number.POSITIVE_INFINITY
 
@@ -37,6 +37,9 @@ export class Throttle {
   #passedAfter = 0
   /** A turn is the number of pauses before it: what was sent before the last pause says nothing new. */
   #pauses = 0
+  #pausedAt = Number.NEGATIVE_INFINITY
+  /** The last pause was the first of a minute: that may be chance. */
+  #isLone = true
   /** Pauses since an attempt has passed. */
   #streak = 0
   #refusal: HttpError | undefined
@@ -53,6 +56,7 @@ export class Throttle {
 
   /** A turn, unless an attempt has to wait for one. */
   free(): number | undefined {
+    if (this.#now - Math.max(this.#passedAt, this.#nextAt) > patienceMs) this.#rate = unlimited
     return this.#rate === unlimited ? this.#pauses : undefined
   }
 
@@ -90,8 +94,8 @@ export class Throttle {
     this.#passedAt = now
     this.#passedAfter = call.count
     if (turn !== this.#pauses) return
-    // It is no limit if nobody has to wait.
-    if (this.#waiting.size === 0) this.#rate = unlimited
+    // A test of a caller's, say, whose next call must not wait.
+    if (this.#waiting.size === 0 && this.#isLone) this.#rate = unlimited
     else if (this.#streak === 0) this.#rate *= 1 + this.#growth * seconds
     if (this.#streak > 0) this.#nextAt += 1_000 / this.#rate - probeMs
     this.#streak = 0
@@ -115,6 +119,8 @@ export class Throttle {
     const ownMs = Math.max(retryAfterMs, backoffMs(call.count))
     if (isAlone || turn !== this.#pauses) return ownMs
     call.pausedAt = now
+    this.#isLone = now - this.#pausedAt > patienceMs
+    this.#pausedAt = now
     this.#pauses++
     this.#refusal = toError()
     if (this.#streak++ === 0) {
