@@ -11,11 +11,17 @@ test.each(deliberateBugs)(
   async ({ inject, family: name, mode }) => {
     const family = findFamily(name)
     const restore = inject()
+    let walks = 0
+    let shownLosses = 0
     try {
       for (let number = 0; number < maxWalks; number++) {
         for (const concurrency of concurrencies) {
           const trial = createTrial(family, mode, concurrency, number)
-          if (isViolation((await run(trial, trial.scenario)).verdict)) return
+          const { verdict } = await run(trial, trial.scenario)
+          walks++
+          if (verdict === 'shown loss') shownLosses++
+          // One in a thousand is allowed.
+          if (isViolation(verdict) || shownLosses > 3 + walks / 100) return
         }
       }
     } finally {
