@@ -10,7 +10,7 @@ const totalTimeout = 3_000
 
 function deactivate(steps: StubStep[], options: RequestOptions = {}) {
   const service = stubbed(steps, { totalTimeout })
-  return { ...service, call: passing(service.client.virtualAccounts.deactivate(account, options), 1) }
+  return { ...service, call: passing(service.client.virtualAccounts.deactivate(account, options), 50) }
 }
 
 describe('totalTimeout', () => {
