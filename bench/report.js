@@ -60,6 +60,11 @@ function lists() {
   ])
 }
 
+function limited() {
+  const key = 'limit: 200 writes at once, 50 a second'
+  return clients(['succeeded', 's', 'refusals'].map(title => [title, figure(key, title)]))
+}
+
 function calls() {
   return clients([
     ['GET: CPU µs', figure('call: GET', 'CPU µs')],
@@ -132,7 +137,7 @@ function machine() {
   return `Node ${about.node.slice(1)}, ${about.machine}, ${about.date}, ${rounds}.`
 }
 
-const sections = { bars, lists, changing, requests, unlimited, wider, calls, size, machine }
+const sections = { bars, lists, changing, requests, unlimited, wider, limited, calls, size, machine }
 const before = readFileSync(guide, 'utf8')
 const after = before.replaceAll(
   /(<!-- bench: (\w+) -->\n)[\s\S]*?(<!-- \/bench -->)/g,
