@@ -6,9 +6,9 @@ export const maxNamed = 100
 const patience = 8
 
 /** What a cursor says of a frontier. */
-interface Place<K = Key> {
-  readonly behind: readonly K[]
-  readonly ahead: readonly K[]
+interface Place {
+  readonly behind: readonly Key[]
+  readonly ahead: readonly Key[]
   readonly end: number
   readonly total: number
 }
