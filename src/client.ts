@@ -1,8 +1,7 @@
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry-budget.js'
-import { Throttles } from './http/throttles.js'
-import type { Transport } from './http/types.js'
-import { captureCallSite, checkedAt } from './internal/call-site.js'
+import type { Shared, Transport } from './http/types.js'
+import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
@@ -30,7 +29,6 @@ export class Client {
   /** Lists transactions. */
   readonly transactions: Transactions
 
-  readonly #config: ClientConfig
   readonly #transport: Transport
 
   /**
@@ -40,17 +38,13 @@ export class Client {
    */
   constructor(options: ClientOptions)
   constructor(options: ClientOptions, ...surplus: unknown[]) {
-    this.#config = checkedAt(captureCallSite(), () => {
+    const config = checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'new Client({ … })')
       return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
     })
-    this.#transport = {
-      ...this.#config,
-      retryBudget: new RetryBudget(),
-      withoutLimit: new Set(),
-      throttles: new Throttles(),
-      redactor: new Redactor(),
-    }
+    const shared = { retryBudget: new RetryBudget(), withoutLimit: new Set<string>(), throttles: new Map() }
+    this.#transport = { ...config, shared, redactor: new Redactor() }
+    this.#use(config, shared)
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -123,26 +117,25 @@ export class Client {
    */
   withOptions(options: Partial<ClientOptions>): Client
   withOptions(options: Partial<ClientOptions>, ...surplus: unknown[]): Client {
-    const client = checkedAt(captureCallSite(), () => {
+    const { redactor: _, shared, ...config } = this.#transport
+    return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
       const replaced = readOptions('options', options, clientOptions)
       // An environment variable that is not set must not mean the key of another tenant.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)
-          throw wrongArgument(name, 'a value', undefined, environmentHint)
-      const merged = { ...this.#config, baseUrl: this.#config.baseUrl || '/', ...replaced }
+          throw wrongArgument(name, 'a value', undefined, environmentHint(undefined))
+      const merged = { ...config, baseUrl: config.baseUrl || '/', ...replaced }
       const client = new (this.constructor as typeof Client)(merged)
-      // The constructor of a subclass may take other arguments: the client would send the old key.
-      const { apiKey, baseUrl } = resolveClientOptions(merged)
-      if (client.#config.apiKey !== apiKey || client.#config.baseUrl !== baseUrl)
-        throw new TypeError(
-          `withOptions: expected the constructor of ${this.constructor.name} to take the options of a client, and to pass them on`,
-        )
+      // Whatever the constructor of a subclass makes of it: it may take other arguments.
+      client.#use(resolveClientOptions(merged), shared)
       return client
     })
-    const { retryBudget, throttles, withoutLimit } = this.#transport
-    Object.assign(client.#transport, { retryBudget, throttles, withoutLimit })
-    return client
+  }
+
+  #use(config: ClientConfig, shared: Shared): void {
+    Object.assign(this.#transport, config, { shared })
+    if (typeof config.apiKey === 'string') this.#transport.redactor.add(config.apiKey)
   }
 }

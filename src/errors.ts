@@ -1,6 +1,5 @@
-import { type CallSite, framesOf } from './internal/call-site.js'
+import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
-import { withoutPrototype } from './internal/object.js'
 
 /** What every failure says about its call. */
 export interface CallInfo
@@ -10,8 +9,6 @@ export interface CallInfo
   > {
   /** Of a loop over a list: its number. */
   readonly loop: number | undefined
-  /** Where the caller made the call. */
-  readonly site: CallSite
 }
 
 /** What an error is created from. */
@@ -55,29 +52,29 @@ export abstract class ApiError extends Error {
   /** Which of the five failures it is. Narrows {@link AnyApiError}. */
   abstract readonly kind: 'http' | 'connection' | 'timeout' | 'invalid-response' | 'pagination'
   /** The HTTP method of the call, in capitals. */
-  readonly method: string
+  declare readonly method: string
   /** The path of the call after `baseUrl`, without the query. */
-  readonly path: string
+  declare readonly path: string
   /** Number of attempts, including the first. */
-  readonly attempts: number
+  declare readonly attempts: number
   /** The idempotency key that every attempt carried; `undefined` for GET. */
-  readonly idempotencyKey: string | undefined
+  declare readonly idempotencyKey: string | undefined
   /** `true` for a write that may have been applied although it failed: retry it with the same `idempotencyKey`. */
-  readonly outcomeUnknown: boolean
+  declare readonly outcomeUnknown: boolean
   /** For a list: the page that failed, in pages of `limit` items. `undefined` for all other calls. */
-  readonly page: number | undefined
+  declare readonly page: number | undefined
   /** For a list: the `limit` that the page was requested with; `undefined` if it was sent without one. */
-  readonly limit: number | undefined
+  declare readonly limit: number | undefined
   /**
    * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it has yielded
    * none, the given `after`, else `undefined`.
    */
-  readonly cursor: string | undefined
+  declare readonly cursor: string | undefined
   /**
    * The `x-request-id` or `request-id` header of the last complete response, if it has one. Quote it to the service's
    * support.
    */
-  readonly requestId: string | undefined
+  declare readonly requestId: string | undefined
 
   readonly #facts: ErrorFacts
 
@@ -90,31 +87,29 @@ export abstract class ApiError extends Error {
     return isInstance(value, this)
   }
 
-  /** @internal */
-  constructor(name: string, given: ErrorFacts) {
+  /**
+   * @param own The facts that this kind of error shows, too.
+   * @internal
+   */
+  constructor(name: string, given: ErrorFacts, own: readonly string[] = []) {
     if (given?.info === undefined) {
       throw new TypeError(
         `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
-    const facts = withoutPrototype(given)
-    const { info, cause } = facts
+    // What is left out is not read from `Object.prototype`.
+    const facts: ErrorFacts & Record<string, unknown> = { __proto__: null, ...given }
+    const { info, cause, cursor } = facts
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
     this.#facts = facts
-    this.method = info.method
-    this.path = info.path
-    this.attempts = info.attempts
-    this.idempotencyKey = info.idempotencyKey
-    this.outcomeUnknown = info.outcomeUnknown
-    this.page = info.page
-    this.limit = info.limit
-    this.cursor = facts.cursor
-    this.requestId = info.requestId
-    Object.defineProperty(this, 'name', { value: name, configurable: true, writable: true })
+    const { loop: _, ...shown } = info
+    const entries = [...Object.entries({ ...shown, cursor }), ...own.map(key => [key, facts[key]] as const)]
+    // What is `undefined` is not shown by `console.log`.
+    for (const [key, value] of entries)
+      Object.defineProperty(this, key, { ...changeable, value, enumerable: value !== undefined })
+    Object.defineProperty(this, 'name', { ...changeable, value: name })
     Object.defineProperty(this, brand, { value: true })
-    const frames = framesOf(info.site)
-    if (frames) this.stack = `${name}: ${this.message}${frames}`
-    hideUnset(this)
+    unseen.add(this)
   }
 
   /**
@@ -145,11 +140,7 @@ export abstract class ApiError extends Error {
   }
 }
 
-/** What is `undefined` is not shown by `console.log`. */
-function hideUnset(error: ApiError): void {
-  for (const [name, value] of Object.entries(error))
-    if (value === undefined) Object.defineProperty(error, name, { enumerable: false })
-}
+const changeable = { configurable: true, writable: true }
 
 /** A cause as the client copies it: with the first code along its own causes. */
 type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
@@ -202,25 +193,20 @@ const repeatIt = 'retry with the same idempotencyKey (error.idempotencyKey).'
 export class HttpError extends ApiError {
   readonly kind = 'http'
   /** The HTTP status; 0 for a redirect in a browser, which hides the status. */
-  readonly status: number
+  declare readonly status: number
   /** The response headers. */
-  readonly headers: Headers
+  declare readonly headers: Headers
   /**
    * The response body: a JSON value if it is JSON, else its text. `undefined` if it is empty, too large, not UTF-8, nested too
    * deeply, or did not arrive in time.
    */
-  readonly body: unknown
+  declare readonly body: unknown
   /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
-  readonly retryAfterMs: number | undefined
+  declare readonly retryAfterMs: number | undefined
 
   /** @internal */
   constructor(facts: ErrorFacts & Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>) {
-    super('HttpError', facts)
-    this.status = facts.status
-    this.headers = facts.headers
-    this.body = facts.body
-    this.retryAfterMs = facts.retryAfterMs
-    hideUnset(this)
+    super('HttpError', facts, ['status', 'headers', 'body', 'retryAfterMs'])
   }
 }
 
@@ -238,12 +224,11 @@ export class ConnectionError extends ApiError {
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
   /** The `timeout` or `totalTimeout` that was exceeded, in milliseconds. */
-  readonly timeoutMs: number
+  declare readonly timeoutMs: number
 
   /** @internal */
   constructor(facts: ErrorFacts & Pick<TimeoutError, 'timeoutMs'>) {
-    super('TimeoutError', facts)
-    this.timeoutMs = facts.timeoutMs
+    super('TimeoutError', facts, ['timeoutMs'])
   }
 }
 
@@ -251,11 +236,11 @@ export class TimeoutError extends ApiError {
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
   /** The HTTP status, from 200 to 299. */
-  readonly status: number
+  declare readonly status: number
   /** The response headers. */
-  readonly headers: Headers
+  declare readonly headers: Headers
   /** The validation problems found, at most 20. */
-  readonly issues: readonly Issue[]
+  declare readonly issues: readonly Issue[]
   /**
    * The response body: the JSON value, else the text, else `undefined`. Not enumerable, and not part of the message,
    * of what `console.log` prints or of `toJSON`.
@@ -269,10 +254,7 @@ export class InvalidResponseError extends ApiError {
 
   /** @internal */
   constructor(facts: ErrorFacts & Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body'>) {
-    super('InvalidResponseError', facts)
-    this.status = facts.status
-    this.headers = facts.headers
-    this.issues = facts.issues
+    super('InvalidResponseError', facts, ['status', 'headers', 'issues'])
     this.#body = facts.body
   }
 }
@@ -304,6 +286,16 @@ function isInstance(value: unknown, Class: typeof ApiError): boolean {
 
 /** Any of the five failures of a call; `kind` narrows it. */
 export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidResponseError | PaginationError
+
+/** Errors that have not left a method of ours. That of another call, which a caller passes on, stays as it is. */
+const unseen = /* @__PURE__ */ new WeakSet<object>()
+
+/** An error that leaves a method of ours: V8 knows who awaits that. In Node, a frame of its queue comes before. */
+export function atCaller(error: unknown, method: object): unknown {
+  return unseen.delete(error as object)
+    ? captureCaller(error as Error, method, /\n {4}at process\.processTicks.*/)
+    : error
+}
 
 /**
  * Whether a caught value is one of the five failures of a call, of the ESM or the CommonJS copy of the package.

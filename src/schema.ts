@@ -8,17 +8,17 @@ import { describeIssue, type ZodIssue } from './internal/zod-issue.js'
 export type Schema<T = unknown> = StandardSchemaV1<unknown, T>
 
 /** An issue as it was found, with what the schema threw. */
-export type FoundIssue = Issue & { readonly cause?: unknown }
+export type FoundIssue = Issue & { readonly cause: unknown }
 
 export interface Validator {
   readonly schema: Schema
   /** Passed by the caller: its output replaces the value, and its messages may quote values. */
-  readonly isCustom?: boolean
+  readonly isCustom: boolean
 }
 
-/** The caller's schema as a validator, or the default. Throws for a value that is not a Standard Schema. */
-export function resolveSchema<D extends Validator | undefined>(schema: unknown, fallback: D): Validator | D {
-  if (schema === undefined) return fallback
+/** The caller's schema as a validator, or the built-in one. Throws for a value that is not a Standard Schema. */
+export function resolveSchema(schema: unknown, builtIn: Schema | undefined): Validator | undefined {
+  if (schema === undefined) return builtIn && { schema: builtIn, isCustom: false }
   const standard = (schema as Partial<Schema> | null)?.['~standard']
   if (typeof standard?.validate !== 'function') {
     throw wrongArgument('schema', 'a Standard Schema (zod 3.24, valibot 1, arktype 2 or later, …)', schema)
@@ -61,7 +61,7 @@ function toOutput(
 ): unknown {
   // Such as the boolean of a hand-written `validate`: everything would be accepted as `undefined`.
   if (Object(result) !== result) throw new TypeError('validate returned neither a value nor issues')
-  const isCustom = property(validator, 'isCustom')
+  const { isCustom } = validator
   const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
   if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
   const path = pathTo(index)
@@ -71,9 +71,10 @@ function toOutput(
       toPropertyKey(typeof segment === 'object' ? segment.key : segment),
     )
     const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
-    issues.push({ path: [...path, ...inner], message })
+    issues.push({ path: [...path, ...inner], message, cause: undefined })
   }
-  if (found.length === 0) issues.push({ path, message: 'the schema failed without an issue' })
+  if (found.length === 0)
+    issues.push({ path, message: 'the schema failed without an issue', cause: undefined })
   return undefined
 }
 

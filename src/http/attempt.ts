@@ -1,13 +1,13 @@
 import ky, { NetworkError } from 'ky'
-import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js'
-import { assertApiKey } from '../internal/keys.js'
+import { codeOf, isNotConnected } from '../internal/error-code.js'
+import { property } from '../internal/object.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
+import { parseRetryAfter } from './backoff.js'
 import { readBody } from './body.js'
 import { NotAFreshResponse } from './failure.js'
 import type { CallReport } from './report.js'
 import { isSuccess, mayHaveBeenApplied } from './retry.js'
-import type { Throttle } from './throttle.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A call, and what all of its attempts share. */
@@ -20,37 +20,15 @@ export interface Run {
   readonly waiting: Waiting
 }
 
-const noAnswer: NoResponse = { status: undefined, reason: 'no-response', isTimeout: true, cause: undefined }
-
-/** How an attempt starts. */
-export interface Start {
-  readonly apiKey: string | null | NoResponse
-  /** With the time that `apiKey` took. */
-  readonly startedAt: number
-  readonly throttle: Throttle | undefined
-  readonly turn: number | undefined
+export const noAnswer: NoResponse = {
+  status: undefined,
+  reason: 'no-response',
+  isTimeout: true,
+  cause: undefined,
 }
 
-/** The API key that the caller's function returns. Rejects only when the call is aborted. */
-export async function readApiKey(
-  read: () => string | Promise<string>,
-  timeout: number,
-  waiting: Waiting,
-): Promise<string | NoResponse> {
-  try {
-    const apiKey = await waiting.within(timeout, (async () => read())())
-    if (apiKey === timedOut) return { ...noAnswer, reason: 'not-sent' }
-    assertApiKey(apiKey, 'the function to return a non-empty string')
-    return apiKey
-  } catch (cause) {
-    waiting.throwIfAborted()
-    return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
-  }
-}
-
-/** Sends one request and receives its whole response. Rejects only when the call is aborted. */
-export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promise<Outcome> {
-  if (typeof apiKey === 'object' && apiKey !== null) return apiKey
+/** Sends one request and receives its whole response until a time. Rejects only when the call is aborted. */
+export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {
   const { transport, call, url, fetch, report, waiting } = run
   const { method, body, idempotencyKey, settings } = call
   const controller = new AbortController()
@@ -68,8 +46,7 @@ export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promis
     const response = await ky(url, {
       method,
       headers,
-      ...(body === undefined ? {} : { body }),
-      ...noStoreOption(),
+      ...withBody(body),
       // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
       redirect: 'manual',
       // Retries, time limits and errors are the client's.
@@ -77,7 +54,7 @@ export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promis
       timeout: false,
       throwHttpErrors: false,
       fetch: async request => {
-        report.emitRequest()
+        report.emit({ type: 'request', attempt: report.attempts, idempotencyKey })
         waiting.throwIfAborted()
         isSent = true
         const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
@@ -87,23 +64,24 @@ export async function runAttempt(run: Run, { apiKey, startedAt }: Start): Promis
       },
     })
     const { status } = response
-    head = { status, headers: toHeaders(response.headers) }
+    const responseHeaders = toHeaders(response.headers)
+    const retryAfterMs = isSuccess(status) ? undefined : parseRetryAfter(responseHeaders)
+    head = { status, headers: responseHeaders, retryAfterMs }
     return { ...head, text: await readBody(response, transport.maxResponseBytes, signal) }
   }
 
   let outcome: Outcome | undefined
   try {
-    const result = await waiting.within(Math.ceil(settings.timeout + startedAt - performance.now()), send())
+    const result = await waiting.within(Math.max(0, Math.ceil(until - performance.now())), send())
     if (result !== timedOut) outcome = result
     return outcome ?? fail(noAnswer)
   } catch (error) {
-    if (waiting.isAborted)
-      report.mayHaveBeenApplied ||= mayHaveBeenApplied(fail(noAnswer), call.hasCallerKey ?? false)
+    if (waiting.isAborted) report.mayHaveBeenApplied ||= mayHaveBeenApplied(fail(noAnswer), call.hasCallerKey)
     waiting.throwIfAborted()
     // ky wraps some errors, with the request and so the API key.
     const cause = error instanceof NetworkError ? error.cause : error
-    // A framework controls itself by what its fetch throws.
-    if (!head && isControlFlow(cause))
+    // A framework controls itself by what its fetch throws, as Next.js does where a page must not be static.
+    if (!head && typeof property(cause, 'digest') === 'string')
       return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
     return fail({ status: undefined, reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
   } finally {
@@ -128,14 +106,14 @@ function reasonOf(error: unknown): NoResponse['reason'] {
 
 /** What ky has built, as a plain init: not every fetch takes a `Request`, and the body of one is sent in chunks. */
 function toInit(request: Request, body: string | undefined, signal: AbortSignal): FetchInit {
-  return {
-    method: request.method,
-    headers: Object.fromEntries(request.headers),
-    ...(body === undefined ? {} : { body }),
-    ...noStoreOption(),
-    signal,
-    redirect: 'manual',
-  }
+  const headers = Object.fromEntries(request.headers)
+  return { method: request.method, headers, ...withBody(body), signal, redirect: 'manual' }
+}
+
+/** A cached page may be out of date. A runtime that does not know the option rejects it. */
+function withBody(body: string | undefined): Pick<FetchInit, 'body' | 'cache'> {
+  const cache = 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {}
+  return body === undefined ? cache : { ...cache, body }
 }
 
 /** Not by instanceof: the caller's fetch may have a Response of its own. */
@@ -150,9 +128,4 @@ function isFresh(received: Partial<Response> | undefined): received is Response 
 function toHeaders(headers: Headers): Headers {
   if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
   return new Headers([...(headers as Iterable<[string, string]>)])
-}
-
-/** A cached page may be out of date. A runtime that does not know the option rejects it. */
-function noStoreOption(): Pick<FetchInit, 'cache'> {
-  return 'cache' in Request.prototype ? { cache: 'no-store' } : {}
 }

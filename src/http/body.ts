@@ -1,16 +1,15 @@
 import { parseLosslessJson } from '../internal/lossless-json.js'
-import { property, withoutPrototype } from '../internal/object.js'
 import type { FoundIssue, Validator } from '../schema.js'
 
 /** What is wrong with a response body, before it is known which call it belongs to. */
 export interface InvalidBodyFacts {
   readonly issues: readonly FoundIssue[]
   readonly hint: string
-  readonly body?: unknown
+  readonly body: unknown
   /** A schema has not accepted it, and would not again. */
-  readonly isMismatch?: boolean
+  readonly isMismatch: boolean
   /** The messages come from the caller's schema, and may quote values. */
-  readonly isCustomSchema?: boolean
+  readonly isCustomSchema: boolean
 }
 
 /** Maximum number of issues that an error lists. */
@@ -20,22 +19,22 @@ export const maxIssues = 20
 export class InvalidBody {
   readonly facts: InvalidBodyFacts
 
-  constructor(facts: InvalidBodyFacts) {
-    this.facts = withoutPrototype(facts)
+  constructor(issues: readonly FoundIssue[], hint: string, body: unknown, validator?: Validator) {
+    const isMismatch = validator !== undefined
+    this.facts = { issues, hint, body, isMismatch, isCustomSchema: isMismatch && validator.isCustom }
   }
 }
 
 function invalid(message: string, hint: string, body?: unknown): InvalidBody {
-  return new InvalidBody({ issues: [{ path: [], message }], hint, body })
+  return new InvalidBody([{ path: [], message, cause: undefined }], hint, body)
 }
 
 /** A body that a schema has not accepted. */
 export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
-  const isCustom = property(validator, 'isCustom') === true
-  const hint = isCustom
+  const hint = validator.isCustom
     ? 'Details are in error.issues (if the schema threw, see error.cause), and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
     : 'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
-  return new InvalidBody({ issues, hint, body, isMismatch: true, isCustomSchema: isCustom })
+  return new InvalidBody(issues, hint, body, validator)
 }
 
 /** The text of a body. `undefined` for no readable one: that of an error is reported without it. */
@@ -99,10 +98,8 @@ function decode(bytes: Uint8Array): BodyText {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    return invalid(
-      'expected UTF-8, got other bytes',
-      'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.',
-    )
+    const hint = 'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.'
+    return invalid('expected UTF-8, got other bytes', hint)
   }
 }
 
@@ -110,34 +107,33 @@ const notAList =
   'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded: check baseUrl.'
 const notTheService =
   'Is this the service? A proxy or a login page may have responded: check baseUrl. The text is in error.body.'
+const html = /^\s*<(?:!doctype|html)\b/i
 
 /** The body of a list: it must be JSON. */
 export function parseListBody(text: string): unknown {
-  if (text === '') throw invalid('expected JSON, got an empty body', notAList)
   const json = parseJson(text)
-  if (json === undefined) throw notJson(text, notAList)
-  return json
+  if (json !== undefined) return json
+  const got = text === '' ? 'an empty body' : html.test(text) ? 'an HTML page' : 'other text'
+  throw invalid(`expected JSON, got ${got}`, notAList, text || undefined)
 }
 
 /** The body of any other response, which is not specified: a JSON value, text, or nothing. */
 export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
-  if (text === '') return undefined
   const json = parseJson(text)
-  if (json !== undefined) return json
+  if (json !== undefined || text === '') return json
   const contentType = headers.get('content-type') ?? ''
-  const isToBeJson = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)
-  const isToBeHtml = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
   // A page of a proxy must not pass for a success.
-  if (isToBeJson || isToBeHtml || isHtml(text)) throw notJson(text, notTheService, isToBeHtml)
-  return text
+  const isHtml = html.test(text) || /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
+  if (!isHtml && !/^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)) return text
+  throw invalid(`expected JSON, got ${isHtml ? 'an HTML page' : 'other text'}`, notTheService, text)
 }
 
 /** The body of an error, parsed as far as possible. */
 export function parseErrorBody(text: BodyText): unknown {
-  if (typeof text !== 'string' || text === '') return undefined
+  if (typeof text !== 'string') return undefined
   try {
     const json = parseJson(text)
-    return json === undefined ? text : json
+    return json === undefined ? text || undefined : json
   } catch {
     return undefined
   }
@@ -146,22 +142,10 @@ export function parseErrorBody(text: BodyText): unknown {
 /** The value of a JSON text, or `undefined` if it is not JSON. */
 function parseJson(text: string): unknown {
   try {
-    return parseLosslessJson(text)
+    return text === '' ? undefined : parseLosslessJson(text)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     // The engine has used up its stack.
     throw invalid('expected JSON that is less deeply nested', 'The text is in error.body.', text)
   }
-}
-
-function isHtml(text: string): boolean {
-  return /^\s*<(?:!doctype|html)\b/i.test(text)
-}
-
-function notJson(text: string, hint: string, isToBeHtml = false): InvalidBody {
-  return invalid(
-    `expected JSON, got ${isToBeHtml || isHtml(text) ? 'an HTML page' : 'other text'}`,
-    hint,
-    text,
-  )
 }

@@ -1,14 +1,14 @@
 import type { AnyApiError, HttpError } from '../errors.js'
-import { withoutPrototype } from '../internal/object.js'
+import { assertApiKey } from '../internal/keys.js'
 import { resolveBaseUrl } from '../internal/url.js'
-import { Waiting } from '../internal/waiting.js'
+import { timedOut, Waiting } from '../internal/waiting.js'
 import type { Fetch } from '../options.js'
-import { type Run, readApiKey, runAttempt, type Start } from './attempt.js'
-import { parseRetryAfter } from './backoff.js'
+import { isThenable } from '../schema.js'
+import { noAnswer, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import { CallReport } from './report.js'
 import { isRateLimit, isSuccess, isTooMany, mayHaveBeenApplied, retryDelayMs } from './retry.js'
-import type { Refusals, Throttle } from './throttle.js'
+import { type Refusals, type Throttle, throttleOf } from './throttle.js'
 import type { Call, NoResponse, ReceivedResponse, Transport } from './types.js'
 
 /** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
@@ -19,11 +19,10 @@ export interface SuccessResponse {
 }
 
 /** Turns the text of a response into the caller's result. Rejects with an `InvalidBody` or an `ApiError`. */
-export type ParseResponse<T> = (text: string, response: SuccessResponse) => Promise<T>
+export type ParseResponse<T> = (text: string, response: SuccessResponse) => T | Promise<T>
 
 /** Sends a call, retries it where that may help, and parses its response. */
-export async function send<T>(transport: Transport, given: Call, parse: ParseResponse<T>): Promise<T> {
-  const call = withoutPrototype(given)
+export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
   const url = `${resolveBaseUrl(transport.baseUrl)}${call.path}${call.query && `?${call.query}`}`
   // Looked up at each call, so that later patches take effect.
   const fetch: Fetch | undefined = transport.fetch ?? globalThis.fetch
@@ -42,10 +41,10 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
     // The response was a 2xx: an error from here on must say so.
     report.mayHaveBeenApplied = true
     if (text instanceof InvalidBody && isSuccess(status)) throw text
-    // The caller's schema may be asynchronous: it can be aborted.
     const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
-    const result = await waiting.within(Number.POSITIVE_INFINITY, parsed)
-    transport.retryBudget.giveBack(report.failures)
+    // The caller's schema may be asynchronous: it can be aborted.
+    const result = isThenable(parsed) ? await waiting.within(Number.POSITIVE_INFINITY, parsed) : parsed
+    transport.shared.retryBudget.giveBack(report.failures)
     return result as T
   } catch (thrown) {
     let error = thrown
@@ -61,23 +60,17 @@ export async function send<T>(transport: Transport, given: Call, parse: ParseRes
   }
 }
 
-const outOfTime: NoResponse = {
-  status: undefined,
-  reason: 'total-timeout',
-  isTimeout: true,
-  cause: undefined,
-}
+const outOfTime: NoResponse = { ...noAnswer, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
-  const { maxRetries } = call.settings
-  const { hasCallerKey = false } = call
+  const { hasCallerKey, settings } = call
+  const { maxRetries, timeout } = settings
   const refusals: Refusals = { count: 0, pausedAt: Number.POSITIVE_INFINITY, since: undefined }
   for (;;) {
-    const start = await takeTurn(run, refusals)
-    const { throttle, turn, startedAt } = start
+    const { apiKey, failure, startedAt, throttle, turn } = await takeTurn(run, refusals)
     report.attempts++
-    const outcome = await runAttempt(run, start)
+    const outcome = failure ?? (await runAttempt(run, apiKey, startedAt + timeout))
     const isRefused = isTooMany(outcome)
     const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
     report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
@@ -97,7 +90,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     let note: string | undefined
     if (throttle && isRefused) {
       const toError = () => report.createError(outcome, true, undefined) as HttpError
-      delayMs = throttle.refused(turn, refusals, parseRetryAfter(outcome.headers) ?? 0, toError)
+      delayMs = throttle.refused(turn, refusals, outcome.retryAfterMs ?? 0, toError)
     }
     if (isRefused && isRateLimit(outcome.status)) {
       // Nothing has failed: it waits for its turn again.
@@ -106,9 +99,9 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     } else {
       report.failures++
       delayMs = report.failures > maxRetries ? undefined : retryDelayMs(outcome, report.failures, isKeyInUse)
-      if (delayMs !== undefined && !transport.retryBudget.take()) {
+      if (delayMs !== undefined && !transport.shared.retryBudget.take()) {
         delayMs = undefined
-        note = budgetEmpty
+        note = 'Not retried: too many calls failed recently (retry budget).'
       }
     }
     const error = report.createError(outcome, delayMs !== undefined, note)
@@ -119,37 +112,63 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   }
 }
 
-const budgetEmpty = 'Not retried: too many calls failed recently (retry budget).'
 const stuck = 'no call got through for a minute.'
 /** A call that is still refused then is refused for itself. */
 const maxRefusals = 10
 
-/** Waits until an attempt may start. A function is called again for the API key after that, as a key may have expired. */
-async function takeTurn({ transport, call, report, waiting }: Run, refusals: Refusals): Promise<Start> {
-  const { apiKey: given, baseUrl, throttles } = transport
-  const { timeout, maxRetries } = call.settings
-  for (let held: Throttle | undefined, turn: number | undefined; ; ) {
-    const startedAt = performance.now()
-    const apiKey = typeof given === 'function' ? await readApiKey(given, timeout, waiting) : given
-    if (typeof apiKey === 'object' && apiKey !== null)
-      return { apiKey, startedAt, throttle: undefined, turn: undefined }
-    report.hide(apiKey)
-    const throttle = throttles.of(baseUrl, apiKey)
-    if (throttle !== held) turn = throttle.free()
-    if (turn !== undefined || maxRetries === 0) return { apiKey, startedAt, throttle, turn }
-    const taken = await throttle.turn(refusals, waiting, (delayMs, refusal) =>
-      report.emitWait(delayMs, refusal),
-    )
-    if (typeof taken !== 'number') throw notSent(report, taken)
-    if (typeof given !== 'function') return { apiKey, startedAt: performance.now(), throttle, turn: taken }
-    held = throttle
-    turn = taken
+/** How an attempt starts. */
+interface Start {
+  readonly apiKey: string | null
+  /** Why there is no key. */
+  readonly failure: NoResponse | undefined
+  /** With the time that `apiKey` took. */
+  readonly startedAt: number
+  readonly throttle: Throttle | undefined
+  readonly turn: number | undefined
+}
+
+/** Waits until an attempt may start. */
+async function takeTurn(run: Run, refusals: Refusals): Promise<Start> {
+  const { transport, call, report, waiting } = run
+  const read = readApiKey(run)
+  const start = isThenable(read) ? await read : read
+  if (start.failure) return start
+  const throttle = throttleOf(`${transport.baseUrl} ${start.apiKey}`, transport.shared.throttles)
+  const turn = throttle.free()
+  if (turn !== undefined || call.settings.maxRetries === 0) return { ...start, throttle, turn }
+  const taken = await throttle.turn(refusals, waiting, (delayMs, refusal) =>
+    report.emitWait(delayMs, refusal),
+  )
+  if (typeof taken !== 'number') throw notSent(report, taken)
+  // A function is called again, as its key may have expired.
+  return { ...(await readApiKey(run)), throttle, turn: taken }
+}
+
+function readApiKey({ transport, call, report, waiting }: Run): Start | Promise<Start> {
+  const startedAt = performance.now()
+  const start = { apiKey: null, failure: undefined, startedAt, throttle: undefined, turn: undefined }
+  const given = transport.apiKey
+  if (typeof given !== 'function') return { ...start, apiKey: given }
+  const failed = (isTimeout: boolean, cause: unknown): Start => {
+    waiting.throwIfAborted()
+    return { ...start, failure: { status: undefined, reason: 'not-sent', isTimeout, cause } }
   }
+  const toStart = (apiKey: unknown) => {
+    if (apiKey === timedOut) return failed(true, undefined)
+    assertApiKey(apiKey, 'the function to return a non-empty string')
+    report.hide(apiKey)
+    return { ...start, apiKey }
+  }
+  const work = (async () => given())()
+  return waiting
+    .within(call.settings.timeout, work)
+    .then(toStart)
+    .catch(cause => failed(false, cause))
 }
 
 /** The error of a call that has waited for its turn in vain: its own, or that of the call that was refused last. */
-function notSent(report: CallReport, { status, headers }: HttpError): AnyApiError {
+function notSent(report: CallReport, { status, headers, retryAfterMs }: HttpError): AnyApiError {
   const { lastError } = report
   if (lastError) return lastError.with({ note: `Not retried: ${stuck}`, isRetried: false }) as AnyApiError
-  return report.createError({ status, headers, text: undefined }, false, `Not sent: ${stuck}`)
+  return report.createError({ status, headers, retryAfterMs, text: undefined }, false, `Not sent: ${stuck}`)
 }

@@ -1,8 +1,9 @@
 import type { ErrorFacts, HttpError, Issue } from '../errors.js'
 import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
-import { properties, property } from '../internal/object.js'
+import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
+import type { InvalidBodyFacts } from './body.js'
 import { isRateLimit, isServerError } from './retry.js'
 import type { Call, NoResponse } from './types.js'
 
@@ -63,10 +64,11 @@ function hintFor(
 /** The service's own reason, as one line: where services customarily put it. */
 function reasonOf(body: unknown): string | undefined {
   const error = property(body, 'error')
-  const [message, detail, title] = properties(body, ['message', 'detail', 'title'])
-  const candidates = [message, property(error, 'message'), error, detail, title]
-  const reason = candidates.find((text): text is string => typeof text === 'string' && text.trim() !== '')
-  return reason && toLine(reason, 200)
+  const others = [error, property(body, 'detail'), property(body, 'title')]
+  const reason = [property(body, 'message'), property(error, 'message'), ...others].find(
+    text => typeof text === 'string' && text.trim() !== '',
+  )
+  return reason === undefined ? undefined : toLine(reason as string, 200)
 }
 
 // Codes of zlib, Brotli and zstd in Node, and of Bun.
@@ -77,89 +79,58 @@ const checkNetwork = 'Check baseUrl and the network.'
 
 export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
   const { reason, isTimeout, cause } = failed
-  if (isTimeout) {
-    if (reason === 'total-timeout') {
-      const last = cause === undefined ? '' : ' The last failure is in error.cause.'
-      const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
-      return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
-    }
-    const isSent = reason !== 'not-sent'
-    const problem = isSent ? 'no complete response' : 'the apiKey function returned no key'
-    const hint = `Raise \`timeout\` (milliseconds) if ${isSent ? 'the service' : 'apiKey'} needs longer.`
-    return { problem: `${problem} within the timeout of ${timeoutMs} ms`, hint }
+  if (reason === 'total-timeout') {
+    const last = cause === undefined ? '' : ' The last failure is in error.cause.'
+    const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
+    return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
   }
-  if (cause instanceof NotAFreshResponse)
-    return {
-      problem: cause.message,
-      hint: 'It must resolve with a new Response for each request, whose body nobody has read.',
-    }
+  if (isTimeout) {
+    const [who, what] =
+      reason === 'not-sent'
+        ? ['apiKey', 'the apiKey function returned no key']
+        : ['the service', 'no complete response']
+    const hint = `Raise \`timeout\` (milliseconds) if ${who} needs longer.`
+    return { problem: `${what} within the timeout of ${timeoutMs} ms`, hint }
+  }
+  if (cause instanceof NotAFreshResponse) {
+    const hint = 'It must resolve with a new Response for each request, whose body nobody has read.'
+    return { problem: cause.message, hint }
+  }
   const code = codeOf(cause) ?? ''
-  const shown = code === '' ? '' : ` (${code})`
   const { hostname, port, protocol } = new URL(url)
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+  const describe = (problem: string, hint: string) => ({ problem: problem + (code && ` (${code})`), hint })
   if (reason === 'not-connected') {
     const isFake = hostname === 'virtual-accounts.test'
     const hint = isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork
-    return { problem: `could not connect to ${host}${shown}`, hint }
+    return describe(`could not connect to ${host}`, hint)
   }
-  if (reason === 'certificate') {
-    const hint = 'Check that it is valid for this host, and that this runtime trusts its authority.'
-    return { problem: `the TLS certificate of ${host} was rejected${shown}`, hint }
+  if (reason === 'certificate')
+    return describe(
+      `the TLS certificate of ${host} was rejected`,
+      'Check that it is valid for this host, and that this runtime trusts its authority.',
+    )
+  if (reason === 'cut-off') {
+    const isDecoded = notDecoded.test(code)
+    const hint = isDecoded
+      ? 'A proxy may have sent `Content-Encoding` with a decoded body.'
+      : 'Check the network.'
+    return describe('the response could not be read to its end', hint)
   }
-  if (reason === 'cut-off')
-    return {
-      problem: `the response could not be read to its end${shown}`,
-      hint: notDecoded.test(code)
-        ? 'A proxy may have sent `Content-Encoding` with a decoded body.'
-        : 'Check the network.',
-    }
-  if (notTls.test(code))
-    return {
-      problem: `no readable response from ${host}${shown}`,
-      hint: 'Check baseUrl: is this an http port?',
-    }
   // It may have been lost, or be no HTTP. A browser gives no reason.
   const seeCause = code === '' ? ' In a browser, see its console; elsewhere, see error.cause.' : ''
-  return { problem: `no readable response from ${host}${shown}`, hint: `${checkNetwork}${seeCause}` }
+  const hint = notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause
+  return describe(`no readable response from ${host}`, hint)
 }
 
-export function describeIssues(issues: readonly Issue[]): string {
+/** The messages of a caller's schema may quote values: they are only in `issues`. */
+export function describeIssues(issues: readonly Issue[], { isCustomSchema }: InvalidBodyFacts): string {
+  if (isCustomSchema) {
+    const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`
+    return `the response does not match the schema at ${toLine(formatPath(issues[0]?.path ?? []), 300)}${more}`
+  }
   const found = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
   )
   return `the response is not valid: ${toLine(found.join('; '), 2_000)}`
-}
-
-/** What the caller's schema found first. The rest is in `issues`. */
-export function describeMismatch([first, ...others]: readonly Issue[], body: unknown): string {
-  const { path, message } = first as Issue
-  const [data, index] = path
-  const item = data === 'data' && typeof index === 'number' ? property(property(body, data), index) : body
-  const reason = toLine(withoutValues(message, item), 200)
-  const found = `${toLine(formatPath(path), 300)}${reason && `: ${reason.replace(/\.$/, '')}`}`
-  return `the response does not match the schema at ${found}${others.length === 0 ? '' : ` (and ${others.length} more)`}`
-}
-
-/** A message of the caller's schema without the values that it may quote, which are only in `issues`. */
-function withoutValues(message: string, value: unknown): string {
-  const values = new Set<string>()
-  const add = (_: string, inner: unknown) => {
-    if (typeof inner === 'string' || typeof inner === 'number')
-      values.add(JSON.stringify(inner)).add(`${inner}`)
-    return inner
-  }
-  try {
-    JSON.stringify(value, add)
-  } catch {
-    // Nested too deeply.
-    return ''
-  }
-  return [...values]
-    .filter(text => text !== '' && message.includes(text))
-    .sort((a, b) => b.length - a.length)
-    .reduce((text, quoted) => {
-      // A short one may be in any word by chance.
-      const isWord = (at: number) => !/\w/.test(text.charAt(at - 1) + text.charAt(at + quoted.length))
-      return text.replaceAll(quoted, (_, at: number) => (quoted.length > 3 || isWord(at) ? '…' : quoted))
-    }, message)
 }

@@ -8,11 +8,9 @@ import {
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { requestIdOf } from '../internal/headers.js'
-import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
-import { parseRetryAfter } from './backoff.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
-import { describeHttpError, describeIssues, describeMismatch, describeNoResponse } from './failure.js'
+import { describeHttpError, describeIssues, describeNoResponse } from './failure.js'
 import type { Call, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
@@ -38,7 +36,8 @@ export class CallReport {
   readonly #call: Call
   readonly #url: string
   readonly #callId = `${callIdPrefix}-${++callCount}`
-  readonly #keys = new Set<string>()
+  /** What a function has returned. */
+  readonly #keys: string[] = []
 
   constructor(transport: Transport, call: Call, url: string) {
     this.#transport = transport
@@ -48,10 +47,10 @@ export class CallReport {
 
   /** What every error says about the call. */
   get info(): CallInfo {
-    const { method, path, idempotencyKey, page, limit, loop, site } = this.#call
+    const { method, path, idempotencyKey, page, limit, loop } = this.#call
     const { attempts, requestId } = this
     const outcomeUnknown = this.mayHaveBeenApplied && idempotencyKey !== undefined
-    const call = { method, path: this.#redactor().text(path), idempotencyKey, page, limit, loop, site }
+    const call = { method, path: this.#redactor().text(path), idempotencyKey, page, limit, loop }
     return { ...call, attempts, outcomeUnknown, requestId }
   }
 
@@ -59,29 +58,26 @@ export class CallReport {
     const { onEvent } = this.#transport
     if (onEvent === undefined) return
     const { method, path, page, loop } = this.#call
-    const url = this.#redactor().text(this.#url)
-    const base = { callId: this.#callId, method, url, path: this.#redactor().text(path), page, loop }
+    const redact = this.#redactor()
+    const base = {
+      callId: this.#callId,
+      method,
+      url: redact.text(this.#url),
+      path: redact.text(path),
+      page,
+      loop,
+    }
     // What a listener throws or rejects with is ignored: observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(() => {})
   }
 
-  emitRequest(): void {
-    this.emit({ type: 'request', attempt: this.attempts, idempotencyKey: this.#call.idempotencyKey })
-  }
-
   emitResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
+    const redact = this.#redactor()
     const requestId = requestIdOf(headers)
-    this.requestId = requestId && this.#redactor().text(requestId)
+    this.requestId = requestId && redact.text(requestId)
     if (this.#transport.onEvent === undefined) return
-    const shown = { status, headers: this.#redactor().headers(headers), requestId: this.requestId }
+    const shown = { status, headers: redact.headers(headers), requestId: this.requestId }
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
-  }
-
-  /** From here on, events and errors show no such key. */
-  hide(apiKey: string | null): void {
-    if (apiKey === null) return
-    this.#keys.add(apiKey)
-    this.#transport.redactor.add(apiKey)
   }
 
   /** Says once that the call waits for its turn, and whose refusal is the reason. */
@@ -93,6 +89,11 @@ export class CallReport {
   emitRetry(delayMs: number, error: AnyApiError): void {
     this.#hasSaidToWait = true
     this.emit({ type: 'retry', attempt: this.attempts, delayMs, error })
+  }
+
+  /** From here on, events and errors show no such key. */
+  hide(apiKey: string): void {
+    this.#keys.push(apiKey)
   }
 
   /** The error for an attempt that failed. `note` says why no other follows. */
@@ -107,41 +108,36 @@ export class CallReport {
       const cause = redact.cause(outcome.cause)
       return new ConnectionError({ ...facts, problem: redact.text(facts.problem), cause })
     }
-    const { status, headers, text } = outcome
-    const shown = {
-      status,
-      headers: redact.headers(headers),
-      body: redact.json(parseErrorBody(text)),
-      retryAfterMs: parseRetryAfter(headers),
-    }
-    const description = describeHttpError(
-      shown,
-      this.#call,
-      this.#url,
-      redact,
-      this.#transport.apiKey !== null,
-    )
-    return new HttpError({ ...common, ...shown, ...description })
+    const { status, headers, text, retryAfterMs } = outcome
+    const body = redact.json(parseErrorBody(text))
+    const shown = { status, headers: redact.headers(headers), body, retryAfterMs }
+    const hasKey = this.#transport.apiKey !== null
+    return new HttpError({
+      ...common,
+      ...shown,
+      ...describeHttpError(shown, this.#call, this.#url, redact, hasKey),
+    })
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {
-    const { issues, hint, body, isMismatch = false, isCustomSchema = false } = facts
     const redact = this.#redactor()
-    const toShown = (key: PropertyKey) =>
-      redact.text(String(key)) === String(key) ? key : redact.text(String(key))
-    const shown = issues
+    const toShown = (key: PropertyKey) => {
+      const text = redact.text(String(key))
+      return text === String(key) ? key : text
+    }
+    const issues = facts.issues
       .slice(0, maxIssues)
       .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
     return new InvalidResponseError({
       info: this.info,
-      problem: isCustomSchema ? describeMismatch(shown, body) : describeIssues(shown),
+      problem: describeIssues(issues, facts),
+      hint: facts.hint,
+      isFinal: facts.isMismatch,
       status,
       headers: redact.headers(headers),
-      issues: shown,
-      cause: redact.cause(issues.map(issue => property(issue, 'cause')).find(cause => cause !== undefined)),
-      body: redact.json(body),
-      hint,
-      isFinal: isMismatch,
+      issues,
+      cause: redact.cause(facts.issues.find(({ cause }) => cause !== undefined)?.cause),
+      body: redact.json(facts.body),
     })
   }
 

@@ -1,8 +1,9 @@
-import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
+import { atCaller } from '../errors.js'
+import { checkedAt } from '../internal/checked.js'
 import { wrongArgument } from '../internal/describe.js'
 import { toJson } from '../internal/json-body.js'
 import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
-import { withHidden, withoutPrototype } from '../internal/object.js'
+import { withHidden } from '../internal/object.js'
 import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
@@ -89,33 +90,34 @@ export interface WriteEndpoint {
   /** What callers call. */
   readonly name: string
   readonly method: HttpMethod
-  /** `{name}` stands for the id of that name in the first argument. */
-  readonly path: string
+  /** The names of the ids in the first argument. */
+  readonly ids: string
+  /** `id` gives the id of a name, encoded. */
+  readonly path: (id: (name: string) => string) => string
   /** Validates the response body unless the caller passes a schema. Without one, any body is accepted. */
-  readonly schema?: Schema
+  readonly schema: Schema | undefined
 }
 
 /** Sends a write to a resource. Public methods must call it directly: stacks of errors begin at who called them. */
 export async function write<T>(
   transport: Transport,
-  endpoint: WriteEndpoint,
-  ids: object,
+  { name, method, ids, path, schema }: WriteEndpoint,
+  account: object,
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, string>> {
-  return sendCall(transport, captureCallSite(write), () => {
-    const idNames = Array.from(endpoint.path.matchAll(/\{(\w+)\}/g), ([, name]) => name).join(', ')
-    assertNoMore(surplus, `${endpoint.name}({ ${idNames} }, { idempotencyKey, … })`)
-    if (typeof ids !== 'object' || ids === null || Array.isArray(ids) || isThenable(ids))
-      throw wrongArgument(endpoint.name, `{ ${idNames} }`, ids)
+  return sendCall(transport, write, () => {
+    assertNoMore(surplus, `${name}({ ${ids} }, { idempotencyKey, … })`)
+    if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
+      throw wrongArgument(name, `{ ${ids} }`, account)
     // Ids may be those of a database record: among other properties, or on a prototype.
-    const path = endpoint.path.replace(/\{(\w+)\}/g, (_, id) => encodePathSegment(id, Reflect.get(ids, id)))
+    const idPath = path(id => encodePathSegment(id, Reflect.get(account, id)))
     const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
     // They would be ignored here: a repeated write would be a new one, or could not be aborted.
-    for (const name of notOfAnAccount)
-      if (Object.hasOwn(ids, name) && !Object.hasOwn(options, name))
-        throw new TypeError(`${name}: pass it in the second argument`)
-    return prepare(transport, endpoint, path, options)
+    for (const option of notOfAnAccount)
+      if (Object.hasOwn(account, option) && !Object.hasOwn(options, option))
+        throw new TypeError(`${option}: pass it in the second argument`)
+    return prepare(transport, method, idPath, options, schema)
   })
 }
 
@@ -127,64 +129,68 @@ export async function request<T>(
   givenOptions: CustomRequestOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T>> {
-  return sendCall(transport, captureCallSite(request), () => {
+  return sendCall(transport, request, () => {
     assertNoMore(surplus, 'request(method, path, { … })')
-    const endpoint = { method: toMethod(method) }
+    const upper = typeof method === 'string' ? method.toUpperCase() : ''
+    if (!methods.includes(upper))
+      throw wrongArgument('method', `one of ${methods.join(', ')}`, method, ': request(method, path, { … })')
     assertPath('path', path)
     const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)
-    return prepare(transport, endpoint, path, options)
+    for (const name of ['body', 'idempotencyKey'] as const)
+      if (upper === 'GET' && options[name] !== undefined)
+        throw new TypeError(`${name}: expected none, as GET sends no body and is not a write`)
+    return prepare(transport, upper, path, options, undefined)
   })
 }
 
-interface PreparedCall extends Omit<Call, 'site'> {
-  readonly validator: Validator | undefined
-}
+type PreparedCall = Call & { readonly validator: Validator | undefined }
 
 function prepare(
   transport: Transport,
-  endpoint: Pick<WriteEndpoint, 'method' | 'schema'>,
+  method: string,
   path: string,
   options: CustomRequestOptions,
+  schema: Schema | undefined,
 ): PreparedCall {
-  const { method, schema } = withoutPrototype(endpoint)
-  const isWrite = method !== 'GET'
-  if (!isWrite && options.body !== undefined) throw new TypeError('body: expected none, as GET sends no body')
-  if (!isWrite && options.idempotencyKey !== undefined)
-    throw new TypeError('idempotencyKey: expected none, as GET is not a write')
-  const { signal, body, query, idempotencyKey = isWrite ? createIdempotencyKey() : undefined } = options
+  const { body, idempotencyKey } = options
   return {
-    validator: resolveSchema(options.schema, schema && { schema }),
+    validator: resolveSchema(options.schema, schema),
     method,
     path,
-    query: toQueryString(query),
+    query: toQueryString(options.query),
     settings: mergeSettings(transport, options),
-    idempotencyKey,
-    hasCallerKey: options.idempotencyKey !== undefined,
+    idempotencyKey: idempotencyKey ?? (method === 'GET' ? undefined : createIdempotencyKey()),
+    hasCallerKey: idempotencyKey !== undefined,
     body: body === undefined ? undefined : toJson(body),
-    signals: [signal],
+    signals: [options.signal],
+    page: undefined,
+    limit: undefined,
+    loop: undefined,
+    accepts: undefined,
   }
 }
 
-function sendCall<T, Key extends string | undefined>(
+async function sendCall<T, Key extends string | undefined>(
   transport: Transport,
-  site: CallSite,
+  method: object,
   prepareCall: () => PreparedCall,
 ): Promise<Result<T, Key>> {
-  const { validator, ...call } = checkedAt(site, prepareCall)
-  const { idempotencyKey } = call
-  return send(transport, { ...call, site }, async (text, { status, headers, report }) => {
-    const received = parseUnspecifiedBody(text, headers)
+  const { validator, ...call } = checkedAt(method, prepareCall)
+  const sent = send(transport, call, (text, { status, headers, report }) => {
+    const body = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []
-    const data = validator ? await validate(received, validator, issues) : received
-    if (validator && issues.length > 0) throw mismatch(issues, received, validator)
-    const { attempts, requestId } = report
-    const plain = { data, attempts, idempotencyKey }
-    return withHidden(plain, { status, headers, requestId }) as Result<T, Key>
+    const toResult = (data: unknown) => {
+      if (validator && issues.length > 0) throw mismatch(issues, body, validator)
+      const { attempts, requestId } = report
+      const plain = { data, attempts, idempotencyKey: call.idempotencyKey }
+      return withHidden(plain, { status, headers, requestId }) as Result<T, Key>
+    }
+    const data = validator ? validate(body, validator, issues) : body
+    return validator && isThenable(data) ? data.then(toResult) : toResult(data)
   })
-}
-
-function toMethod(method: unknown): HttpMethod {
-  const upper = typeof method === 'string' ? method.toUpperCase() : ''
-  if (methods.includes(upper)) return upper as HttpMethod
-  throw wrongArgument('method', `one of ${methods.join(', ')}`, method, ': request(method, path, { … })')
+  try {
+    return await sent
+  } catch (error) {
+    throw atCaller(error, sendCall)
+  }
 }

@@ -12,6 +12,7 @@ const probeMs = 1_000
 /** No call waits longer while none passes, and a limit is forgotten after so long without an attempt. */
 const patienceMs = 60_000
 const unlimited = Number.POSITIVE_INFINITY
+const maxThrottles = 1_000
 
 /** Of one call. */
 export interface Refusals {
@@ -158,4 +159,15 @@ export class Throttle {
       take(this.#pauses)
     }
   }
+}
+
+/** The throttle of that name. The oldest of too many is forgotten. */
+export function throttleOf(name: string, throttles: Map<string, Throttle>): Throttle {
+  let throttle = throttles.get(name)
+  if (!throttle) {
+    throttle = new Throttle()
+    throttles.set(name, throttle)
+    for (const oldest of [...throttles.keys()].slice(0, -maxThrottles)) throttles.delete(oldest)
+  }
+  return throttle
 }

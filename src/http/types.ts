@@ -1,22 +1,27 @@
-import type { CallSite } from '../internal/call-site.js'
 import type { Redactor } from '../internal/redact.js'
 import type { CallSettings, ClientConfig } from '../options.js'
 import type { BodyText } from './body.js'
 import type { RetryBudget } from './retry-budget.js'
-import type { Throttles } from './throttles.js'
+import type { Throttle } from './throttle.js'
 
 /** What all calls of a client share. */
 export interface Transport extends ClientConfig {
-  /** This and the next two become those of the client that this one is derived from. */
-  retryBudget: RetryBudget
-  throttles: Throttles
-  /** The paths of lists that cannot be asked for a limit of 100. */
-  withoutLimit: Set<string>
   /** Knows the API keys of calls. */
   readonly redactor: Redactor
+  /** That of the client that this one is derived from. */
+  shared: Shared
 }
 
-/** One call, checked and ready to be sent. */
+/** What a client shares with those derived from it. */
+export interface Shared {
+  readonly retryBudget: RetryBudget
+  /** By URL and key, as services limit each key on its own. */
+  readonly throttles: Map<string, Throttle>
+  /** The paths of lists that cannot be asked for a limit of 100. */
+  readonly withoutLimit: Set<string>
+}
+
+/** One call, checked and ready to be sent. All is given, if only as `undefined`: nothing is read from `Object.prototype`. */
 export interface Call {
   readonly method: string
   /** Checked and encoded. */
@@ -25,22 +30,21 @@ export interface Call {
   readonly query: string
   readonly settings: CallSettings
   /** Set on writes, and only there. */
-  readonly idempotencyKey?: string | undefined
+  readonly idempotencyKey: string | undefined
   /** The idempotency key is the caller's own. */
-  readonly hasCallerKey?: boolean
+  readonly hasCallerKey: boolean
   /** JSON. */
-  readonly body?: string | undefined
+  readonly body: string | undefined
   /** Any of them cancels the call. */
   readonly signals: readonly (AbortSignal | undefined)[]
   /** Set on lists, and only there. */
-  readonly page?: number
+  readonly page: number | undefined
   /** The limit that is requested. */
-  readonly limit?: number | undefined
+  readonly limit: number | undefined
   /** Of a loop over a list: its number. */
-  readonly loop?: number | undefined
+  readonly loop: number | undefined
   /** Whether a status other than 2xx is an answer, too, such as 404 beyond the end of a list. */
-  readonly accepts?: ((status: number) => boolean) | undefined
-  readonly site: CallSite
+  readonly accepts: ((status: number) => boolean) | undefined
 }
 
 /** How an attempt ended. */
@@ -50,6 +54,8 @@ export interface ReceivedResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: BodyText
+  /** What `Retry-After` says; `undefined` if nothing, or after a success. */
+  readonly retryAfterMs: number | undefined
 }
 
 export interface NoResponse {

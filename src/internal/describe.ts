@@ -7,16 +7,22 @@ export function typeName(value: unknown): string {
   return tag === 'Object' ? 'an object' : withArticle(tag)
 }
 
-/** What a caller passed by mistake. Only numbers and booleans are quoted: a string may be a secret. */
+/** A text that only a bug makes of a missing id or key, and that no URL keeps: `undefined`, `[object Object]`, `..`. */
+export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
+
+/** What a caller passed by mistake. Only numbers, booleans and what a bug makes are quoted: a string may be a secret. */
 export function describe(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string' && madeByBug.test(value)) return `"${value}"`
   if (value === '') return 'an empty string'
   const name = typeName(value)
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
 /** For a value that is usually read from the environment. */
-export const environmentHint = ' (is the environment variable set?)'
+export function environmentHint(value: unknown): string {
+  return !value || value === 'undefined' ? ' (is the environment variable set?)' : ''
+}
 
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
   return new TypeError(`${name}: expected ${expected}, got ${describe(value)}${hint}`)

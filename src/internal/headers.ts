@@ -3,18 +3,10 @@ import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
-const cannotBeSet = 'cannot be set with fetch'
-/** Headers that the client sets, and the option for each. A key that is silently replaced would double writes. */
-const reserved = {
-  'api-key': 'is set by the client option `apiKey`',
-  'idempotency-key': 'is set by the option `idempotencyKey` of a call',
-  'content-type': 'is application/json for all writes',
-  // A runtime refuses these when it sends, or drops them.
-  'transfer-encoding': cannotBeSet,
-  expect: cannotBeSet,
-  'keep-alive': cannotBeSet,
-  upgrade: cannotBeSet,
-}
+/** A key that is silently replaced would double writes; the others are refused or dropped by a runtime when it sends. */
+const reserved = /^(?:api-key|idempotency-key|content-type|transfer-encoding|expect|keep-alive|upgrade)$/
+const reservedHint =
+  'cannot be set here: use the options apiKey and idempotencyKey; the rest is set by the client (application/json) and the runtime'
 
 /**
  * Headers in any of their forms as one record of lower-case names. A header whose value is `undefined` is skipped. Messages name
@@ -30,13 +22,13 @@ export function readHeaders(given: unknown): Record<string, string> {
       throw wrongArgument('headers', expectedShape, pair, ' among the pairs')
     const [name, value] = pair as [string, unknown]
     if (value === undefined) continue
+    if (reserved.test(name.toLowerCase()))
+      throw new TypeError(`headers["${name.toLowerCase()}"]: ${reservedHint}`)
     const label = `headers[${JSON.stringify(name)}]`
     if (typeof value !== 'string') throw new TypeError(`${label}: expected a string, got ${typeName(value)}`)
     if (!append(headers, name, value))
       throw new TypeError(`${label}: cannot be sent: expected a valid name, and a Latin-1 value on one line`)
   }
-  for (const [name, owner] of Object.entries(reserved))
-    if (headers.has(name)) throw new TypeError(`headers[${JSON.stringify(name)}]: ${owner}`)
   return Object.fromEntries(headers)
 }
 

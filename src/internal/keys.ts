@@ -1,5 +1,4 @@
-import { describe, environmentHint, wrongArgument } from './describe.js'
-import { madeByBug } from './url.js'
+import { environmentHint, madeByBug, wrongArgument } from './describe.js'
 import type { Check } from './validate.js'
 
 /** A header value that fetch sends as it is: Latin-1 without control characters, and no white space at its ends. */
@@ -7,11 +6,8 @@ const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1
 
 /** Throws unless a key can be sent. The message never shows it, not even if it is a number. */
 export function assertApiKey(key: unknown, expected: string): asserts key is string {
-  if (typeof key !== 'string' || key === '' || key === 'undefined') {
-    const got = typeof key === 'number' ? 'a number' : key === 'undefined' ? '"undefined"' : describe(key)
-    const hint = !key || key === 'undefined' ? environmentHint : ''
-    throw new TypeError(`apiKey: expected ${expected}, got ${got}${hint}`)
-  }
+  if (typeof key !== 'string' || key === '' || madeByBug.test(key))
+    throw wrongArgument('apiKey', expected, typeof key === 'number' ? Object(key) : key, environmentHint(key))
   if (!headerValue.test(key)) {
     throw new TypeError(
       'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (a key that is read from a file often ends with a line break: trim it)',

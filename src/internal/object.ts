@@ -12,22 +12,15 @@ export function withHidden<Plain extends object, Hidden extends object>(
   return plain as Plain & Hidden
 }
 
-// Other code may have polluted `Object.prototype`: no field that is left out is read from there.
-
-// Not `null` as prototype: engines treat such objects as dictionaries, which is slow.
-const nothing = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ Object.create(null))
-
-/** A copy that inherits nothing. */
-export function withoutPrototype<T extends object>(fields: T): T {
-  return Object.assign(Object.create(nothing), fields)
-}
-
-/** A property of an object that is not the client's own. */
+/**
+ * A property of a value of somebody else's: `undefined` if a getter throws, and nothing that other code has put on
+ * `Object.prototype`. The client's own objects have all of their fields, if only as `undefined`.
+ */
 export function property(object: unknown, name: PropertyKey): unknown {
-  const owner = Object(object)
-  return name in Object.prototype && !Object.hasOwn(owner, name) ? undefined : owner[name]
-}
-
-export function properties(object: unknown, names: readonly PropertyKey[]): unknown[] {
-  return names.map(name => property(object, name))
+  try {
+    const owner = Object(object)
+    return name in Object.prototype && !Object.hasOwn(owner, name) ? undefined : owner[name]
+  } catch {
+    return undefined
+  }
 }

@@ -1,12 +1,13 @@
 import { codeOf, maxCauseDepth } from './error-code.js'
-import { defineHidden, properties } from './object.js'
-import { WordFilter } from './word-filter.js'
+import { defineHidden, property } from './object.js'
 
 const redacted = '[api key]'
-const causeProperties = ['name', 'message', 'stack', 'cause', 'errors']
 
 // A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLength = 8
+
+// Of a longer key, so much is looked for: texts that nearly repeat it must not take long.
+const maxKeyLength = 64
 
 // Of an AggregateError: one for each address of a host.
 const maxErrors = 10
@@ -17,28 +18,19 @@ const maxKeys = 8
 /** Removes API keys from what a client shows to others: services echo what they were sent. */
 export class Redactor {
   readonly #keys = new Set<string>()
-  /** Of each key as it is and percent-encoded. */
-  #filter = new WordFilter([])
+  #pattern = /(?!)/g
 
   /** From here on, this key appears in no text. */
   add(key: string): void {
     if (key.length < minKeyLength || this.#keys.has(key)) return
     this.#keys.add(key)
     for (const oldest of [...this.#keys].slice(0, -maxKeys)) this.#keys.delete(oldest)
-    const spellings = [...this.#keys].flatMap(key => {
-      const encoded = encodeURIComponent(key)
-      // Encoders differ in what they leave as it is in a path, and in the case of their escapes.
-      const kept = encoded.replace(/%(?:2[46BC]|3[ABD]|40)/g, code => decodeURIComponent(code))
-      const strict = encoded.replace(/[!'()*]/g, unit => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`)
-      const form = new URLSearchParams([['', key]]).toString().slice(1)
-      const all = [encoded, kept, strict, form].flatMap(text => [text, text.replaceAll('%2F', '/')])
-      return [key, ...all, ...all.map(text => text.replace(/%../g, code => code.toLowerCase()))]
-    })
-    this.#filter = new WordFilter(spellings)
+    const longestFirst = [...this.#keys].sort((a, b) => b.length - a.length)
+    this.#pattern = new RegExp(longestFirst.map(toPattern).join('|'), 'g')
   }
 
   text(text: string): string {
-    return this.#filter.replace(text, redacted)
+    return text.replace(this.#pattern, redacted)
   }
 
   /** A copy without keys in values, and without headers whose names contain one. */
@@ -72,18 +64,20 @@ export class Redactor {
   cause(error: unknown, depth = 0): Error | undefined {
     if (error === undefined || depth === maxCauseDepth) return undefined
     try {
+      const cause = this.cause(property(error, 'cause'), depth + 1)
       // Not by instanceof: under Jest a runtime's errors are of another realm.
-      const [name, message, stack, cause, errors] = properties(error, causeProperties)
-      const inner = this.cause(cause, depth + 1)
-      const text = typeof message === 'string' ? message : String(error)
-      const copy = new Error(this.text(text), inner && { cause: inner })
-      const code = codeOf(error)
-      for (const [key, value] of Object.entries({ name, stack, code })) {
-        if (typeof value !== 'string') continue
-        const enumerable = key === 'code'
-        const shown = { value: this.text(value), configurable: true, writable: true, enumerable }
-        Object.defineProperty(copy, key, shown)
+      const message = property(error, 'message')
+      const copy = new Error(
+        this.text(typeof message === 'string' ? message : String(error)),
+        cause && { cause },
+      )
+      for (const name of ['name', 'stack']) {
+        const value = property(error, name)
+        if (typeof value === 'string') defineHidden(copy, name, this.text(value))
       }
+      const code = codeOf(error)
+      const errors = property(error, 'errors')
+      if (code !== undefined) Object.assign(copy, { code: this.text(code) })
       if (Array.isArray(errors)) {
         const copies = errors.slice(0, maxErrors).map(each => this.cause(each, depth + 1))
         defineHidden(
@@ -94,8 +88,21 @@ export class Redactor {
       }
       return copy
     } catch {
-      // Anything can be thrown, even an object whose getters throw.
+      // Anything can be thrown, even an object without a text.
       return undefined
     }
   }
+}
+
+/** Matches a key as it is and percent-encoded: encoders differ in what they encode, and in the case of their escapes. */
+function toPattern(key: string): string {
+  const units = Array.from(key, unit => {
+    if (/[\w-]/.test(unit)) return unit
+    const encoded = encodeURIComponent(unit)
+    const code = encoded === unit ? `%${unit.charCodeAt(0).toString(16)}` : encoded
+    const anyCase = code.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
+    return `(?:${anyCase}|\\${unit}${unit === ' ' ? '|\\+' : ''})`
+  })
+  const rest = units.splice(maxKeyLength).join('')
+  return `${units.join('')}${rest && `(?:${rest})?`}`
 }

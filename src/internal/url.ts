@@ -1,4 +1,4 @@
-import { environmentHint, wrongArgument } from './describe.js'
+import { environmentHint, madeByBug, wrongArgument } from './describe.js'
 import { assertObject } from './validate.js'
 
 type QueryValue = string | number | boolean
@@ -6,30 +6,22 @@ type QueryValue = string | number | boolean
 /** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
-/** The text of a missing id or key: "undefined", "[object Object]". */
-export const madeByBug: RegExp = /^(?:undefined|null|NaN|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
-
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
 export function encodePathSegment(name: string, id: unknown): string {
-  if (typeof id !== 'string' || id === '') throw wrongArgument(name, 'a non-empty string', id)
-  // Encoding leaves dots unchanged, and the URL parser would resolve them.
-  if (/^\.\.?$/.test(id) || madeByBug.test(id)) throw new TypeError(`${name}: expected an id, got "${id}"`)
-  if (id.trim() !== id) throw new TypeError(`${name}: expected no white space at either end`)
-  if (!id.isWellFormed()) throw new TypeError(`${name}: expected well-formed Unicode, got a lone surrogate`)
+  const isText = typeof id === 'string' && id !== '' && id.trim() === id && id.isWellFormed()
+  if (!isText || madeByBug.test(id))
+    throw wrongArgument(name, 'an id: well-formed text without white space around it', id)
   return encodeURIComponent(id)
 }
 
 /** Throws for a path that the URL parser would change: the request would go elsewhere than written. */
 export function assertPath(name: string, path: unknown): asserts path is string {
-  const isPath = typeof path === 'string' && /^\/(?!\/)/.test(path)
-  const bug = isPath && path.split('/').find(segment => madeByBug.test(segment))
-  if (bug) throw new TypeError(`${name}: expected an id, got "${bug}" in it`)
-  if (isPath && new URL(path, 'https://path.invalid').pathname === path) return
-  throw wrongArgument(
-    name,
-    'a path as in a URL: one "/" at its start, ids through encodeURIComponent, no "..", and no query (pass `query`)',
-    path,
-  )
+  const expected =
+    'a path as in a URL: one "/" at its start, ids through encodeURIComponent, no "..", and no query (pass `query`)'
+  if (typeof path !== 'string' || !/^\/(?!\/)/.test(path)) throw wrongArgument(name, expected, path)
+  const bug = path.split('/').find(segment => madeByBug.test(segment))
+  if (bug !== undefined) throw wrongArgument(name, 'an id', bug, ' in it')
+  if (new URL(path, 'https://path.invalid').pathname !== path) throw wrongArgument(name, expected, path)
 }
 
 /** `a=1&b=2`, or an empty string for no parameters. */
@@ -64,10 +56,8 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   // The URL parser would repair a path, and lead elsewhere.
   if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
     const expected =
-      'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query or fragment'
-    const mistake = typeof given === 'string' && mistakeIn(given)
-    if (mistake) throw new TypeError(`baseUrl: expected ${expected}, got ${mistake}`)
-    throw wrongArgument('baseUrl', expected, given, given ? '' : environmentHint)
+      'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'
+    throw wrongArgument('baseUrl', expected, given, environmentHint(given))
   }
   const { protocol, hostname, href } = new URL(text)
   if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname)) {
@@ -76,13 +66,6 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     )
   }
   return withoutTrailingSlash(href)
-}
-
-/** What usually comes from a file of settings. The text itself is not shown, as it may hold a password. */
-function mistakeIn(url: string): string | undefined {
-  if (madeByBug.test(url)) return `"${url}"${environmentHint}`
-  if (url.trim() !== url) return url.trim() && 'one with white space around it'
-  return /^(["'`]).*\1$/.test(url) ? 'one in quotes' : undefined
 }
 
 function withoutTrailingSlash(url: string): string {

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { typeName } from './describe.js'
 import { isExact } from './lossless-json.js'
-import { property, withoutPrototype } from './object.js'
+import { property } from './object.js'
 
 export type ZodIssue = z.core.$ZodIssue
 
@@ -15,16 +15,10 @@ const types: Readonly<Record<string, string>> = {
 
 /** What a schema of ours expected, and what it got. It names types, never values. */
 export function describeIssue(issue: ZodIssue, value: unknown): string {
-  const {
-    path,
-    expected = 'int',
-    minimum,
-  } = withoutPrototype(issue) as ZodIssue & {
-    expected?: string
-    minimum?: number
-  }
+  const expected = String(property(issue, 'expected') ?? 'int')
+  const minimum = property(issue, 'minimum')
   const atLeast = minimum === undefined ? '' : ` of at least ${minimum}`
-  const got = path.reduce<unknown>((inner, key) => property(inner, key), value)
+  const got = issue.path.reduce<unknown>((inner, key) => property(inner, key), value)
   return `expected ${types[expected] ?? expected}${atLeast}, got ${toName(got, expected)}`
 }
 

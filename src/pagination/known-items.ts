@@ -44,7 +44,8 @@ export class KnownItems {
     const place = this.#places.get(key)
     // What was shown last is forgotten last, or an item could be known, and not what was read behind it.
     if (place !== undefined) this.#places.delete(key)
-    else if (inFront === undefined || inFront !== this.#newest) this.#nextPlace = nextRun(this.#nextPlace)
+    else if (inFront === undefined || inFront !== this.#newest)
+      this.#nextPlace = (runOf(this.#nextPlace) + 1) * runLength
     this.#places.set(key, place ?? this.#nextPlace++)
     if (place === undefined) this.#newest = key
     return place === undefined
@@ -61,27 +62,22 @@ export class KnownItems {
     }
   }
 
-  /**
-   * How those that are known come: in the order in which they were read, in another one, or with new ones between neighbours; and the
-   * index of the last one.
-   */
-  orderOf(keys: readonly (Key | undefined)[]): { order: 'same' | 'other' | 'parted'; last: number } {
-    let order: 'same' | 'other' | 'parted' = 'same'
+  /** Whether those that are known come in another order than they were read in; and the index of the last one. */
+  orderOf(keys: readonly (Key | undefined)[]): { isOther: boolean; last: number } {
+    let isOther = false
     let last = -1
-    let before = Number.NEGATIVE_INFINITY
-    for (let index = 0; index < keys.length; index++) {
-      const place = this.#places.get(keys[index] as Key)
+    let before = -1
+    for (const [index, key] of keys.entries()) {
+      const place = this.#places.get(key as Key)
       if (place === undefined) continue
-      if (place < before && nextRun(place) === nextRun(before)) order = 'other'
-      else if (place === before + 1 && index > last + 1 && order === 'same') order = 'parted'
+      isOther ||= place < before && runOf(place) === runOf(before)
       before = place
       last = index
     }
-    return { order, last }
+    return { isOther, last }
   }
 }
 
-/** Where the run after that of a place begins. */
-function nextRun(place: number): number {
-  return (Math.floor(place / runLength) + 1) * runLength
+function runOf(place: number): number {
+  return Math.floor(place / runLength)
 }

@@ -1,5 +1,6 @@
+import { atCaller } from '../errors.js'
 import type { Transport } from '../http/types.js'
-import { type CallSite, captureCallSite, checkedAt } from '../internal/call-site.js'
+import { checkedAt } from '../internal/checked.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
@@ -14,14 +15,15 @@ import {
 } from '../internal/validate.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import { resolveSchema, type Schema } from '../schema.js'
-import { identifyList, readCursors } from './cursor.js'
+import { readCursor } from './cursor.js'
 import { iterate } from './iterate.js'
 import {
   type Batch,
   createBatch,
   createPage,
+  type ListSpec,
+  loadPage,
   type Page,
-  PageLoader,
   type PageRequest,
   type ReadBatch,
   singlePage,
@@ -66,7 +68,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing is
    * missed, whatever happened to the list in between. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
-   * @throws PaginationError if every item that the cursor names (up to 100) is gone: start over without it.
+   * @throws PaginationError if every item that the cursor names (up to 125) is gone: start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
@@ -131,9 +133,6 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   batches(): AsyncGenerator<Batch<T>, void>
 }
 
-/** What a loop asks for if the caller gives no limit. */
-const loopLimit = 100
-
 const positive = /* @__PURE__ */ wholeNumber(1)
 const paramChecks: Checks<ListParams> = { page: positive, limit: positive, query: checkedLater }
 const optionChecks: Checks<ListOptions> = {
@@ -158,12 +157,11 @@ export function createList<Item, Params extends ListParams>(
   givenOptions: ListOptions<Item> | undefined,
   surplus: readonly unknown[],
 ): List<Item> {
-  const createdAt = captureCallSite(createList)
-  const setup = checkedAt(createdAt, () => {
+  const setup = checkedAt(createList, () => {
     assertNoMore(surplus, 'list(params, options), or client.list(path, params, options)')
     return prepareList(transport, endpoint, givenParams, givenOptions)
   })
-  return new LazyList({ ...setup, createdAt })
+  return new LazyList(setup)
 }
 
 function prepareList<Item, Params extends ListParams>(
@@ -171,8 +169,9 @@ function prepareList<Item, Params extends ListParams>(
   endpoint: ListEndpoint<Params>,
   givenParams: Params | undefined,
   givenOptions: ListOptions<Item> | undefined,
-): Omit<ListSetup<Item>, 'createdAt'> {
-  assertPath('path', endpoint.path)
+): ListSetup<Item> {
+  const { path, itemKey: rawItemKey } = endpoint
+  assertPath('path', path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
   const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` go into the second argument (the third of client.list).`
   const params = readOptions('params', givenParams, { checks, help: paramsHelp })
@@ -182,64 +181,61 @@ function prepareList<Item, Params extends ListParams>(
     help: optionsHelp,
   })
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
-  const validator = resolveSchema(options.schema, endpoint.schema && { schema: endpoint.schema })
+  const validator = resolveSchema(options.schema, endpoint.schema)
   if (validator === undefined)
     throw new TypeError(
       'schema: expected one in the third argument, list(path, params, { schema }), as nothing else describes an item',
     )
-  if (verified === true && itemKey === undefined && endpoint.itemKey === undefined)
-    throw new TypeError('verified: expected `itemKey` too, as nothing else identifies the items of this list')
   const given = assertObject('query', query)
-  for (const name of Object.keys(checks))
-    if (name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined)
-      throw new TypeError(`query.${name}: pass { ${name} } beside \`query\``)
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
-  const { path } = endpoint
-  const list = identifyList(path, filters)
-  const { after, until } = readCursors(options, page, list)
-  const hashesKeys = (after ?? until) !== undefined
-  const loader = new PageLoader<Item>(transport, {
-    path,
+  const list = { path, filters }
+  const after = readCursor('after', options.after, list)
+  const until = readCursor('until', options.until, list)
+  const forbid = (isGiven: unknown, problem: string) => {
+    if (isGiven) throw new TypeError(problem)
+  }
+  for (const name of Object.keys(checks))
+    forbid(
+      name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined,
+      `query.${name}: pass { ${name} } beside \`query\``,
+    )
+  const isStrict = verified === true
+  forbid(
+    isStrict && !itemKey && !rawItemKey,
+    'verified: expected `itemKey` too, as nothing else identifies the items of this list',
+  )
+  const gap = `what was read before this cursor is not proven to be complete (${after?.gap})`
+  forbid(isStrict && after?.gap, `verified: ${gap}: start over without \`after\``)
+  forbid(after && page !== undefined, 'page: not together with `after`, which says where to go on')
+  forbid(after && until, 'until: not together with `after`')
+  const isCut = options.maxItems !== undefined
+  forbid(until && isCut, 'until: not together with `maxItems`, as what it cuts off would never be read')
+  // A later page is another one at another limit.
+  const isFree = limit === undefined && (page ?? 1) === 1 && !after
+  const refusedBy = transport.shared.withoutLimit
+  const ownLimit = isFree && { refusedBy, service: `${transport.baseUrl}${path}` }
+  return {
+    ...list,
+    transport,
     validator,
-    filters,
     settings: mergeSettings(transport, options),
     signal,
     itemKey,
-    rawItemKey: endpoint.itemKey,
-    hashesKeys,
-  })
-  const walk = {
+    rawItemKey,
+    hashesKeys: (after ?? until) !== undefined,
     firstPage: page ?? 1,
     limit: limit ?? after?.limit,
+    ownLimit,
     concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,
     verified,
     after,
     until,
-    hashesKeys,
-    list,
   }
-  // A later page is another one at another limit.
-  const isFree = limit === undefined && (page ?? 1) === 1 && !after
-  const service = `${transport.baseUrl}${path}`
-  const { withoutLimit } = transport
-  const ownLimit = () =>
-    isFree && !withoutLimit.has(service)
-      ? { limit: loopLimit, onLimitRefused: () => withoutLimit.add(service) }
-      : { limit: walk.limit, onLimitRefused: undefined }
-  return { loader, walk, ownLimit, limit, signal }
 }
 
-interface ListSetup<T> {
-  readonly loader: PageLoader<T>
-  readonly walk: Omit<WalkOptions<T>, 'load' | 'loop' | 'closing' | 'onLimitRefused'>
-  /** The limit that a loop sends. By then, an earlier loop may know that the service refuses 100. */
-  readonly ownLimit: () => Pick<WalkOptions<T>, 'limit' | 'onLimitRefused'>
-  readonly limit: number | undefined
-  readonly signal: AbortSignal | undefined
-  readonly createdAt: CallSite
-}
+type ListSetup<T> = ListSpec<T> & Omit<WalkOptions<T>, 'load' | 'loop' | 'closing'>
 
 let loops = 0
 
@@ -265,24 +261,28 @@ class LazyList<T> implements List<T> {
   }
 
   #iterate<V>(valuesOf: (batch: ReadBatch<T>) => readonly V[]): AsyncGenerator<V, void> {
-    const { loader, walk, ownLimit, signal } = this.#setup
-    const read = (site: CallSite, closing: AbortSignal) => {
+    const setup = this.#setup
+    const read = (closing: AbortSignal) => {
       const loop = ++loops
-      const load = (request: PageRequest) => loader.load(request, site, loop)
-      return readList({ ...walk, ...ownLimit(), load, loop, closing })
+      const load = (request: PageRequest) => loadPage(setup, request, loop)
+      return readList({ ...setup, load, loop, closing })
     }
-    return iterate(read, signal, valuesOf)
+    return iterate(read, setup.signal, valuesOf)
   }
 
   async #load(): Promise<Page<T>> {
-    const { loader, walk, limit, createdAt } = this.#setup
+    const setup = this.#setup
     for (const name of ['after', 'until'] as const)
-      if (walk[name]) throw new TypeError(`${name}: a list with a cursor has no page to await: iterate it`)
-    const load = (page: number, expectedLimit: number | undefined, site: CallSite) =>
-      loader.load({ ...singlePage, page, limit, expectedLimit }, site)
-    return createPage(await load(walk.firstPage, undefined, createdAt), (before, site) =>
-      load(before.page + 1, before.limit, site),
-    )
+      if (setup[name]) throw new TypeError(`${name}: a list with a cursor has no page to await: iterate it`)
+    const { firstPage, limit } = setup
+    const load = (page: number, expectedLimit: number | undefined) =>
+      loadPage(setup, { ...singlePage, page, limit, expectedLimit })
+    try {
+      const first = await load(firstPage, undefined)
+      return createPage(first, before => load(before.page + 1, before.limit))
+    } catch (error) {
+      throw atCaller(error, this.#load)
+    }
   }
 
   then<A = Page<T>, B = never>(

@@ -1,15 +1,12 @@
 import type { IncompleteReason } from '../events.js'
 import type { ReadBatch } from './page.js'
 import type { Position, Reading } from './position.js'
-import type { Plan, Window } from './prefetcher.js'
-import type { Seen } from './source.js'
-import { CannotOverlap, endsShort, failure, noProgress, nothingKnown } from './walk-errors.js'
+import type { Plan, Seen, Window } from './requests.js'
+import { cannotOverlap, endsShort, failure, nothingKnown } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 /** Of a service that cuts pages by another limit than it says. */
 const maxDetours = 3
-/** Of a service that returns equal dates in any order. */
-const maxParted = 3
 /** Responses beyond a gap: bounds memory. */
 const maxHeld = 64
 
@@ -26,28 +23,25 @@ export class OverlappingReader<T> {
   #held: Seen<T>[] = []
   /** How far before the last item a window begins, as items may move between two responses: 1 while they stay. */
   #margin = 1
-  /** How many more responses may bring nothing new. */
-  #patience: number
   /** A limit other than the one in effect was honoured. */
   #honoursLimits = false
   /** Items may have moved since they were read. After a cursor, nobody knows. */
   #hasMoved: boolean
   /** Searches in a row that found the last item where it had been, so the window before should have shown it. */
   #detours = 0
-  /** About how many responses in a row showed new items between neighbours; not a number once the total has changed. */
-  #parted = 0
 
   constructor(at: Position<T>) {
     this.#at = at
     this.#hasMoved = at.options.after !== undefined
-    this.#patience = this.#maxFruitless
   }
 
-  /** Yields what is new. Throws `CannotOverlap` where a response shows that windows cannot. */
+  /** Yields what is new. Throws `cannotOverlap` where a response shows that windows cannot. */
   async *read(): Reading<T> {
     const at = this.#at
     while (at.remaining > 0) {
-      let seen = this.#held.find(seen => this.#tellsMore(seen)) ?? (await this.#requestNext())
+      // What was held, can be read by now, and says how the list goes on.
+      const held = this.#held.find(seen => this.#showsKnown(seen) && !at.known.has(seen.keys.at(-1)))
+      let seen = held ?? (await this.#requestNext())
       let missed: Seen<T> | undefined
       if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
         missed = seen
@@ -59,25 +53,23 @@ export class OverlappingReader<T> {
       // `until` or `maxItems` cuts it.
       if (at.end < start + data.length) break
       if (data.length === limit) continue
-      if (at.end === seen.total) return undefined
+      if (at.end === seen.total) return at.gap
       // An item may have been added after these rows were read. If the next window brings nothing new, the list has ended.
-      if (news === 0 || (seen.isShort && at.source.pagesAreShort)) return this.#readBehind(seen)
+      if (news === 0 || (seen.isShort && at.requests.pagesAreShort)) return this.#readBehind(seen)
     }
     return 'max-items'
   }
 
   // Which response comes next.
 
-  /** The window that was planned if it goes on from here, else another one, before what was planned if they overlap. */
+  /** The window that was planned if it goes on from here, else another one. */
   #requestNext(): Promise<Seen<T>> {
-    const { source, end } = this.#at
-    const { planned } = source
+    const { requests, end } = this.#at
+    const { planned } = requests
     const plan: Plan = window =>
       this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window)) : undefined
-    if (planned && start(planned) < end && reach(planned) > end) return this.#get(planned, plan)
-    const window = this.#windowAfter(end)
-    const isBefore = planned && start(window) < start(planned) && reach(window) > start(planned)
-    return this.#get(window, isBefore ? undefined : plan)
+    const goesOn = planned && start(planned) < end && reach(planned) > end
+    return this.#get(goesOn ? planned : this.#windowAfter(end), plan)
   }
 
   #windowAfter(end: number): Window {
@@ -85,11 +77,16 @@ export class OverlappingReader<T> {
   }
 
   async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
-    const seen = await this.#at.source.get(window, plan)
+    const seen = await this.#at.requests.get(window, plan)
     // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
     const isLimitRefused = seen.isRefused && !(this.#honoursLimits && seen.limit <= this.#at.limit)
-    if (seen.problem || isLimitRefused) throw new CannotOverlap(seen.problem ?? 'limit-not-honoured')
+    if (seen.problem || isLimitRefused) this.#giveUp(seen.problem ?? 'limit-not-honoured')
     return seen
+  }
+
+  #giveUp(reason: IncompleteReason): never {
+    this.#at.gap = reason
+    throw cannotOverlap
   }
 
   /** Whether an item is shown that was read, or nothing can precede those that are shown. */
@@ -106,13 +103,6 @@ export class OverlappingReader<T> {
     return seen.keys.every(key => known.has(key))
   }
 
-  /** Whether a response that was held can be read by now, and says how the list goes on, or that it has ended. */
-  #tellsMore(seen: Seen<T>): boolean {
-    const { data, keys, start, limit, total } = seen
-    const isEnd = data.length < limit && start + data.length === total
-    return this.#showsKnown(seen) && (isEnd || !this.#at.known.has(keys.at(-1)))
-  }
-
   /**
    * Looks for an item that was read: where the last one must be by the total, then back from the window that missed it to page 1,
    * then on from there to the end. Each place is looked at once. Responses that show nothing known are held: they lie beyond a gap.
@@ -127,9 +117,8 @@ export class OverlappingReader<T> {
     }
     // A page that does not exist has no total: page 1 says how long the list is.
     const { total = 0 } = missed.total === undefined ? await this.#get(windowOf(1, limit)) : missed
-    let first = missed.data.length > 0 ? missed.start : Math.min(missed.start, total)
-    // Until a smaller limit was honoured: if a page of the full limit shows the last item in its place, the service ignores limits.
-    if (total !== totalBefore || !this.#honoursLimits) {
+    let first = Math.min(missed.start, total)
+    if (total !== totalBefore) {
       const last = Math.min(end + total - totalBefore, total) - 1
       const window = windowAt(Math.max(0, last), limit)
       if (await finds(window)) return seen
@@ -149,7 +138,7 @@ export class OverlappingReader<T> {
 
   /** If there are too many, the farthest is dropped, and requested again. */
   #hold(seen: Seen<T>): void {
-    if (seen.data.length === 0 || this.#held.includes(seen) || this.#showsKnown(seen)) return
+    if (this.#held.includes(seen) || this.#showsKnown(seen)) return
     this.#held.push(seen)
     this.#held.sort((a, b) => a.start - b.start)
     this.#held.splice(maxHeld)
@@ -166,16 +155,13 @@ export class OverlappingReader<T> {
     // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEnd = end === totalNow && missed.data.length === 0
-      if (isEnd || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
+      if (isEnd || ++this.#detours > maxDetours) this.#giveUp('limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
-    const { order, last } = known.orderOf(keys)
+    const { isOther, last } = known.orderOf(keys)
     // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
-    if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
-    const signs = Math.max(0, this.#parted + (order === 'parted' ? 1 : -0.5))
-    this.#parted = totalNow === total ? signs : Number.NaN
-    // While the total stays, a swap shows this once. An order that differs for each request shows it again and again.
-    if (order === 'other' || this.#parted > maxParted) this.#at.noteDisorder(seen)
+    if (!this.#hasMoved && seen.start + last >= end) this.#giveUp('item-key-not-unique')
+    if (isOther) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     // As far as the last item moved; a window that missed it shows that the margin is not enough.
     const needed = 1 + (Math.max(moved, missed ? this.#margin : 0) || 0)
@@ -194,19 +180,13 @@ export class OverlappingReader<T> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
-    const news = yield* at.take(seen, Math.max(0, firstKnown), 'windows')
+    const news = yield* at.take(seen, Math.max(0, firstKnown), false)
     this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
     // Page 1 is read without a known item. New items there, again and again while the total stays: the service makes up ids.
-    if (news > 0 && (firstKnown >= 0 || hasShrunk)) {
-      this.#patience = this.#maxFruitless
-      this.#detours = 0
-    } else if (--this.#patience < 0) throw failure(seen, noProgress)
+    const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
+    if (isProgress) this.#detours = 0
+    at.noteProgress(seen, isProgress)
     return news
-  }
-
-  /** All that is remembered may come again, as the list has grown by so much. */
-  get #maxFruitless(): number {
-    return 8 + this.#at.known.size / this.#at.limit
   }
 
   /**
@@ -216,9 +196,9 @@ export class OverlappingReader<T> {
   async #readBehind(short: Seen<T>): Promise<IncompleteReason | undefined> {
     const { end, total } = this.#at
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
-    if (behind.data.length > 0) throw new CannotOverlap('short-page')
+    if (behind.data.length > 0) this.#giveUp('short-page')
     const promised = Math.min(total, behind.total ?? total)
     if (promised > end) this.#at.noteMissed(short, promised - end, endsShort(end, promised), false)
-    return undefined
+    return this.#at.gap
   }
 }

@@ -1,16 +1,15 @@
 import * as z from 'zod/mini'
-import { PaginationError } from '../errors.js'
+import { atCaller, PaginationError } from '../errors.js'
 import { InvalidBody, maxIssues, mismatch, parseListBody } from '../http/body.js'
 import { type SuccessResponse, send } from '../http/call.js'
 import type { Result } from '../http/request.js'
 import { isSuccess } from '../http/retry.js'
 import type { Transport } from '../http/types.js'
-import { type CallSite, captureCallSite } from '../internal/call-site.js'
 import { wrongArgument } from '../internal/describe.js'
 import { withHidden } from '../internal/object.js'
 import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
-import { hashKey } from './cursor.js'
+import { hashKey, type ListName } from './cursor.js'
 import type { Key } from './known-items.js'
 
 /**
@@ -63,7 +62,7 @@ export type PageJson<T> = {
 export interface LoadedPage<T> extends Envelope<T> {
   /** The items as they came. */
   readonly raw: readonly unknown[]
-  /** What identifies each item; `undefined` where nothing does. */
+  /** What identifies each item; `undefined` where nothing does. Calls a function of the caller. */
   readonly keys: () => readonly (Key | undefined)[] | undefined
   readonly response: SuccessResponse
 }
@@ -97,12 +96,13 @@ export const singlePage = {
 
 export type LoadPage<T> = (request: PageRequest) => Promise<LoadedPage<T>>
 
+/** What a loop asks for if the caller gives no limit. */
+export const loopLimit = 100
+
 /** What all pages of one list have in common. */
-export interface ListSpec<T> {
-  readonly path: string
+export interface ListSpec<T> extends ListName {
+  readonly transport: Transport
   readonly validator: Validator
-  /** Further query parameters. */
-  readonly filters: string
   readonly settings: CallSettings
   readonly signal: AbortSignal | undefined
   /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
@@ -121,65 +121,57 @@ const envelope: Validator = {
     totalItems: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
     limit: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
   }),
+  isCustom: false,
 }
 
-/** Loads pages of one list: request, envelope, items, and what a page says about itself. */
-export class PageLoader<T> {
-  readonly #transport: Transport
-  readonly #list: ListSpec<T>
-
-  constructor(transport: Transport, list: ListSpec<T>) {
-    this.#transport = transport
-    this.#list = list
+/** Loads a page of a list: request, envelope, items, and what the page says about itself. */
+export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: number): Promise<LoadedPage<T>> {
+  const { transport, path, validator, filters, settings, signal } = list
+  const { page, limit, accepts } = request
+  const call = {
+    method: 'GET',
+    path,
+    query: `page=${page}${limit === undefined ? '' : `&limit=${limit}`}${filters && `&${filters}`}`,
+    settings,
+    idempotencyKey: undefined,
+    hasCallerKey: false,
+    body: undefined,
+    signals: [signal, request.signal],
+    page,
+    limit,
+    loop,
+    accepts,
   }
-
-  load(request: PageRequest, site: CallSite, loop?: number): Promise<LoadedPage<T>> {
-    const { path, validator, filters, settings, signal } = this.#list
-    const { limit, accepts } = request
-    const call = {
-      method: 'GET',
-      path,
-      query: `page=${request.page}${limit === undefined ? '' : `&limit=${limit}`}${filters && `&${filters}`}`,
-      settings,
-      signals: [signal, request.signal],
-      page: request.page,
-      limit,
-      loop,
-      accepts,
-      site,
+  return send(transport, call, async (text, response) => {
+    if (!isSuccess(response.status)) return missingPage(request, response)
+    const body = parseListBody(text)
+    const issues: FoundIssue[] = []
+    const received = validate(body, envelope, issues) as Envelope
+    if (issues.length > 0) throw new InvalidBody(issues, notAnEnvelopeHint, body)
+    if (received.page !== page && accepts?.('another-page')) return missingPage(request, response)
+    assertConsistent(received, request, response)
+    const { data: raw, totalItems, limit } = received
+    const items: unknown[] = []
+    for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
+      items.push(validate(raw[index], validator, issues, index))
     }
-    return send(this.#transport, call, async (text, response) => {
-      if (!isSuccess(response.status)) return missingPage(request, response)
-      const body = parseListBody(text)
-      const issues: FoundIssue[] = []
-      const received = validate(body, envelope, issues) as Envelope
-      if (issues.length > 0) throw new InvalidBody({ issues, hint: notAnEnvelopeHint, body })
-      if (received.page !== request.page && accepts?.('another-page')) return missingPage(request, response)
-      assertConsistent(received, request, response)
-      const { data: raw, page, totalItems, limit } = received
-      const items: unknown[] = []
-      for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
-        items.push(validate(raw[index], validator, issues, index))
-      }
-      // The caller's schema may be asynchronous.
-      const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
-      if (issues.length > 0) throw mismatch(issues, body, validator)
-      return { data, raw, page, totalItems, limit, keys: this.#keysOf(raw, data), response }
-    })
-  }
+    // The caller's schema may be asynchronous.
+    const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
+    if (issues.length > 0) throw mismatch(issues, body, validator)
+    return { data, raw, page, totalItems, limit, keys: () => keysOf(list, raw, data), response }
+  })
+}
 
-  /** A caller's function is called at most once for each item, and only if the keys are needed. */
-  #keysOf(raw: readonly unknown[], data: readonly T[]): LoadedPage<T>['keys'] {
-    const { itemKey, rawItemKey, hashesKeys } = this.#list
-    let keys: (Key | undefined)[] | undefined
-    return () => {
-      if (keys) return keys
-      if (itemKey) keys = data.map(item => toKey(assertKey(itemKey(item))))
-      else if (rawItemKey) keys = raw.map(item => toKey(rawItemKey(item)))
-      if (hashesKeys) keys = keys?.map(key => (key === undefined ? undefined : hashKey(key)))
-      return keys
-    }
-  }
+/** `undefined` where nothing identifies items. */
+function keysOf<T>(
+  { itemKey, rawItemKey, hashesKeys }: ListSpec<T>,
+  raw: readonly unknown[],
+  data: readonly T[],
+): (Key | undefined)[] | undefined {
+  let keys: (Key | undefined)[] | undefined
+  if (itemKey) keys = data.map(item => toKey(assertKey(itemKey(item))))
+  else if (rawItemKey) keys = raw.map(item => toKey(rawItemKey(item)))
+  return hashesKeys ? keys?.map(key => (key === undefined ? key : hashKey(key))) : keys
 }
 
 /** Whether it contradicts itself: it is shorter than its limit, although its total says that more follows. */
@@ -213,7 +205,7 @@ function assertKey(key: unknown): unknown {
  */
 export function createPage<T>(
   loaded: LoadedPage<T>,
-  loadNext: (after: LoadedPage<T>, site: CallSite) => Promise<LoadedPage<T>>,
+  loadNext: (after: LoadedPage<T>) => Promise<LoadedPage<T>>,
 ): Page<T> {
   const { data, page, totalItems, limit, response } = loaded
   const { status, headers, report } = response
@@ -221,9 +213,12 @@ export function createPage<T>(
   const hasNextPage = page * limit < totalItems
   const result: PageJson<T> = { data, page, totalItems, limit, pageCount, hasNextPage }
   const nextPage = async () => {
-    const site = captureCallSite()
     if (!hasNextPage) return undefined
-    return createPage(await loadNext(loaded, site), loadNext)
+    try {
+      return createPage(await loadNext(loaded), loadNext)
+    } catch (error) {
+      throw atCaller(error, nextPage)
+    }
   }
   const toJSON = () => ({ ...result })
   return withHidden(result, { status, headers, requestId: report.requestId, nextPage, toJSON })

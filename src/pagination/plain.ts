@@ -1,36 +1,31 @@
 import type { Position, Reading } from './position.js'
-import type { Window } from './prefetcher.js'
-import { endsShort, failure, keysRepeat, noProgress, shrank } from './walk-errors.js'
+import type { Window } from './requests.js'
+import { endsShort, failure, keysRepeat, shrank } from './walk-errors.js'
 
 /**
- * Reads on page after page, where pages cannot overlap. `sentLimit` is what is sent; the limit in effect may be another.
+ * Reads on page after page, where pages cannot overlap.
  *
  * A page that was requested before the one in front of it had arrived can be of another state of the list: if its total says so,
  * it is requested again.
  */
-export async function* readPages<T>(
-  at: Position<T>,
-  nextPage: number,
-  sentLimit: number | undefined,
-): Reading<T> {
+export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<T> {
   const { limit, known } = at
   const areFiltered = at.gap === 'short-page'
   let areIdentified = at.gap !== 'item-key-not-unique'
   const windowOf = (page: number): Window => ({
     page,
-    limit: sentLimit,
+    limit: at.sentLimit,
     expectedLimit: limit,
     overlaps: false,
+    accepts: what => what === 404 || (what === 'another-page' && (page - 1) * limit >= at.total),
   })
   const pageAfter = ({ page }: Window) => (at.goesOnAfter(page * limit) ? windowOf(page + 1) : undefined)
   let page = nextPage
   let textBefore: unknown
   let hasGrown = false
-  /** Pages in a row that brought nothing new. */
-  let fruitless = 0
 
   while (at.remaining > 0) {
-    const response = await at.source.get(windowOf(page), pageAfter)
+    const response = await at.requests.get(windowOf(page), pageAfter)
     if (response.problem === 'item-key-not-unique') {
       at.gap = response.problem
       areIdentified = false
@@ -46,23 +41,20 @@ export async function* readPages<T>(
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
       if (end < total) at.noteMissed(seen, total - end, endsShort(end, total), false)
-      return undefined
+      return at.gap
     }
     hasGrown ||= total > at.total
     // Items without keys: of a service that ignores `page`, the same JSON comes again.
     const text = keys.length > 0 ? undefined : textOf(raw)
     // Where items were read, others may be by now: what follows a known one is taken.
-    const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), 'pages')
+    const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     // `itemKey` returns what is unique only within a page, such as a row number.
     if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat, true)
-    const isRepeated = keys.length > 0 ? news === 0 : text === textBefore
-    fruitless = isRepeated ? fruitless + 1 : 0
-    // All that was read may come again, as the list has grown by so much.
-    if (fruitless > 8 + known.size / limit) throw failure(seen, noProgress)
+    at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
     textBefore = text
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
-    if (at.end === total && !areFiltered) return undefined
+    if (at.end === total && !areFiltered) return at.gap
     page++
   }
   return 'max-items'

@@ -1,19 +1,19 @@
 import { ApiError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
-import { type Bookmark, hashKey, writeCursor } from './cursor.js'
+import { type Bookmark, hashKey, type ListName, writeCursor } from './cursor.js'
 import { Frontier, maxNamed } from './frontier.js'
 import { type Key, KnownItems } from './known-items.js'
 import type { LoadPage, ReadBatch } from './page.js'
-import { type Seen, Source } from './source.js'
-import { failure, orderNotStable, type Text } from './walk-errors.js'
+import { Requests, type Seen } from './requests.js'
+import { failure, noProgress, orderNotStable, type Text } from './walk-errors.js'
 
-export interface WalkOptions<T> {
+export interface WalkOptions<T> extends ListName {
   readonly load: LoadPage<T>
   readonly firstPage: number
-  /** The limit to send: the caller's, that of the cursor, or the one that this loop asks for. */
+  /** The limit to send: the caller's, or that of the cursor. */
   readonly limit: number | undefined
-  /** If the loop asks for one: called if the service refuses that. */
-  readonly onLimitRefused: (() => void) | undefined
+  /** If the loop may ask for a limit of its own: the lists that refuse it, and the name of this one. */
+  readonly ownLimit: { readonly refusedBy: Set<string>; readonly service: string } | false
   readonly concurrency: number
   readonly maxItems: number
   readonly onMissedItems: 'throw' | 'continue'
@@ -24,8 +24,6 @@ export interface WalkOptions<T> {
   readonly until: Bookmark | undefined
   /** Keys are hashes, as in cursors. */
   readonly hashesKeys: boolean
-  /** Identifies the list in cursors. */
-  readonly list: string
   /** Identifies the loop in errors. */
   readonly loop: number
   /** Ends all requests. */
@@ -38,9 +36,10 @@ export type Reading<T> = AsyncGenerator<ReadBatch<T>, IncompleteReason | undefin
 /** Where a loop stands in its list: what a cursor writes down, and what both readers do with a response. */
 export class Position<T> {
   readonly options: WalkOptions<T>
-  readonly source: Source<T>
+  readonly requests: Requests<T>
   readonly known: KnownItems
-  readonly #frontier: Frontier
+  /** The limit that plain pages send. */
+  sentLimit: number | undefined
   /** The limit in effect. */
   limit: number
   /** The place after the last item read. */
@@ -50,22 +49,30 @@ export class Position<T> {
   gap: IncompleteReason | undefined
   /** It has come to where `until` says. */
   hasArrived = false
+  readonly #frontier: Frontier
+  /** The end and the total when the frontier was shown last. */
+  #place: Pick<Bookmark, 'end' | 'total'>
   /** How many items this loop has yielded. */
   #items = 0
+  /** How many more responses may bring nothing new. */
+  #patience: number
   /** What `until` names, the first ones first. */
   readonly #until: ReadonlySet<Key | undefined>
 
   constructor(options: WalkOptions<T>) {
-    const { after, until, onLimitRefused } = options
+    const { load, concurrency, closing, after, until, limit } = options
     this.options = options
-    this.source = new Source({ ...options, mayRefuseFirst: onLimitRefused !== undefined }, () => this.total)
-    this.#until = new Set(until && [...until.first, ...until.behind])
-    this.known = new KnownItems(after?.behind, after?.ahead)
-    this.#frontier = new Frontier(after)
-    this.limit = Math.min(after?.limit ?? 1, options.limit ?? 1)
+    this.requests = new Requests(load, concurrency, closing)
+    this.known = new KnownItems(after?.behind, after?.others)
+    this.sentLimit = limit
+    this.limit = Math.min(after?.limit ?? 1, limit ?? 1)
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
     this.gap = after?.gap
+    this.#frontier = new Frontier(after?.behind, after?.others)
+    this.#place = { end: this.end, total: this.total }
+    this.#patience = 8 + this.known.size / this.limit
+    this.#until = new Set(until && [...until.first, ...until.behind])
   }
 
   get remaining(): number {
@@ -77,11 +84,8 @@ export class Position<T> {
     return place < Math.min(this.total, this.end + this.remaining)
   }
 
-  /**
-   * Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages follow each other;
-   * a window can show again what was read.
-   */
-  *take(seen: Seen<T>, from: number, follows: 'pages' | 'windows'): Generator<ReadBatch<T>, number> {
+  /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages are next to each other. */
+  *take(seen: Seen<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
     const { data, keys, start, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
@@ -99,14 +103,19 @@ export class Position<T> {
       response.report.emit({ type: 'drift', change: 'total', before: this.total, after: total })
     this.end = start + place
     this.total = total
-    if (follows === 'pages') this.#frontier.append(withKey(added))
-    if (follows === 'pages' || this.#frontier.advance(keys.slice(from, place) as Key[], added as Key[]))
-      Object.assign(this.#frontier, { end: this.end, total })
     this.#items += items.length
-    const hasMore = this.end < total
+    if (isNext) this.#frontier.append(withKey(added))
+    if (isNext || this.#frontier.advance(withKey(keys.slice(from, place)), withKey(added)))
+      this.#place = { end: this.end, total }
     const cursor = () => this.#writeCursor(added)
-    if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, response }
+    if (items.length > 0) yield { items, totalItems: total, hasMore: this.end < total, cursor, response }
     return items.length
+  }
+
+  /** Throws after too many responses in a row without any: all that is remembered may come again, if the list has grown by so much. */
+  noteProgress(seen: Seen<T>, isAny: boolean): void {
+    this.#patience = isAny ? 8 + this.known.size / this.limit : this.#patience - 1
+    if (this.#patience < 0) throw failure(seen, noProgress)
   }
 
   /** Throws where the loop must be proven. */
@@ -126,9 +135,9 @@ export class Position<T> {
   }
 
   emitEnd(reason: IncompleteReason | undefined): void {
-    const { last, requests } = this.source
+    const { last, sent } = this.requests
     const isComplete = reason === undefined
-    const facts = { items: this.#items, requests, totalItems: this.total, isComplete, reason }
+    const facts = { items: this.#items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
   }
 
@@ -143,14 +152,18 @@ export class Position<T> {
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
   #writeCursor(batch: readonly (Key | undefined)[]): string {
     const { limit, gap, options } = this
-    const { behind, ahead, end, total } = this.#frontier.place
+    const { behind, others } = this.#frontier.names
     const isNamed = this.#until.size === 0 && batch.length <= maxNamed
     // If all that is new is removed, the next loop meets what this one has met.
     const first = isNamed ? [] : [...batch, ...this.#until].slice(0, maxNamed)
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
-    const names = { behind: toHashes(behind), ahead: toHashes(ahead), first: toHashes(first) }
-    return writeCursor({ limit, end, total, gap, ...names }, options.list)
+    const names = {
+      behind: toHashes(behind),
+      others: toHashes(others),
+      first: toHashes(first),
+    }
+    return writeCursor({ limit, gap, ...this.#place, ...names }, options)
   }
 }
 

@@ -1,6 +1,6 @@
 import { PaginationError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
-import type { Seen } from './source.js'
+import type { Seen } from './requests.js'
 
 export type Text = readonly [problem: string, hint: string]
 
@@ -28,17 +28,10 @@ export function rulesOutOverlap(reason: IncompleteReason | undefined): reason is
 }
 
 /** Thrown by the reader of overlapping windows when a response shows that windows cannot overlap. No caller sees it. */
-export class CannotOverlap extends Error {
-  readonly reason: IncompleteReason
+export const cannotOverlap: unique symbol = Symbol('cannot overlap')
 
-  constructor(reason: IncompleteReason) {
-    super(reason)
-    this.reason = reason
-  }
-}
-
-export function noOverlap(reason: IncompleteReason, seen: Seen): Error {
-  return failure(seen, overlapProblems[reason] as Text)
+export function noOverlap(reason: IncompleteReason | undefined, seen: Seen): Error {
+  return failure(seen, overlapProblems[reason as IncompleteReason] as Text)
 }
 
 export const noProgress: Text = [

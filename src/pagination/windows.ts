@@ -1,4 +1,4 @@
-import type { Window } from './prefetcher.js'
+import { isRefusal, type Window } from './requests.js'
 
 // A window is a page of some limit: page `p` holds the places from `(p - 1) * limit` to `p * limit - 1`.
 
@@ -12,7 +12,10 @@ export function reach({ page, limit = 0 }: Window): number {
 
 /** Page `page` of another limit than the loop's own. Whether the service honours that, the reader checks. */
 export function windowOf(page: number, limit: number): Window {
-  return { page, limit, overlaps: true, expectedLimit: undefined }
+  // A service may say by a status, or by another page, that there is no such page.
+  const accepts = (what: number | 'another-page') =>
+    page > 1 && (what === 404 || what === 'another-page' || isRefusal(what))
+  return { page, limit, overlaps: true, expectedLimit: undefined, accepts }
 }
 
 /** The window that holds the item at a place. */

@@ -50,9 +50,15 @@ export interface VirtualAccounts {
   deactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>>
 }
 
-const path = '/customers/{customerId}/virtual_accounts/{virtualAccountId}'
-const reactivate: WriteEndpoint = { name: 'reactivate', method: 'POST', path: `${path}/reactivate` }
-const deactivate: WriteEndpoint = { name: 'deactivate', method: 'POST', path: `${path}/deactivate` }
+const endpoint = (name: string): WriteEndpoint => ({
+  name,
+  method: 'POST',
+  ids: 'customerId, virtualAccountId',
+  path: id => `/customers/${id('customerId')}/virtual_accounts/${id('virtualAccountId')}/${name}`,
+  schema: undefined,
+})
+const reactivate = /* @__PURE__ */ endpoint('reactivate')
+const deactivate = /* @__PURE__ */ endpoint('deactivate')
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   return {

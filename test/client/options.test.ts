@@ -1,3 +1,4 @@
+import { Client } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
@@ -115,6 +116,20 @@ describe('options', () => {
 })
 
 describe('withOptions', () => {
+  test('sends the new key to the new URL, whatever the constructor of a subclass makes of its arguments', async () => {
+    const fetch = vi.fn(async (_url: string, _init: RequestInit) => new Response(null, { status: 404 }))
+    class TenantA extends Client {
+      constructor() {
+        super({ baseUrl: 'https://a.example.com', apiKey: 'key of tenant A', fetch })
+      }
+    }
+    const options = { baseUrl: 'https://b.example.com', apiKey: 'key of tenant B' }
+    await rejectionOf(new TenantA().withOptions(options).virtualAccounts.deactivate(account))
+    const [url, init] = fetch.mock.calls[0] ?? []
+    expect(url).toMatch(/^https:\/\/b\.example\.com\//)
+    expect(init?.headers).toMatchObject({ 'api-key': 'key of tenant B' })
+  })
+
   test('replaces the API key', async () => {
     const client = createClient({ apiKey: 'wrong_key' })
     await client.withOptions({ apiKey: service.apiKey }).transactions.list()

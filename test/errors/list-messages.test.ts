@@ -66,7 +66,7 @@ describe('a page fails', () => {
       },
     ))
 
-  test("with items that do not match the caller's schema, with what it says first", () =>
+  test("with items that do not match the caller's schema, with the first place", () =>
     checkEach(
       [
         [1, ''],
@@ -76,7 +76,7 @@ describe('a page fails', () => {
         const items = Array.from({ length: count }, () => '{}').join()
         const schema = z.looseObject({ id: z.string() }) as never
         const message = await read(`{"data":[${items}],"page":1,"totalItems":1,"limit":20}`, {}, { schema })
-        const first = 'data[0].id: Invalid input: expected string, received undefined'
+        const first = 'data[0].id'
         expect(message).toContain(`the response does not match the schema at ${first}${more}. `)
         expect(message).toContain('error.issues')
       },

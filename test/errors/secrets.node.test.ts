@@ -92,7 +92,7 @@ describe.concurrent('the key is nowhere in', () => {
     const fetch = async () => new Response(body, { status: 400 })
     const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
     const error = await apiErrorOf('http', client.request('GET', '/a'))
-    expect(error.body).toBe(`${body.slice(0, 2_000 * 4_096)}[api key]`)
+    expect(error.body).toMatch(/^(?:\[api key\]|a{1,63}|b)+$/)
   })
 
   test('an HttpError whose JSON escapes it', async () => {

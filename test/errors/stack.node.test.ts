@@ -60,13 +60,6 @@ test.each<[string, () => Promise<unknown>]>([
     () => callerOf(async client => await client.virtualAccounts.deactivate(account), { maxRetries: 1 }),
   ],
   ['client.request', () => callerOf(async client => await client.request('GET', '/a'))],
-  [
-    'a call that nobody awaits',
-    () =>
-      new Promise((_resolve, reject) => {
-        createClient({ maxRetries: 0 }).virtualAccounts.deactivate(account).then(undefined, reject)
-      }),
-  ],
 ])('the first frame of an error from %s is the caller', async (_what, call) => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
   const frames = framesOf(await rejectionOf(call()))

@@ -4,6 +4,8 @@ import { checkMistakes, client, type Mistake, service } from './mistakes.ts'
 
 // The mistakes that people make with this package, each with the message that they get.
 
+const anId = 'expected an id: well-formed text without white space around it, got '
+
 const { deactivate } = client.virtualAccounts
 
 /** Plain JavaScript: the compiler rejects most of these arguments. */
@@ -36,11 +38,7 @@ test('the account of a write', () =>
       Promise.resolve(account),
       `${expectedAccount}a Promise (is an await missing?)`,
     ),
-    ref(
-      'writes the ids as in the path',
-      { customer_id: 'c1' },
-      'customerId: expected a non-empty string, got undefined',
-    ),
+    ref('writes the ids as in the path', { customer_id: 'c1' }, `customerId: ${anId}undefined`),
     ref(
       'passes the idempotency key with it',
       { ...account, idempotencyKey: 'job-17' },
@@ -53,25 +51,17 @@ test('the account of a write', () =>
         `${name}: pass it in the second argument`,
       ),
     ),
-    id('passes a number', 17, 'virtualAccountId: expected a non-empty string, got 17'),
+    id('passes a number', 17, `virtualAccountId: ${anId}17`),
     id(
       'forgets to await an id',
       Promise.resolve('v1'),
       /^virtualAccountId: .* a Promise \(is an await missing/,
     ),
-    id(
-      'writes a missing id into a text',
-      `${undefined}`,
-      'virtualAccountId: expected an id, got "undefined"',
-    ),
-    id('writes an object into a text', `${{}}`, 'virtualAccountId: expected an id, got "[object Object]"'),
-    id('reads an id from a file', 'v1\n', 'virtualAccountId: expected no white space at either end'),
-    id('passes a path', '..', 'virtualAccountId: expected an id, got ".."'),
-    id(
-      'cuts an emoji',
-      '💶'.slice(0, 1),
-      'virtualAccountId: expected well-formed Unicode, got a lone surrogate',
-    ),
+    id('writes a missing id into a text', `${undefined}`, `virtualAccountId: ${anId}"undefined"`),
+    id('writes an object into a text', `${{}}`, `virtualAccountId: ${anId}"[object Object]"`),
+    id('reads an id from a file', 'v1\n', `virtualAccountId: ${anId}a string`),
+    id('passes a path', '..', `virtualAccountId: ${anId}".."`),
+    id('cuts an emoji', '💶'.slice(0, 1), `virtualAccountId: ${anId}a string`),
   ]))
 
 test('options of a write', () =>
@@ -147,7 +137,7 @@ test('calling other endpoints', () =>
     request(
       'reads with a body',
       ['GET', '/refunds', { body: {} }],
-      /^body: expected none, as GET sends no body$/,
+      /^body: expected none, as GET sends no body/,
     ),
     request(
       'reads with a key',

@@ -1,8 +1,7 @@
 import { Frontier } from '../../src/pagination/frontier.ts'
-import { type Key, KnownItems } from '../../src/pagination/known-items.ts'
-import { type LoadedPage, PageLoader, type PageRequest } from '../../src/pagination/page.ts'
+import { KnownItems } from '../../src/pagination/known-items.ts'
 import { Position } from '../../src/pagination/position.ts'
-import { type Fetched, Prefetcher } from '../../src/pagination/prefetcher.ts'
+import { Requests, type Seen, type Window } from '../../src/pagination/requests.ts'
 import type { Mode } from './trials.ts'
 
 /** A bug that the simulator has to find: the public method of a class is replaced. */
@@ -31,38 +30,23 @@ function replace<T extends object, K extends Methods<T>>(
   }
 }
 
-/** Changes what the prefetcher says about a response. */
-function misreport(change: Partial<Fetched<unknown>>): () => void {
+/** Changes what is said of a response, or the window that is requested. */
+function misreport(change: (seen: Seen) => Partial<Seen>, changeWindow: Partial<Window> = {}): () => void {
   return replace(
-    Prefetcher<unknown>,
+    Requests<unknown>,
     'get',
     original =>
-      async function (window, plan) {
-        return { ...(await original.call(this, window, plan)), ...change }
-      },
-  )
-}
-
-/** Changes a request, or what the loader says about the page that it has loaded. */
-function misload(
-  changeRequest: Partial<PageRequest>,
-  changePage: (page: LoadedPage<unknown>) => Partial<LoadedPage<unknown>> = () => ({}),
-): () => void {
-  return replace(
-    PageLoader<unknown>,
-    'load',
-    original =>
-      async function (request, site, loop) {
-        const changed = Object.assign({}, request, changeRequest)
-        const page = await original.call(this, changed, site, loop)
-        return { ...page, ...changePage(page) }
+      async function (window: Window, plan) {
+        const seen: Seen = await original.call(this, { ...window, ...changeWindow }, plan)
+        this.last = { ...seen, ...change(seen) }
+        return this.last
       },
   )
 }
 
 /** Says that every loop was complete. */
-function boast(page: LoadedPage<unknown>): Partial<LoadedPage<unknown>> {
-  const { report } = page.response
+function boast({ response }: Seen): Partial<Seen> {
+  const { report } = response
   const boasting = new Proxy(report, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)
@@ -71,7 +55,7 @@ function boast(page: LoadedPage<unknown>): Partial<LoadedPage<unknown>> {
         report.emit({ ...event, ...(event.type === 'end' && { isComplete: true }) } as never)
     },
   })
-  return { response: { ...page.response, report: boasting } }
+  return { response: { ...response, report: boasting } }
 }
 
 export const deliberateBugs: readonly DeliberateBug[] = [
@@ -98,31 +82,31 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'a refusal of another limit fails the loop',
-    inject: () => misload({ accepts: undefined }),
+    inject: () => misreport(() => ({}), { accepts: undefined }),
     family: 'smaller limits refused',
     mode: 'default',
   },
   {
     name: 'the end is not held against the total',
-    inject: () => misload({}, ({ data, totalItems }) => ({ totalItems: data.length === 0 ? 1 : totalItems })),
+    inject: () => misreport(({ data, total }) => ({ total: data.length === 0 ? 1 : total })),
     family: 'pages counted from 0',
     mode: 'default',
   },
   {
     name: 'a loop that could not overlap says that it was complete',
-    inject: () => misload({}, boast),
+    inject: () => misreport(boast),
     family: 'smaller limits refused, a queue',
     mode: 'default',
   },
   {
     name: 'a shrink is not noticed where pages cannot overlap',
-    inject: () => misreport({ largestTotalBefore: 0 }),
+    inject: () => misreport(() => ({ largestTotalBefore: 0 })),
     family: 'smaller limits ignored, mixed changes',
     mode: 'default',
   },
   {
     name: 'a page that shows a change is trusted although it was requested before its predecessor arrived',
-    inject: () => misreport({ isAhead: false }),
+    inject: () => misreport(() => ({ isAhead: false })),
     family: 'smaller limits ignored, mixed changes',
     mode: 'default',
   },
@@ -139,7 +123,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         Frontier,
         'advance',
         () =>
-          function (this: Frontier, _shown: readonly Key[], news: readonly Key[]) {
+          function (_shown, news) {
             this.append(news)
             return true
           },
@@ -179,7 +163,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'requests go on after the reader has left the loop',
-    inject: () => misload({ signal: undefined }),
+    inject: () => replace(AbortController, 'abort', () => () => {}),
     family: 'the reader leaves early',
     mode: 'default',
   },

@@ -2,7 +2,16 @@ import { expect, inject, test } from 'vitest'
 import { families } from './families.ts'
 import { Random } from './random.ts'
 import { traceOf } from './trace.ts'
-import { concurrencies, createTrial, expectationsOf, findFamily, isViolation, modes, run } from './trials.ts'
+import {
+  concurrencies,
+  createTrial,
+  expectationsOf,
+  findFamily,
+  findTrial,
+  isViolation,
+  modes,
+  run,
+} from './trials.ts'
 import { walk } from './walk.ts'
 
 // Not `cases(…)`: a hundred walks of each of fifty families in three modes, its minimum, take too long for `npm test`.
@@ -38,6 +47,16 @@ test.each(rows)('%s (%s): a walk keeps what is promised', { timeout: patience },
   const { rarelyThrows } = expectationsOf(family, mode)
   // One list, walked at each concurrency, says nothing yet.
   if (rarelyThrows) expect(thrown).toBeLessThanOrEqual(Math.max(concurrencies.length, walks / 100))
+})
+
+test.each([
+  ['1407-verified-1', 'a cursor named items, and not those behind them'],
+  ['2095-default-16', 'a cursor named items, and not those behind them'],
+  ['806-default-2', 'a cursor named items in an order that no response had shown'],
+])('%s is right: %s', { timeout: patience }, async seed => {
+  const { family, mode, scenario } = findTrial('cut and resumed, stale replicas, mixed changes', seed)
+  const { record, verdict } = await run({ family, mode }, scenario)
+  expect(verdict, traceOf(record)).toBe('right')
 })
 
 test('at most one walk in a thousand loses silently what a dropped response had shown', () => {

@@ -1,0 +1,196 @@
+import type { IncompleteReason } from '../events.js'
+import type { Key } from './known-items.js'
+import { isShort, type LoadedPage, type LoadPage, type PageRequest } from './page.js'
+
+/** A part of the list that one request asks for. */
+export type Window = Pick<PageRequest, 'page' | 'limit' | 'expectedLimit' | 'overlaps' | 'accepts'>
+
+/** The window that will be read after another one if the list stays as it is; `undefined` if that is not worth a guess. */
+export type Plan = (after: Window) => Window | undefined
+
+/** What a response says about the list. A page that does not exist is an empty one, however the service says that. */
+export interface Seen<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalItems'> {
+  /** The place of its first item in the list. */
+  readonly start: number
+  /** Empty where they do not tell items apart. */
+  readonly keys: readonly (Key | undefined)[]
+  /** `undefined` where it does not say. */
+  readonly total: number | undefined
+  /** It ends before its limit although its total says that more follows, also when requested again. */
+  readonly isShort: boolean
+  /** The service refused the request: there is no such page, or no such limit. */
+  readonly isRefused: boolean
+  /** Why pages cannot overlap, if it shows that. */
+  readonly problem: IncompleteReason | undefined
+  /** Whether it was requested before the one in front of it had arrived: it may show an older state of the list. */
+  readonly isAhead: boolean
+  /** The largest total of those that had arrived before it was requested. */
+  readonly largestTotalBefore: number
+}
+
+interface Entry<T> extends Pick<Seen, 'isAhead' | 'largestTotalBefore'> {
+  readonly window: Window
+  readonly promise: Promise<LoadedPage<T>>
+  state: 'in flight' | 'arrived' | 'failed'
+}
+
+// Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
+// third, then all.
+const slowStart = [1, 2, 4]
+// Many services read rows and total in two statements: an item that is added in between makes a page look short.
+const maxRequests = 3
+
+/** The requests of one loop: keeps some in flight ahead of the window that is read, and says what responses show of the list. */
+export class Requests<T> {
+  readonly #load: LoadPage<T>
+  readonly #concurrency: number
+  /** First the window that the reader has now, then those that it will ask for, in that order. */
+  #queue: Entry<T>[] = []
+  /** Cancels what is in the queue. */
+  #controller = new AbortController()
+  #plan: Plan | undefined
+  #reads = 0
+  #maxInFlight: number
+  /** How many requests had been sent when it slowed down. */
+  #slowedDownAt = 0
+  #largestTotal = 0
+  /** How many were sent. */
+  sent = 0
+  /** One was short, and not longer when asked again: the service filters pages after it has cut them, or its total is wrong. */
+  pagesAreShort = false
+  /** The last response that was read. */
+  last: Seen<T> | undefined
+
+  /** All end when `closing` aborts. */
+  constructor(load: LoadPage<T>, concurrency: number, closing: AbortSignal) {
+    this.#load = load
+    this.#concurrency = concurrency
+    this.#maxInFlight = concurrency
+    closing.addEventListener('abort', () => this.#controller.abort())
+    if (closing.aborted) this.#controller.abort()
+  }
+
+  /** The window that was requested ahead, if any. */
+  get planned(): Window | undefined {
+    return this.#queue[1]?.window
+  }
+
+  /**
+   * Requests a window; the reader is done with the one before. `plan` says what will be read after it, if the list stays as it is: if
+   * another one was requested ahead, all that was is dropped. Without a plan, what was requested ahead comes after this window.
+   */
+  async get(window: Window, plan?: Plan): Promise<Seen<T>> {
+    this.#plan = plan
+    this.#queue.shift()
+    const next = this.#queue[0]?.window
+    if (next?.page !== window.page || next.limit !== window.limit) {
+      if (plan && next) this.#drop()
+      while (this.#inFlight.length >= this.#maxInFlight)
+        await Promise.race(this.#inFlight.map(({ promise }) => promise.catch(() => {})))
+      this.#queue.unshift(this.#request(window))
+    }
+    this.#reads++
+    this.#fill()
+    const { promise, isAhead, largestTotalBefore } = this.#queue[0] as Entry<T>
+    const loaded = await promise
+    const { data, page, limit, totalItems, response } = loaded
+    const keys = loaded.keys()
+    const keyProblem = findKeyProblem(keys)
+    const isOther = window.overlaps && (limit !== window.limit || data.length > limit)
+    // A service that counts along with the rows of a page (`count(*) over ()`) says 0 for an empty one.
+    const hasTotal = page === 1 || data.length > 0 || totalItems > 0
+    this.last = {
+      ...loaded,
+      start: (page - 1) * limit,
+      keys: keyProblem === 'item-key-not-unique' ? [] : (keys ?? []),
+      total: hasTotal ? totalItems : undefined,
+      isShort: isShort(loaded),
+      isRefused: isRefusal(response.status),
+      problem: isOther ? 'limit-not-honoured' : keyProblem,
+      isAhead,
+      largestTotalBefore,
+    }
+    return this.last
+  }
+
+  #drop(): void {
+    this.#controller.abort()
+    this.#controller = new AbortController()
+    this.#queue = []
+  }
+
+  #fill(): void {
+    // With a concurrency of 1 nothing is requested before it is needed.
+    const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
+    const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
+    while (this.#queue.length < maxHeld && this.#inFlight.length < this.#maxInFlight) {
+      const last = this.#queue.at(-1)
+      const window = last && this.#plan?.(last.window)
+      // The reader will stop at one that failed.
+      if (window === undefined || this.#queue.some(({ state }) => state === 'failed')) return
+      this.#queue.push(this.#request(window))
+    }
+  }
+
+  get #inFlight(): Entry<T>[] {
+    return this.#queue.filter(({ state }) => state === 'in flight')
+  }
+
+  #request(window: Window): Entry<T> {
+    const inFront = this.#queue.at(-1)
+    const entry: Entry<T> = {
+      window,
+      promise: this.#loadWhole(window, this.#controller.signal),
+      isAhead: inFront !== undefined && inFront.state !== 'arrived',
+      largestTotalBefore: this.#largestTotal,
+      state: 'in flight',
+    }
+    const number = this.sent
+    // A failure is thrown when the reader comes to the window, or never.
+    entry.promise.then(
+      ({ totalItems, response }) => {
+        entry.state = 'arrived'
+        this.#largestTotal = Math.max(this.#largestTotal, totalItems)
+        // What failed may have been too much for the service: one at a time, and one more for each request from here on that arrives.
+        if (response.report.failures > 0) {
+          this.#slowedDownAt = this.sent
+          this.#maxInFlight = 1
+        } else if (number > this.#slowedDownAt) {
+          this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
+        }
+        // When a request settles, not when its response is read: one slow response must not idle the others.
+        this.#fill()
+      },
+      () => {
+        entry.state = 'failed'
+      },
+    )
+    return entry
+  }
+
+  /** A response that contradicts itself is requested again. If it stays as short, the service filters pages after cutting them. */
+  async #loadWhole(window: Window, signal: AbortSignal): Promise<LoadedPage<T>> {
+    let lengthBefore = -1
+    for (let request = 1; ; request++) {
+      this.sent++
+      const mayContradict = request < maxRequests && !this.pagesAreShort
+      const loaded = await this.#load({ ...window, signal, mayContradict })
+      const { length } = loaded.data
+      if (!isShort(loaded)) return loaded
+      if (!mayContradict) {
+        this.pagesAreShort ||= length === lengthBefore
+        return loaded
+      }
+      lengthBefore = length
+    }
+  }
+}
+
+export function isRefusal(status: unknown): boolean {
+  return status === 400 || status === 422
+}
+
+function findKeyProblem(keys: readonly (Key | undefined)[] | undefined): IncompleteReason | undefined {
+  if (keys === undefined || keys.includes(undefined)) return 'no-item-key'
+  return new Set(keys).size < keys.length ? 'item-key-not-unique' : undefined
+}
