@@ -1,5 +1,6 @@
 import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
+import { property } from './internal/object.js'
 
 /** What every failure says about its call. */
 export interface CallInfo
@@ -41,21 +42,24 @@ export interface Issue {
 const brand = Symbol.for('virtual-accounts.ApiError')
 
 /**
- * Base class of the five failures of a call. `kind` says which one it is, and {@link isApiError} narrows by it.
+ * Base class of all failures of a call. Use {@link isApiError} to detect one, and `kind` to tell them apart: it narrows the union
+ * {@link AnyApiError}.
  *
- * Three failures are not `ApiError`s: a wrong argument throws a `TypeError`, an aborted call rejects with the signal's
- * reason, and errors thrown by `apiKey` or `itemKey` propagate unchanged (those of `apiKey` become the `cause` if an earlier
- * attempt of a write may have been applied). An API key of 8 characters or more appears nowhere in an `ApiError`, even if
- * the service echoed it; only what your `apiKey` function threw is shown as it is.
+ * Three errors are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey` propagate
+ * unchanged. So do errors that a framework throws for control flow (those with a `digest`). If an earlier attempt of a write may
+ * have been applied, you get that attempt's error instead, with the thrown one as its `cause`.
+ *
+ * An API key of 8 characters or more never appears in an `ApiError`, even if the service echoed it. Only what you threw or passed
+ * as an abort reason is shown as it is.
  */
 export abstract class ApiError extends Error {
-  /** Which of the five failures it is. Narrows {@link AnyApiError}. */
-  abstract readonly kind: 'http' | 'connection' | 'timeout' | 'invalid-response' | 'pagination'
+  /** Which failure it is. Narrows {@link AnyApiError}. */
+  abstract readonly kind: 'http' | 'connection' | 'timeout' | 'aborted' | 'invalid-response' | 'pagination'
   /** The HTTP method of the call, in capitals. */
   declare readonly method: string
   /** The path of the call after `baseUrl`, without the query. */
   declare readonly path: string
-  /** Number of attempts, including the first. */
+  /** Number of attempts, including the first. 0 if nothing was sent. */
   declare readonly attempts: number
   /** The idempotency key that every attempt carried; `undefined` for GET. */
   declare readonly idempotencyKey: string | undefined
@@ -135,7 +139,10 @@ export abstract class ApiError extends Error {
     const plain: Record<string, unknown> = { name: this.name, message: this.message }
     for (const name of loggedNames) if (Object.hasOwn(this, name)) plain[name] = this[name as keyof this]
     const { cause } = this as { cause?: CopiedCause }
-    if (cause) plain.cause = { ...toPlain(cause), errors: errorsOf(cause)?.map(toPlain) }
+    // The reason of an abort can be any value.
+    if (cause !== undefined)
+      plain.cause =
+        Object(cause) === cause ? { ...toPlain(cause), errors: errorsOf(cause)?.map(toPlain) } : cause
     return plain
   }
 }
@@ -176,7 +183,7 @@ function formatMessage(facts: ErrorFacts): string {
   const { info, problem, note, hint, isRetried, cursor, isFinal } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
-  const shownAttempts = attempts === 1 ? '' : ` (${attempts} attempts)`
+  const shownAttempts = attempts < 2 ? '' : ` (${attempts} attempts)`
   const sentence = `${method} ${toLine(path, 300)}${shownPage}: ${problem}${shownAttempts}.`
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
@@ -232,6 +239,19 @@ export class TimeoutError extends ApiError {
   }
 }
 
+/**
+ * Your `signal` aborted the call. `cause` is the signal's reason, and `name` is `'TimeoutError'` if the reason has that name, as that
+ * of `AbortSignal.timeout` has.
+ */
+export class AbortError extends ApiError {
+  readonly kind = 'aborted'
+
+  /** @internal */
+  constructor(facts: ErrorFacts) {
+    super(property(facts?.cause, 'name') === 'TimeoutError' ? 'TimeoutError' : 'AbortError', facts)
+  }
+}
+
 /** A 2xx response that does not have the documented shape, or does not match your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
@@ -273,6 +293,7 @@ const classes = {
   http: HttpError,
   connection: ConnectionError,
   timeout: TimeoutError,
+  aborted: AbortError,
   'invalid-response': InvalidResponseError,
   pagination: PaginationError,
 }
@@ -284,8 +305,14 @@ function isInstance(value: unknown, Class: typeof ApiError): boolean {
   return Function.prototype[Symbol.hasInstance].call(Class, value)
 }
 
-/** Any of the five failures of a call; `kind` narrows it. */
-export type AnyApiError = HttpError | ConnectionError | TimeoutError | InvalidResponseError | PaginationError
+/** Any failure of a call. `kind` narrows it to one class. */
+export type AnyApiError =
+  | HttpError
+  | ConnectionError
+  | TimeoutError
+  | AbortError
+  | InvalidResponseError
+  | PaginationError
 
 /** Errors that have not left a method of ours. That of another call, which a caller passes on, stays as it is. */
 const unseen = /* @__PURE__ */ new WeakSet<object>()
@@ -298,7 +325,7 @@ export function atCaller(error: unknown, method: object): unknown {
 }
 
 /**
- * Whether a caught value is one of the five failures of a call, of the ESM or the CommonJS copy of the package.
+ * Whether a caught value is a failure of a call. Works across the ESM and CommonJS builds of the package.
  *
  * @example
  * ```ts

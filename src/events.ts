@@ -35,6 +35,8 @@ export interface ResponseEvent
 export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'retry'
+  /** Duration of the failed attempt, in milliseconds. */
+  readonly durationMs: number
   /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number
   /** Why the attempt failed. */
@@ -54,16 +56,24 @@ export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   readonly error: HttpError
 }
 
+/** A call succeeded: its last event. Each page of a list is a call. */
+export interface SuccessEvent extends EventBase, Pick<ApiError, 'attempts'> {
+  /** Narrows {@link ClientEvent}. */
+  readonly type: 'success'
+  /** Duration of the whole call, in milliseconds. */
+  readonly durationMs: number
+}
+
 /**
- * A call has failed: the last event of every call that was begun and rejects. Not emitted for a wrong argument, nor for errors that
- * belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
+ * A call failed: its last event. Not emitted for a wrong argument or a signal that was aborted before the call. Also not emitted for
+ * errors that belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
 export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'failure'
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
-  /** What the call rejects with: an `ApiError`, the abort reason, or what one of your callbacks threw. */
+  /** What the call rejects with: an `ApiError`, or what one of your callbacks threw. */
   readonly error: unknown
 }
 
@@ -126,6 +136,7 @@ export type ClientEvent =
   | ResponseEvent
   | RetryEvent
   | WaitEvent
+  | SuccessEvent
   | FailureEvent
   | DriftEvent
   | EndEvent

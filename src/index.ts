@@ -5,6 +5,7 @@
  */
 export { Client } from './client.js'
 export {
+  AbortError,
   type AnyApiError,
   ApiError,
   ConnectionError,
@@ -24,6 +25,7 @@ export type {
   RequestEvent,
   ResponseEvent,
   RetryEvent,
+  SuccessEvent,
   WaitEvent,
 } from './events.js'
 export type { CustomRequestOptions, HttpMethod, Result, WriteOptions } from './http/request.js'

@@ -25,6 +25,11 @@ export async function apiErrorOf<K extends AnyApiError['kind']>(
   return error as Extract<AnyApiError, { kind: K }>
 }
 
+/** The abort reason of a call that rejects with an AbortError. */
+export async function abortReasonOf(promise: PromiseLike<unknown>): Promise<unknown> {
+  return (await apiErrorOf('aborted', promise)).cause
+}
+
 /** Checks a rule for each case, one after the other. The failure names all cases that break it. */
 export async function checkEach<const C>(cases: readonly C[], check: (given: C) => unknown): Promise<void> {
   const failures: unknown[] = []

@@ -1,13 +1,12 @@
 import ky, { NetworkError } from 'ky'
-import { codeOf, isNotConnected } from '../internal/error-code.js'
-import { property } from '../internal/object.js'
+import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { parseRetryAfter } from './backoff.js'
 import { readBody } from './body.js'
 import { NotAFreshResponse } from './failure.js'
 import type { CallReport } from './report.js'
-import { isSuccess, mayHaveBeenApplied } from './retry.js'
+import { isSuccess } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A call, and what all of its attempts share. */
@@ -27,7 +26,7 @@ export const noAnswer: NoResponse = {
   cause: undefined,
 }
 
-/** Sends one request and receives its whole response until a time. Rejects only when the call is aborted. */
+/** Sends one request and receives its whole response until a time. Never rejects, also when the call is aborted. */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {
   const { transport, call, url, fetch, report, waiting } = run
   const { method, body, idempotencyKey, settings } = call
@@ -72,16 +71,17 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
 
   let outcome: Outcome | undefined
   try {
-    const result = await waiting.within(Math.max(0, Math.ceil(until - performance.now())), send())
+    const leftMs = Math.ceil(until - performance.now())
+    // After a blocked event loop or a slow `apiKey`, a request would be sent in vain.
+    if (leftMs <= 0) return fail(noAnswer)
+    const result = await waiting.within(leftMs, send())
     if (result !== timedOut) outcome = result
     return outcome ?? fail(noAnswer)
   } catch (error) {
-    if (waiting.isAborted) report.mayHaveBeenApplied ||= mayHaveBeenApplied(fail(noAnswer), call.hasCallerKey)
-    waiting.throwIfAborted()
+    if (waiting.isAborted) return fail(noAnswer)
     // ky wraps some errors, with the request and so the API key.
     const cause = error instanceof NetworkError ? error.cause : error
-    // A framework controls itself by what its fetch throws, as Next.js does where a page must not be static.
-    if (!head && typeof property(cause, 'digest') === 'string')
+    if (!head && isControlFlow(cause))
       return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
     return fail({ status: undefined, reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
   } finally {
@@ -89,7 +89,11 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
   }
 
   function fail(failure: NoResponse): Outcome {
-    if (!isSent) return { ...failure, reason: 'not-sent' }
+    if (!isSent) {
+      // An abort came first: it is no attempt.
+      if (waiting.isAborted) report.attempts--
+      return { ...failure, reason: 'not-sent' }
+    }
     // The status of an error says more than what happened to its body.
     return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
   }

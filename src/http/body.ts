@@ -112,20 +112,40 @@ const html = /^\s*<(?:!doctype|html)\b/i
 /** The body of a list: it must be JSON. */
 export function parseListBody(text: string): unknown {
   const json = parseJson(text)
-  if (json !== undefined) return json
-  const got = text === '' ? 'an empty body' : html.test(text) ? 'an HTML page' : 'other text'
-  throw invalid(`expected JSON, got ${got}`, notAList, text || undefined)
+  if (json === undefined) throw notJson(text, html.test(text), notAList)
+  return json
+}
+
+function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
+  const broken = isHtml ? undefined : describeBrokenJson(text)
+  if (broken) return invalid(broken, brokenHint, text)
+  const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'other text'
+  return invalid(`expected JSON, got ${got}`, hint, text || undefined)
+}
+
+const brokenHint = "Was it cut off? If not, report it to the service's owner. The text is in error.body."
+
+/** Where a text that begins like JSON breaks, if the engine says so. Its message quotes the text, which is not shown. */
+function describeBrokenJson(text: string): string | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    const [, where] = /\bat ((?:position|line) \d+(?: column \d+)?)/.exec(String(error)) ?? []
+    return `expected JSON, got text that begins like JSON and breaks ${where ? `at ${where}` : 'later'} (of ${text.length} characters)`
+  }
+  return undefined
 }
 
 /** The body of any other response, which is not specified: a JSON value, text, or nothing. */
 export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
   const json = parseJson(text)
-  if (json !== undefined || text === '') return json
+  if (json !== undefined || text.trim() === '') return json
   const contentType = headers.get('content-type') ?? ''
   // A page of a proxy must not pass for a success.
   const isHtml = html.test(text) || /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
   if (!isHtml && !/^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)) return text
-  throw invalid(`expected JSON, got ${isHtml ? 'an HTML page' : 'other text'}`, notTheService, text)
+  throw notJson(text, isHtml, notTheService)
 }
 
 /** The body of an error, parsed as far as possible. */

@@ -29,6 +29,8 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   if (typeof fetch !== 'function')
     throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
   const report = new CallReport(transport, call, url)
+  const abortedBefore = call.signals.find(signal => signal?.aborted)
+  if (abortedBefore) throw report.abortError(abortedBefore.reason)
   const { totalTimeout } = call.settings
   const whole = totalTimeout === undefined ? undefined : new AbortController()
   const waiting = new Waiting([...call.signals, whole?.signal])
@@ -38,19 +40,21 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   try {
     received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting })
     const { status, headers, text } = received
-    // The response was a 2xx: an error from here on must say so.
-    report.mayHaveBeenApplied = true
     if (text instanceof InvalidBody && isSuccess(status)) throw text
     const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
     // The caller's schema may be asynchronous: it can be aborted.
     const result = isThenable(parsed) ? await waiting.within(Number.POSITIVE_INFINITY, parsed) : parsed
     transport.shared.retryBudget.giveBack(report.failures)
+    const durationMs = performance.now() - startedAt
+    report.emit({ type: 'success', attempts: report.attempts, durationMs })
     return result as T
   } catch (thrown) {
     let error = thrown
     if (received && thrown instanceof InvalidBody) error = report.invalidResponseError(received, thrown)
     else if (thrown === outOfTime)
       error = report.createError({ ...outOfTime, cause: report.lastError }, false, undefined)
+    else if (call.signals.some(signal => signal?.aborted && signal.reason === thrown))
+      error = report.abortError(thrown)
     const durationMs = performance.now() - startedAt
     report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })
     throw error
@@ -74,12 +78,14 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     const isRefused = isTooMany(outcome)
     const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
     report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
+    const durationMs = performance.now() - startedAt
     if (outcome.status !== undefined) {
-      report.emitResponse(outcome, performance.now() - startedAt)
+      report.emitResponse(outcome, durationMs)
       if (!isRefused) throttle?.passed(turn, refusals)
-      waiting.throwIfAborted()
       if (isSuccess(outcome.status) || call.accepts?.(outcome.status)) return outcome
-    } else if (outcome.reason === 'not-sent' && !outcome.isTimeout) {
+    }
+    waiting.throwIfAborted()
+    if (outcome.status === undefined && outcome.reason === 'not-sent' && !outcome.isTimeout) {
       // An error of the caller's own code, unless it would hide that an earlier attempt may have been applied.
       const { lastError } = report
       if (!lastError?.outcomeUnknown) throw outcome.cause
@@ -107,7 +113,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     const error = report.createError(outcome, delayMs !== undefined, note)
     if (delayMs === undefined) throw error
     report.lastError = error
-    report.emitRetry(delayMs, error)
+    report.emitRetry(delayMs, durationMs, error)
     await (throttle ? throttle.pause(delayMs, waiting) : waiting.pause(delayMs))
   }
 }

@@ -27,8 +27,14 @@ export function describeHttpError(
   return { problem, hint: hintFor(failed, call, reason !== undefined, hasKey) }
 }
 
-function describeStatus({ status, headers }: FailedResponse, url: string, redactor: Redactor): string {
-  if (isRateLimit(status)) return `HTTP ${status}, rate limited`
+/** Some services answer 403 to too many requests: only they say when to retry. */
+function isLimited({ status, retryAfterMs }: FailedResponse): boolean {
+  return isRateLimit(status) || (status === 403 && !!retryAfterMs)
+}
+
+function describeStatus(failed: FailedResponse, url: string, redactor: Redactor): string {
+  const { status, headers } = failed
+  if (isLimited(failed)) return `HTTP ${status}, rate limited`
   const location = headers.get('location')
   if (status >= 400 || (status > 0 && location === null)) return `HTTP ${status}`
   let target = ''
@@ -41,13 +47,15 @@ function describeStatus({ status, headers }: FailedResponse, url: string, redact
 }
 
 function hintFor(
-  { status, retryAfterMs }: FailedResponse,
+  failed: FailedResponse,
   { page, idempotencyKey }: Call,
   hasReason: boolean,
   hasKey: boolean,
 ) {
+  const { status, retryAfterMs } = failed
   const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
   if (status < 400) return 'Check baseUrl and the path: use an address that does not redirect.'
+  if (isLimited(failed)) return `Retry ${delay}.`
   if (status === 401 || status === 403)
     return hasKey
       ? 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
@@ -58,17 +66,39 @@ function hintFor(
   }
   if (status === 409 && idempotencyKey !== undefined && !hasReason)
     return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-  return isRateLimit(status) || isServerError(status) ? `Retry ${delay}.` : undefined
+  return isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
-/** The service's own reason, as one line: where services customarily put it. */
-function reasonOf(body: unknown): string | undefined {
-  const error = property(body, 'error')
-  const others = [error, property(body, 'detail'), property(body, 'title')]
-  const reason = [property(body, 'message'), property(error, 'message'), ...others].find(
-    text => typeof text === 'string' && text.trim() !== '',
-  )
+/** The service's own reason, as one line: where services customarily put it. The body must be redacted, as the reason is cut. */
+export function reasonOf(body: unknown): string | undefined {
+  const [error, message, errors] = ['error', 'message', 'errors'].map(name => property(body, name))
+  const first = property(Array.isArray(message) ? message : errors, '0')
+  const candidates = [
+    message,
+    property(error, 'message'),
+    error,
+    property(body, 'detail'),
+    property(body, 'title'),
+    property(error, 'detail'),
+    property(body, 'error_description'),
+    property(first, 'message'),
+    property(first, 'detail'),
+    property(first, 'title'),
+    first,
+    // A line of text, but no page of a proxy.
+    typeof body === 'string' && !/^\s*<|\S\s*[\r\n]+\s*\S/.test(body) && body,
+  ]
+  const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
   return reason === undefined ? undefined : toLine(reason as string, 200)
+}
+
+/** The reason of an abort says more than its default does. */
+export function describeAbort(reason: unknown, attempts: number, redactor: Redactor): string {
+  const message = typeof reason === 'string' ? reason : property(reason, 'message')
+  const isDefault = /^(?:Abort|Timeout)Error$/.test(String(property(reason, 'name')))
+  const quoted = typeof message === 'string' && message !== '' && !isDefault
+  const why = quoted ? `, "${toLine(redactor.text(message), 200)}"` : ''
+  return `aborted by its signal${why}${attempts === 0 ? ', before anything was sent' : ''}`
 }
 
 // Codes of zlib, Brotli and zstd in Node, and of Bun.
@@ -77,20 +107,30 @@ const notTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 
 const checkNetwork = 'Check baseUrl and the network.'
 
-export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: number): Description {
-  const { reason, isTimeout, cause } = failed
+export function describeNoResponse(
+  { reason, isTimeout, cause }: NoResponse,
+  /** A copy of the cause without API keys, as its message is cut. */
+  shown: Error | undefined,
+  url: string,
+  timeoutMs: number,
+): Description {
   if (reason === 'total-timeout') {
     const last = cause === undefined ? '' : ' The last failure is in error.cause.'
     const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
     return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
   }
   if (isTimeout) {
-    const [who, what] =
+    const [what, who] =
       reason === 'not-sent'
-        ? ['apiKey', 'the apiKey function returned no key']
-        : ['the service', 'no complete response']
-    const hint = `Raise \`timeout\` (milliseconds) if ${who} needs longer.`
-    return { problem: `${what} within the timeout of ${timeoutMs} ms`, hint }
+        ? [
+            'the request could not be sent',
+            'the apiKey function needs longer, or something blocks the event loop',
+          ]
+        : ['no complete response', 'the service needs longer']
+    return {
+      problem: `${what} within the timeout of ${timeoutMs} ms`,
+      hint: `Raise \`timeout\` (milliseconds) if ${who}.`,
+    }
   }
   if (cause instanceof NotAFreshResponse) {
     const hint = 'It must resolve with a new Response for each request, whose body nobody has read.'
@@ -117,14 +157,19 @@ export function describeNoResponse(failed: NoResponse, url: string, timeoutMs: n
       : 'Check the network.'
     return describe('the response could not be read to its end', hint)
   }
-  // It may have been lost, or be no HTTP. A browser gives no reason.
+  // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
+  const quoted = code === '' && shown?.message ? `: "${toLine(shown.message, 200)}"` : ''
   const seeCause = code === '' ? ' In a browser, see its console; elsewhere, see error.cause.' : ''
   const hint = notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause
-  return describe(`no readable response from ${host}`, hint)
+  return describe(`no readable response from ${host}${quoted}`, hint)
 }
 
 /** The messages of a caller's schema may quote values: they are only in `issues`. */
-export function describeIssues(issues: readonly Issue[], { isCustomSchema }: InvalidBodyFacts): string {
+export function describeIssues(
+  issues: readonly Issue[],
+  { isCustomSchema, isMismatch }: InvalidBodyFacts,
+  body: unknown,
+): string {
   if (isCustomSchema) {
     const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`
     return `the response does not match the schema at ${toLine(formatPath(issues[0]?.path ?? []), 300)}${more}`
@@ -132,5 +177,8 @@ export function describeIssues(issues: readonly Issue[], { isCustomSchema }: Inv
   const found = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
   )
-  return `the response is not valid: ${toLine(found.join('; '), 2_000)}`
+  // An error of the service may come with a 200.
+  const reason = isMismatch ? undefined : reasonOf(Object(body) === body ? body : undefined)
+  const quoted = reason === undefined ? '' : `: "${reason}"`
+  return `the response is not valid: ${toLine(found.join('; '), 2_000)}${quoted}`
 }

@@ -1,4 +1,5 @@
 import {
+  AbortError,
   type AnyApiError,
   type CallInfo,
   ConnectionError,
@@ -7,14 +8,18 @@ import {
   TimeoutError,
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
+import { isControlFlow } from '../internal/error-code.js'
 import { requestIdOf } from '../internal/headers.js'
 import type { Redactor } from '../internal/redact.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
-import { describeHttpError, describeIssues, describeNoResponse } from './failure.js'
+import { describeAbort, describeHttpError, describeIssues, describeNoResponse } from './failure.js'
 import type { Call, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
 const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
+
+/** Listeners whose first error was shown. */
+const failedListeners = /* @__PURE__ */ new WeakSet<object>()
 
 /**
  * What a call says to others: its events and its errors. Nothing leaves it with an API key. Its fields are what is known of the
@@ -67,8 +72,13 @@ export class CallReport {
       page,
       loop,
     }
-    // What a listener throws or rejects with is ignored: observing a call must not break it.
-    void (async () => onEvent({ ...base, ...details }))().catch(() => {})
+    // Observing a call must not break it.
+    void (async () => onEvent({ ...base, ...details }))().catch(error => {
+      if (failedListeners.has(onEvent)) return
+      failedListeners.add(onEvent)
+      // biome-ignore lint/suspicious/noConsole: an error of a listener would otherwise never be seen
+      console.error('virtual-accounts: onEvent threw (only its first error is shown):', error)
+    })
   }
 
   emitResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
@@ -86,14 +96,25 @@ export class CallReport {
     this.#hasSaidToWait = true
   }
 
-  emitRetry(delayMs: number, error: AnyApiError): void {
+  emitRetry(delayMs: number, durationMs: number, error: AnyApiError): void {
     this.#hasSaidToWait = true
-    this.emit({ type: 'retry', attempt: this.attempts, delayMs, error })
+    this.emit({ type: 'retry', attempt: this.attempts, durationMs, delayMs, error })
   }
 
   /** From here on, events and errors show no such key. */
   hide(apiKey: string): void {
     this.#keys.push(apiKey)
+  }
+
+  /** The error for an abort. What frameworks throw for control flow stays as it is, unless it would hide that a write may be applied. */
+  abortError(reason: unknown): unknown {
+    const { info } = this
+    if (isControlFlow(reason) && !info.outcomeUnknown) return reason
+    return new AbortError({
+      info,
+      problem: describeAbort(reason, info.attempts, this.#redactor()),
+      cause: reason,
+    })
   }
 
   /** The error for an attempt that failed. `note` says why no other follows. */
@@ -103,10 +124,10 @@ export class CallReport {
     if (outcome.status === undefined) {
       const { timeout, totalTimeout = 0 } = this.#call.settings
       const timeoutMs = outcome.reason === 'total-timeout' ? totalTimeout : timeout
-      const facts = { ...common, ...describeNoResponse(outcome, this.#url, timeoutMs) }
-      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs, cause: outcome.cause })
-      const cause = redact.cause(outcome.cause)
-      return new ConnectionError({ ...facts, problem: redact.text(facts.problem), cause })
+      const cause = outcome.isTimeout ? outcome.cause : redact.cause(outcome.cause)
+      const facts = { ...common, cause, ...describeNoResponse(outcome, cause as Error, this.#url, timeoutMs) }
+      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs })
+      return new ConnectionError({ ...facts, problem: redact.text(facts.problem) })
     }
     const { status, headers, text, retryAfterMs } = outcome
     const body = redact.json(parseErrorBody(text))
@@ -128,16 +149,17 @@ export class CallReport {
     const issues = facts.issues
       .slice(0, maxIssues)
       .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
+    const body = redact.json(facts.body)
     return new InvalidResponseError({
       info: this.info,
-      problem: describeIssues(issues, facts),
+      problem: describeIssues(issues, facts, body),
       hint: facts.hint,
       isFinal: facts.isMismatch,
       status,
       headers: redact.headers(headers),
       issues,
       cause: redact.cause(facts.issues.find(({ cause }) => cause !== undefined)?.cause),
-      body: redact.json(facts.body),
+      body,
     })
   }
 

@@ -28,3 +28,8 @@ export function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof code === 'string' && /^\w{1,60}$/.test(code)) return code
   return codeOf(property(error, 'cause'), depth + 1)
 }
+
+/** Whether a framework threw this to control itself, as Next.js does where a page must not be static. */
+export function isControlFlow(error: unknown): boolean {
+  return typeof property(error, 'digest') === 'string'
+}

@@ -66,16 +66,15 @@ export class Redactor {
     try {
       const cause = this.cause(property(error, 'cause'), depth + 1)
       // Not by instanceof: under Jest a runtime's errors are of another realm.
-      const message = property(error, 'message')
-      const copy = new Error(
-        this.text(typeof message === 'string' ? message : String(error)),
-        cause && { cause },
-      )
+      const given = property(error, 'message')
+      const code = codeOf(error)
+      const message = typeof given === 'string' || Object(error) === error ? given : String(error)
+      if (typeof message !== 'string' && code === undefined) return cause
+      const copy = new Error(this.text(String(message ?? code)), cause && { cause })
       for (const name of ['name', 'stack']) {
         const value = property(error, name)
         if (typeof value === 'string') defineHidden(copy, name, this.text(value))
       }
-      const code = codeOf(error)
       const errors = property(error, 'errors')
       if (code !== undefined) Object.assign(copy, { code: this.text(code) })
       if (Array.isArray(errors)) {

@@ -19,9 +19,10 @@ export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<
   try {
     return { value: await call() }
   } catch (error) {
-    if (isApiError(error)) return { problem: error.message, error }
-    if (error instanceof TimeLimitError) return { problem: error.message }
-    throw error
+    if (!isApiError(error)) throw error
+    if (error.kind !== 'aborted') return { problem: error.message, error }
+    if (error.cause instanceof TimeLimitError) return { problem: error.cause.message }
+    throw error.cause
   }
 }
 

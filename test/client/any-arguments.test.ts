@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { Client, type ClientOptions } from 'virtual-accounts'
+import { AbortError, Client, type ClientOptions } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
 import { cases } from '../cases.ts'
 import { anything, baseUrl, clientWith, collectAll, expectDocumented, isMisuse, settle } from '../http/any.ts'
@@ -182,7 +182,7 @@ describe('whatever it is called with', () => {
     )
   })
 
-  test('an aborted call rejects with the reason, whatever it is', async () => {
+  test('an aborted call rejects with an AbortError of the reason, whatever it is', async () => {
     await fc.assert(
       fc.asyncProperty(any, fc.nat(3), async (reason, when) => {
         fc.pre(reason !== undefined)
@@ -205,7 +205,9 @@ describe('whatever it is called with', () => {
         const call = settle(() => client.virtualAccounts.deactivate(account, { signal }))
         if (when === 3) abort()
         const outcome = await call
-        expect('error' in outcome && Object.is(outcome.error, reason)).toBe(true)
+        const { error } = outcome as { error?: unknown }
+        expect(error).toBeInstanceOf(AbortError)
+        expect(Object.is((error as AbortError).cause, reason)).toBe(true)
       }),
       { numRuns: cases(200) },
     )

@@ -1,3 +1,4 @@
+import type { ClientEvent } from 'virtual-accounts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient, createObservedClient, respondWithPage, service, startService } from '../service.ts'
 import { account, rejectionOf } from '../support.ts'
@@ -7,7 +8,7 @@ startService()
 const respond503 = () => service.fail({ with: () => new Response(null, { status: 503 }) })
 
 describe('a listener', () => {
-  test('is called for the request and for its response', async () => {
+  test('is called for the request, for its response and for the success of the call', async () => {
     const { client, events } = createObservedClient()
     const { idempotencyKey } = await client.virtualAccounts.deactivate(account)
 
@@ -32,6 +33,7 @@ describe('a listener', () => {
         requestId: undefined,
         durationMs: expect.any(Number),
       },
+      { ...base, type: 'success', attempts: 1, durationMs: expect.any(Number) },
     ])
   })
 
@@ -93,9 +95,17 @@ describe('a listener', () => {
     const { client, events } = createObservedClient()
     await client.transactions.list({ page: 2 })
 
-    expect(events.map(({ type }) => type)).toEqual(['request', 'response', 'retry', 'request', 'response'])
+    expect(events.map(({ type }) => type)).toEqual([
+      'request',
+      'response',
+      'retry',
+      'request',
+      'response',
+      'success',
+    ])
     expect(events[2]).toMatchObject({
       attempt: 1,
+      durationMs: expect.any(Number),
       delayMs: 250,
       page: 2,
       // What happened, and nothing to do.
@@ -124,8 +134,16 @@ describe('a listener', () => {
     service.fail({ with: 'hang' })
     const hanging = rejectionOf(client.transactions.list({}, { signal: controller.signal }))
     controller.abort('enough')
-    expect(await hanging).toBe('enough')
-    expect(events.at(-1)).toMatchObject({ type: 'failure', error: 'enough' })
+    const aborted = await hanging
+    expect(events.at(-1)).toMatchObject({ type: 'failure', error: aborted })
+  })
+
+  test('is called once for the end of every call, as a loop that is left cancels some', async () => {
+    const { client, events } = createObservedClient()
+    for await (const _ of client.transactions.list({ limit: 10 }).batches()) break
+    await vi.waitFor(() => expect(callsOf(events, 'success', 'failure')).toEqual(callsOf(events, 'request')))
+    const responses = new Set(callsOf(events, 'response'))
+    expect(callsOf(events, 'failure').filter(call => responses.has(call))).toEqual([])
   })
 
   test('is called for the failure of nextPage, too', async () => {
@@ -143,22 +161,35 @@ describe('a listener', () => {
     expect(events).toEqual([])
   })
 
-  test('that throws or rejects does not affect the call', async () => {
+  test('that throws or rejects does not affect the call, and its first error is logged', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const error = new Error('listener')
     const throwing = () => {
-      throw new Error('listener')
+      throw error
     }
-    for (const onEvent of [throwing, async () => throwing()]) {
-      const { status } = await createClient({ onEvent }).virtualAccounts.deactivate(account)
-      expect(status).toBe(200)
+    const rejecting = async () => throwing()
+    for (const onEvent of [throwing, rejecting]) {
+      const client = createClient({ onEvent })
+      expect(await client.virtualAccounts.deactivate(account)).toMatchObject({ status: 200 })
+      await client.virtualAccounts.reactivate(account)
     }
+    const logged = ['virtual-accounts: onEvent threw (only its first error is shown):', error]
+    expect(log.mock.calls).toEqual([logged, logged])
   })
 })
+
+/** The calls that have one of these events, each as often as it has one. */
+const callsOf = (events: readonly ClientEvent[], ...types: ClientEvent['type'][]) =>
+  events
+    .filter(({ type }) => types.includes(type))
+    .map(({ callId }) => callId)
+    .sort()
 
 describe('durationMs', () => {
   const takes = (ms: number, status: number) => () =>
     new Promise<Response>(resolve => setTimeout(() => resolve(new Response('{}', { status })), ms))
 
-  test('is in milliseconds: of its own attempt on a response, of the whole call on a failure', async () => {
+  test('is in milliseconds: of its attempt on a response and a retry, of the whole call on a failure', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     vi.advanceTimersByTime(100_000)
@@ -173,6 +204,7 @@ describe('durationMs', () => {
     // The delay between the attempts is 250 ms; a timer of 0 ms takes 1.
     expect(durations.filter(({ length }) => length > 0)).toEqual([
       ['response', 700],
+      ['retry', 700],
       ['response', 300],
       ['failure', expect.closeTo(1250, -1)],
     ])

@@ -16,6 +16,7 @@ import {
   type ResponseEvent,
   type Result,
   type RetryEvent,
+  type SuccessEvent,
   type Transaction,
   type WaitEvent,
   type WriteOptions,
@@ -115,7 +116,7 @@ test('`kind` narrows an error', async () => {
   expectTypeOf(error).toEqualTypeOf<HttpError>()
   expect(error.status).toBe(404)
   expectTypeOf<AnyApiError['kind']>().toEqualTypeOf<
-    'http' | 'connection' | 'timeout' | 'invalid-response' | 'pagination'
+    'http' | 'connection' | 'timeout' | 'aborted' | 'invalid-response' | 'pagination'
   >()
   expectTypeOf<Extract<AnyApiError, { kind: 'timeout' }>['timeoutMs']>().toEqualTypeOf<number>()
 })
@@ -129,7 +130,14 @@ test('`type` narrows an event', async () => {
   expectTypeOf(response).toEqualTypeOf<ResponseEvent>()
   expect(response.status).toBe(200)
   expectTypeOf<ClientEvent>().toEqualTypeOf<
-    RequestEvent | ResponseEvent | RetryEvent | WaitEvent | FailureEvent | DriftEvent | EndEvent
+    | RequestEvent
+    | ResponseEvent
+    | RetryEvent
+    | WaitEvent
+    | SuccessEvent
+    | FailureEvent
+    | DriftEvent
+    | EndEvent
   >()
 })
 

@@ -172,7 +172,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'an error without a code, as in browsers',
       { steps: ['no code'] },
-      `no readable response from ${host}. ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
+      `no readable response from ${host}: "Failed to fetch". ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
     ],
     [
       'a response that says to be compressed, and is not',
@@ -197,7 +197,7 @@ test('the message of a TimeoutError says what took too long', async () => {
     [
       'an apiKey function',
       { steps: [], client: { apiKey: hang, timeout: 5 } },
-      'the apiKey function returned no key within the timeout of 5 ms. Raise `timeout` (milliseconds) if apiKey needs longer.',
+      'the request could not be sent within the timeout of 5 ms. Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
     ],
   ])
 })

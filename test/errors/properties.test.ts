@@ -134,7 +134,7 @@ describe('the cause of a ConnectionError', () => {
     expect(JSON.parse(JSON.stringify(error)).cause.errors).toEqual(expected)
   })
 
-  test('has no more than its type when reading it throws', async () => {
+  test('is left out when reading it throws', async () => {
     const thrown = {
       get message() {
         throw new Error('no message')
@@ -143,7 +143,7 @@ describe('the cause of a ConnectionError', () => {
     const fetch = () => Promise.reject(thrown)
     const error = await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())
     expect(error).toMatchObject({ kind: 'connection' })
-    expect((error as Error).cause).toMatchObject({ message: '[object Object]' })
+    expect(error).not.toHaveProperty('cause')
   })
 
   test('may be anything that was thrown', async () => {

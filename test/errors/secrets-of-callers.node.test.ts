@@ -122,7 +122,7 @@ describe('inspecting', () => {
     await new Promise(setImmediate)
     expect(inspect([client, calls, signal], { showHidden: true, depth: 10 })).not.toContain(plainKey)
     controller.abort('done')
-    expect(await Promise.all(settled)).toEqual(['done', 'done'])
+    expect(await Promise.all(settled)).toMatchObject([{ cause: 'done' }, { cause: 'done' }])
   })
 })
 
@@ -189,6 +189,13 @@ test('the events of a successful call contain no key', async () => {
     apiKey: key,
   })
   await client.virtualAccounts.deactivate(account)
-  expect(events.map(({ type }) => type)).toEqual(['request', 'response', 'retry', 'request', 'response'])
+  expect(events.map(({ type }) => type)).toEqual([
+    'request',
+    'response',
+    'retry',
+    'request',
+    'response',
+    'success',
+  ])
   expectNoKey(events)
 })

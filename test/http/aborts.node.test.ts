@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { Client } from 'virtual-accounts'
+import { AbortError, Client, isApiError, TimeoutError } from 'virtual-accounts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { account, checkEach, checkInParallel, rejectionOf } from '../support.ts'
+import { abortReasonOf, account, apiErrorOf, checkEach, checkInParallel, rejectionOf } from '../support.ts'
 import { collectAll } from './any.ts'
 import {
   clientOf,
@@ -29,14 +29,14 @@ describe('an abort', () => {
     const { client, requests } = stubbed([status(200)])
     const controller = new AbortController()
     const { signal } = controller
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal }))
     controller.abort('enough')
     expect(await call).toBe('enough')
     await soon()
     expect(requests).toEqual([])
   })
 
-  test('before the call sends nothing, and rejects with the reason itself', async () => {
+  test('before the call sends nothing, and rejects with an AbortError whose cause is the reason', async () => {
     const { client, requests, events } = stubbed([status(200)])
     const reason = because()
     const signal = AbortSignal.abort(reason)
@@ -46,7 +46,7 @@ describe('an abort', () => {
       () => client.transactions.list({}, { signal }),
       () => client.transactions.list({}, { signal })[Symbol.asyncIterator]().next(),
     ])
-      expect(await rejectionOf(call())).toBe(reason)
+      expect(await abortReasonOf(call())).toBe(reason)
     expect(requests).toEqual([])
     expect(events.filter(({ type }) => type === 'request')).toEqual([])
   })
@@ -64,21 +64,59 @@ describe('an abort', () => {
       async ([, reason]) => {
         const { client } = stubbed(['hang'])
         const controller = new AbortController()
-        const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+        const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
         await soon()
         controller.abort(reason)
-        const expected = reason === undefined ? expect.objectContaining({ name: 'AbortError' }) : reason
-        expect(await call).toEqual(expected)
         expect(await call).toBe(controller.signal.reason)
       },
     ))
 
-  test('by AbortSignal.timeout rejects with the TimeoutError of the signal, not of the client', async () => {
+  test('by AbortSignal.timeout rejects with an AbortError that is named TimeoutError', async () => {
     await using service = await serve(silence)
     const signal = AbortSignal.timeout(30)
-    const error = await rejectionOf(service.client.virtualAccounts.deactivate(account, { signal }))
-    expect(error).toBe(signal.reason)
+    const error = await apiErrorOf('aborted', service.client.virtualAccounts.deactivate(account, { signal }))
+    expect(error.cause).toBe(signal.reason)
+    expect(error.name).toBe('TimeoutError')
+    expect(error).toBeInstanceOf(AbortError)
+    expect(error).not.toBeInstanceOf(TimeoutError)
     await service.server.closed()
+  })
+
+  test('says whether the write may have been applied, and has its idempotency key', () =>
+    checkEach(
+      [
+        ['before it is sent', [], false, 0, 'aborted by its signal, "enough", before anything was sent.'],
+        ['after it was sent', ['hang'], true, 1, 'The request may have been applied'],
+        ['after a refusal', [status(429), 'hang'], false, 1, 'aborted by its signal, "enough".'],
+        ['after a lost response', ['lost', 'hang'], true, 1, 'The request may have been applied'],
+        ['in the second attempt', ['lost', 'hang'], true, 2, 'An attempt may have been applied'],
+      ] as const,
+      async ([, steps, outcomeUnknown, attempts, words]) => {
+        useFakeTime()
+        const { client, requests } = stubbed([...steps])
+        const controller = new AbortController()
+        const { signal } = controller
+        const options = { signal, idempotencyKey: 'k1' }
+        const call = apiErrorOf('aborted', client.virtualAccounts.deactivate(account, options))
+        if (attempts > 0) await vi.advanceTimersByTimeAsync(attempts === 2 ? 5_000 : 1)
+        controller.abort('enough')
+        expect(await call).toMatchObject({ outcomeUnknown, attempts, idempotencyKey: 'k1', cause: 'enough' })
+        expect((await call).message).toContain(words)
+        expect(requests).toHaveLength(attempts)
+      },
+    ))
+
+  test('whose reason a framework throws for control flow rejects with it, unless a write may have been applied', async () => {
+    const reason = Object.assign(new Error('bail out'), { digest: 'BAILOUT' })
+    const signal = AbortSignal.abort(reason)
+    const { client, requests } = stubbed(['hang'])
+    expect(await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))).toBe(reason)
+    const controller = new AbortController()
+    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    await vi.waitFor(() => expect(requests).toHaveLength(1))
+    controller.abort(reason)
+    const error = await call
+    expect(isApiError(error) && error.outcomeUnknown && error.cause).toBe(reason)
   })
 
   test('while apiKey is pending rejects immediately, and a key that arrives later sends nothing', async () => {
@@ -88,7 +126,7 @@ describe('an abort', () => {
     const controller = new AbortController()
     const reason = because()
 
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
     await soon()
     controller.abort(reason)
     expect(await call).toBe(reason)
@@ -108,7 +146,7 @@ describe('an abort', () => {
     const controller = new AbortController()
     const reason = because()
 
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
     await server.connected()
     controller.abort(reason)
 
@@ -135,7 +173,7 @@ describe('an abort', () => {
         const before = server.requests.length
         const controller = new AbortController()
         const reason = because()
-        const rejection = rejectionOf(call(controller.signal))
+        const rejection = abortReasonOf(call(controller.signal))
         await server.received(before + 1)
         await soon(10)
         controller.abort(reason)
@@ -157,7 +195,7 @@ describe('an abort', () => {
         const controller = new AbortController()
         const reason = because()
 
-        const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+        const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
         await vi.advanceTimersByTimeAsync(1)
         expect(events.at(-1)?.type).toBe('retry')
         controller.abort(reason)
@@ -177,7 +215,7 @@ describe('an abort', () => {
     const client = clientOf({ url: 'https://api.example.com' }, { fetch, timeout: 10_000 })
     const controller = new AbortController()
     const reason = because()
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
     await vi.advanceTimersByTimeAsync(10_600)
     expect(calls).toBe(2)
     first.resolve(new Response(null, { status: 503 }))
@@ -190,12 +228,12 @@ describe('an abort', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('during the second attempt rejects with the reason, not with the error of the first', async () => {
+  test('during the second attempt rejects with an AbortError, not with the error of the first', async () => {
     await using service = await serve([reset, silence])
     const { server, client } = service
     const controller = new AbortController()
     const reason = because()
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
     await server.received(2)
     controller.abort(reason)
     expect(await call).toBe(reason)
@@ -214,14 +252,14 @@ describe('an abort', () => {
         },
       })
       const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
-      expect(await passing(rejectionOf(call), 1)).toBe(reason)
+      expect(await passing(abortReasonOf(call), 1)).toBe(reason)
       expect(Date.now() - startedAt).toBeLessThan(10)
       // Longer than any backoff.
       await vi.advanceTimersByTimeAsync(60_000)
       expect(requests).toHaveLength(type === 'request' ? 0 : 1)
     }))
 
-  test('from the listener of a response event rejects with the reason, whatever the status', () =>
+  test('from the listener of a response event rejects unless the response is a success', () =>
     checkEach([200, 404, 503], async code => {
       const controller = new AbortController()
       const reason = because()
@@ -233,8 +271,9 @@ describe('an abort', () => {
         },
       })
       const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
-      expect(await rejectionOf(call)).toBe(reason)
-      expect(types).toEqual(['request', 'response', 'failure'])
+      if (code === 200) expect(await call).toMatchObject({ status: 200 })
+      else expect(await abortReasonOf(call)).toBe(reason)
+      expect(types).toEqual(['request', 'response', code === 200 ? 'success' : 'failure'])
     }))
 
   test('from the apiKey function sends nothing', async () => {
@@ -247,7 +286,7 @@ describe('an abort', () => {
       },
     })
     const call = client.virtualAccounts.deactivate(account, { signal: controller.signal })
-    expect(await rejectionOf(call)).toBe(reason)
+    expect(await abortReasonOf(call)).toBe(reason)
     expect(requests).toEqual([])
   })
 
@@ -265,7 +304,7 @@ describe('an abort', () => {
     ]) {
       const controller = new AbortController()
       const reason = because()
-      const rejection = rejectionOf(call(controller.signal))
+      const rejection = abortReasonOf(call(controller.signal))
       await validating.promise
       await soon()
       controller.abort(reason)
@@ -281,7 +320,7 @@ describe('an abort', () => {
       const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch })
       const controller = new AbortController()
       const reason = because()
-      const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+      const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
       await soon()
       controller.abort(reason)
       expect(await call).toBe(reason)
@@ -294,7 +333,7 @@ describe('an abort', () => {
     const body = new ReadableStream({ cancel: () => cancelled.resolve() })
     const client = new Client({ baseUrl: 'https://api.example.com', apiKey, fetch: () => late.promise })
     const controller = new AbortController()
-    const call = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+    const call = abortReasonOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
     await soon()
     controller.abort()
     await call
@@ -321,7 +360,7 @@ describe('a signal shared by calls', () => {
       client.virtualAccounts.reactivate(account, { signal }),
       client.transactions.list({}, { signal }),
       client.transactions.list({}, { signal }).batches().next(),
-    ].map(rejectionOf)
+    ].map(abortReasonOf)
     await server.received(4)
     controller.abort(reason)
     expect(await Promise.all(calls)).toEqual([reason, reason, reason, reason])

@@ -100,10 +100,13 @@ describe('totalTimeout', () => {
     expect(await passing(stubbed([emptyPage], { totalTimeout }).client.transactions.list())).toBeDefined()
   })
 
-  test('yields to the signal of the caller, which rejects with its reason alone', async () => {
+  test('yields to the signal of the caller, which rejects with an AbortError', async () => {
     const { client } = stubbed(['hang'], { totalTimeout })
     const signal = AbortSignal.abort('enough')
-    await expect(client.virtualAccounts.deactivate(account, { signal })).rejects.toBe('enough')
+    await expect(client.virtualAccounts.deactivate(account, { signal })).rejects.toMatchObject({
+      kind: 'aborted',
+      cause: 'enough',
+    })
     expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 import type { ApiError, ClientEvent, List, Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
-import { account, checkEach, rejectionOf } from '../support.ts'
+import { abortReasonOf, account, checkEach, rejectionOf } from '../support.ts'
 import { collect, createStage, fill, idle, iterateToError } from './lists.ts'
 
 startService()
@@ -69,12 +69,12 @@ describe('a loop is left', () => {
       await expectCancelled(stage)
     }))
 
-  test('by abort: the same, and the loop rejects with the reason', () =>
+  test('by abort: the same, and the loop rejects with an AbortError', () =>
     checkEach(cases, async given => {
       const { stage, iteration, controller } = await startAndRead(...given)
       const reason = new Error('the tab was closed')
       controller.abort(reason)
-      expect(await rejectionOf(iteration.next())).toBe(reason)
+      expect(await abortReasonOf(iteration.next())).toBe(reason)
       expect(await iteration.next()).toEqual({ done: true, value: undefined })
       await expectCancelled(stage)
     }))
@@ -140,7 +140,7 @@ describe('an abort', () => {
     const looping = (async () => {
       for await (const _ of list) if (++read === 3) controller.abort()
     })()
-    expect(await rejectionOf(looping)).toBe(controller.signal.reason)
+    expect(await abortReasonOf(looping)).toBe(controller.signal.reason)
     expect(controller.signal.reason).toMatchObject({ name: 'AbortError' })
     expect(read).toBe(3)
     expect(service.requests).toHaveLength(1)
@@ -148,7 +148,7 @@ describe('an abort', () => {
 
   test('before the loop sends nothing', async () => {
     const list = createClient().transactions.list({}, { signal: AbortSignal.abort('early') })
-    expect(await rejectionOf(collect(list))).toBe('early')
+    expect(await abortReasonOf(collect(list))).toBe('early')
     expect(service.requests).toEqual([])
   })
 
@@ -171,7 +171,7 @@ describe('an abort', () => {
       if (type === 'request' && page === 2) controller.abort(reason)
     }
     const aborted = createClient({ onEvent }).transactions.list({ limit: 20 }, { signal: controller.signal })
-    expect((await iterateToError(aborted)).error).toBe(reason)
+    expect((await iterateToError(aborted)).error).toMatchObject({ kind: 'aborted', page: 2, cause: reason })
     let keys = 0
     const apiKey = () => {
       if (++keys > 1) throw reason

@@ -10,7 +10,7 @@ import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { createClient, createObservedClient, service, startService } from '../service.ts'
-import { account, checkEach, rejectionOf } from '../support.ts'
+import { abortReasonOf, account, checkEach, rejectionOf } from '../support.ts'
 import { collect, envelopeOf, fill, idle, requestedPages, respondTo } from './lists.ts'
 
 startService()
@@ -176,7 +176,7 @@ describe('nextPage()', () => {
       ['1', '2', '3'].map(page => [{ page, limit: '10', currency: 'AED' }, 'a']),
     )
     controller.abort('enough')
-    expect(await rejectionOf(first.nextPage())).toBe('enough')
+    expect(await abortReasonOf(first.nextPage())).toBe('enough')
   })
 
   test('rejects with a PaginationError, and a failure event, when its limit differs', async () => {
