@@ -86,7 +86,7 @@ export function reasonOf(body: unknown): string | undefined {
     property(first, 'title'),
     first,
     // A line of text, but no page of a proxy.
-    typeof body === 'string' && !/^\s*<|\S\s*[\r\n]+\s*\S/.test(body) && body,
+    typeof body === 'string' && !/^<|[\r\n]/.test(body.trim()) && body,
   ]
   const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
   return reason === undefined ? undefined : toLine(reason as string, 200)

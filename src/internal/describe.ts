@@ -46,9 +46,9 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text || 'the body'
 }
 
-/** A text of others as a part of one line. */
+/** A text of others as a part of one line. It is cut first, as a response of megabytes must not block the process. */
 export function toLine(text: string, maxLength: number): string {
-  const line = escapeControl(text.trim())
+  const line = escapeControl(text.trim().slice(0, maxLength + 1))
   return line.length > maxLength ? `${line.slice(0, maxLength)}...` : line
 }
 

@@ -74,6 +74,45 @@ describe('the message of an HttpError', () => {
       ['501', { steps: [respond(501)] }, `HTTP 501. ${applied}`],
     ]))
 
+  test('quotes the reason wherever services put it', () =>
+    checkEach(
+      [
+        { message: 'frozen' },
+        { error: { message: 'frozen', code: 7 } },
+        { error: 'frozen' },
+        { detail: 'frozen' },
+        { title: 'frozen', type: 'about:blank' },
+        { error: { detail: 'frozen' } },
+        { error: {}, error_description: 'frozen' },
+        { errors: [{ message: 'frozen' }, { message: 'closed' }] },
+        { errors: [{ detail: 'frozen' }] },
+        { errors: [{ title: 'frozen' }] },
+        { errors: ['frozen'] },
+        { message: ['frozen', 'closed'], error: 7 },
+        { message: [{ message: 'frozen' }] },
+        ' frozen\n',
+      ],
+      async body => {
+        const response = typeof body === 'string' ? new Response(body, { status: 422 }) : respond(422, body)
+        expect(await write({ steps: [response] })).toBe('HTTP 422: "frozen".')
+      },
+    ))
+
+  test('quotes no page, no text of several lines, and only the beginning of a long reason', () =>
+    checkEach(
+      [
+        ['<p>frozen</p>', ''],
+        ['frozen\nclosed', ''],
+        [`${'\n'.repeat(100_000)}x${'\n'.repeat(100_000)}y`, ''],
+        ['f'.repeat(300), `: "${'f'.repeat(200)}..."`],
+        ['fro\u202ezen', ': "fro\\u202ezen"'],
+      ],
+      async ([body, quoted]) => {
+        const response = new Response(body, { status: 422 })
+        expect(await write({ steps: [response] })).toBe(`HTTP 422${quoted}.`)
+      },
+    ))
+
   test('says when to retry, and why it was not retried', async () => {
     const later = { 'Retry-After': '90' }
     await checkMessages([
@@ -83,6 +122,7 @@ describe('the message of an HttpError', () => {
         { steps: [respond(429, undefined, later)] },
         'HTTP 429, rate limited. Retry after 90 s.',
       ],
+      ['403 and a delay', { steps: [respond(403, {}, later)] }, 'HTTP 403, rate limited. Retry after 90 s.'],
       ['503 and a delay', { steps: [respond(503, {}, later)] }, `HTTP 503. ${applied} Retry after 90 s.`],
     ])
     let calls = 0
@@ -173,6 +213,11 @@ test('the message of a ConnectionError says where to, what is known, and what to
       'an error without a code, as in browsers',
       { steps: ['no code'] },
       `no readable response from ${host}: "Failed to fetch". ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
+    ],
+    [
+      'a mock that knows no such request',
+      { steps: [], client: { fetch: () => Promise.reject(new Error('not mocked: POST')) } },
+      `no readable response from ${host}: "not mocked: POST". ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
     ],
     [
       'a response that says to be compressed, and is not',

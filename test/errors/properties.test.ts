@@ -48,6 +48,21 @@ test('toJSON of an HttpError has everything except the headers', async () => {
   })
 })
 
+test('toJSON of an AbortError has the reason, of whatever type that is', () =>
+  checkEach(
+    [
+      ['closed', 'closed'],
+      [7, 7],
+      [null, null],
+      [new RangeError('closed'), { name: 'RangeError', message: 'closed' }],
+    ],
+    async ([reason, cause]) => {
+      const signal = AbortSignal.abort(reason)
+      const error = await rejectionOf(createClient().virtualAccounts.deactivate(account, { signal }))
+      expect(JSON.parse(JSON.stringify(error))).toMatchObject({ kind: 'aborted', cause, attempts: 0 })
+    },
+  ))
+
 test('toJSON has nothing that others attached to an error', async () => {
   respondWith(null, { status: 404 })
   const error = await rejectionOf(createClient().transactions.list())

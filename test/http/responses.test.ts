@@ -44,6 +44,7 @@ describe('the data of a write', () => {
       [
         ['', 'application/json', undefined],
         ['', 'text/html', undefined],
+        [' \r\n', 'application/json', undefined],
         ['null', 'application/json', null],
         ['"text"', 'application/json', 'text'],
         ['[1,{"a":null}]', 'application/json', [1, { a: null }]],

@@ -14,7 +14,7 @@ import {
   soon,
   stallAfter,
 } from './fault-server.ts'
-import { outcomeOf } from './stub.ts'
+import { apiKey, outcomeOf, status, stubbed } from './stub.ts'
 
 describe.concurrent('the timeout', () => {
   // Long enough for a busy machine to respond in time to the retry.
@@ -61,6 +61,20 @@ describe.concurrent('the timeout', () => {
     await using service = await serve(slowly, { timeout: 220, maxRetries: 0 })
     await apiErrorOf('timeout', service.client.virtualAccounts.deactivate(account))
   })
+})
+
+test('an attempt whose time is over before it is sent is not sent', async () => {
+  const timeout = 30
+  // Blocks the event loop: no timer can fire meanwhile.
+  const blockingKey = () => {
+    for (const end = performance.now() + 2 * timeout; performance.now() < end; );
+    return apiKey
+  }
+  const { client, requests } = stubbed([status(200)], { apiKey: blockingKey, timeout, maxRetries: 1 })
+  const error = await apiErrorOf('timeout', client.virtualAccounts.deactivate(account))
+  expect(error).toMatchObject({ attempts: 2, outcomeUnknown: false })
+  expect(error.message).toContain('could not be sent within the timeout of 30 ms')
+  expect(requests).toEqual([])
 })
 
 describe.concurrent('a stalled error body', () => {
