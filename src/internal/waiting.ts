@@ -2,6 +2,9 @@ type TimerId = ReturnType<typeof setTimeout> | undefined
 
 export const timedOut: unique symbol = Symbol('timed out')
 
+/** A timer that fires this much too late tells of a blocked event loop. */
+const lateMs = 50
+
 /** Waits for work, but no longer than until a time limit, or until one of the signals aborts. */
 export class Waiting {
   readonly #signals: readonly (AbortSignal | undefined)[]
@@ -34,7 +37,11 @@ export class Waiting {
    */
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      const timer = Number.isFinite(ms) ? setTimeout(resolve, ms, timedOut) : undefined
+      const due = performance.now() + ms
+      // After a blocked event loop, a response that has arrived is read first.
+      const expire = () =>
+        performance.now() - due > lateMs ? setTimeout(resolve, 0, timedOut) : resolve(timedOut)
+      const timer = Number.isFinite(ms) ? setTimeout(expire, ms) : undefined
       const wait = { timer, reject }
       this.#wait = wait
       this.#interrupt()
