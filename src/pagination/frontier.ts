@@ -11,15 +11,16 @@ const maxOthers = 75
  */
 export class Frontier {
   /** In the order of the list, as responses have shown it; some more than are named. */
-  #behind: readonly Key[]
+  readonly #behind: readonly Key[]
   /** Not shown where they should have come, the nearest first: they are gone, or follow farther on. */
-  #others: readonly Key[]
+  readonly #others: readonly Key[]
   /** What was new since the frontier was shown. */
-  #since: readonly Key[] = []
+  readonly #since: readonly Key[]
 
-  constructor(behind: readonly Key[] = [], others: readonly Key[] = []) {
+  constructor(behind: readonly Key[] = [], others: readonly Key[] = [], since: readonly Key[] = []) {
     this.#behind = behind
     this.#others = others
+    this.#since = since
   }
 
   /** What a cursor names. */
@@ -28,30 +29,30 @@ export class Frontier {
     return { behind: this.#behind.slice(Math.min(others.length - maxNamed, -minInPlace)), others }
   }
 
-  /** Plain pages follow each other. */
-  append(news: readonly Key[]): void {
-    this.#behind = [...this.#behind.slice(-maxNamed), ...news]
+  /** The frontier after a plain page, as these follow each other. */
+  append(news: readonly Key[]): Frontier {
+    return new Frontier([...this.#behind.slice(-maxNamed), ...news], this.#others, this.#since)
   }
 
-  /** Reads what a response shows, of which some is new. Returns whether the frontier is where that ends. */
-  advance(shown: readonly Key[], news: readonly Key[]): boolean {
+  /** The frontier after a response, of whose items some are new, and whether it is where that response ends. */
+  advance(shown: readonly Key[], news: readonly Key[]): { frontier: Frontier; isAtEnd: boolean } {
     const behind = this.#behind.slice(-maxNamed)
     const now = new Set(shown)
     const isShown = (key: Key) => now.has(key)
     if (!behind.some(isShown) && !this.#others.some(isShown)) {
-      this.#since = [...this.#since, ...news].slice(-shown.length)
+      const since = [...this.#since, ...news].slice(-shown.length)
       // If nothing is shown that was read before, the frontier is gone, or far.
-      const since = new Set(this.#since)
-      if (shown.some(key => !since.has(key))) return false
+      const known = new Set(since)
+      if (shown.some(key => !known.has(key)))
+        return { frontier: new Frontier(this.#behind, this.#others, since), isAtEnd: false }
     }
-    this.#since = []
     // Only what is next to each other in a response, or in front of that, is in a known order.
     const first = Math.max(0, behind.indexOf(shown[0] as Key))
     const last = behind.indexOf(shown.at(-1) as Key)
     const beyond = last < 0 ? [] : behind.slice(last + 1)
     const missing = behind.slice(first, last < 0 ? undefined : last)
-    this.#behind = [...behind.slice(0, first), ...shown, ...beyond]
-    this.#others = [...missing, ...this.#others].filter(key => !now.has(key)).slice(-maxOthers)
-    return beyond.length === 0
+    const others = [...missing, ...this.#others].filter(key => !now.has(key)).slice(-maxOthers)
+    const frontier = new Frontier([...behind.slice(0, first), ...shown, ...beyond], others)
+    return { frontier, isAtEnd: beyond.length === 0 }
   }
 }

@@ -232,6 +232,8 @@ export interface ReadBatch<T> {
   readonly hasMore: boolean
   /** Goes on after these items. */
   readonly cursor: () => string
+  /** The error of a loop that is aborted when so many of the items were given. */
+  readonly aborted: (reason: unknown, given: number) => unknown
   readonly response: SuccessResponse
 }
 

@@ -30,6 +30,16 @@ export interface WalkOptions<T> extends ListName {
   readonly closing: AbortSignal
 }
 
+/** How far a loop has come, as a cursor says it. */
+interface Mark {
+  readonly frontier: Frontier
+  /** The end and the total when the frontier was shown last. */
+  readonly end: number
+  readonly total: number
+  /** How many items the loop has yielded. */
+  readonly items: number
+}
+
 /** Yields what is new. Returns why it is not proven to be all, or nothing. */
 export type Reading<T> = AsyncGenerator<ReadBatch<T>, IncompleteReason | undefined>
 
@@ -49,11 +59,8 @@ export class Position<T> {
   gap: IncompleteReason | undefined
   /** It has come to where `until` says. */
   hasArrived = false
-  readonly #frontier: Frontier
-  /** The end and the total when the frontier was shown last. */
-  #place: Pick<Bookmark, 'end' | 'total'>
-  /** How many items this loop has yielded. */
-  #items = 0
+  /** What a cursor says when all that was read has been yielded. */
+  #mark: Mark
   /** How many more responses may bring nothing new. */
   #patience: number
   /** What `until` names, the first ones first. */
@@ -69,14 +76,14 @@ export class Position<T> {
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
     this.gap = after?.gap
-    this.#frontier = new Frontier(after?.behind, after?.others)
-    this.#place = { end: this.end, total: this.total }
+    const frontier = new Frontier(after?.behind, after?.others)
+    this.#mark = { frontier, end: this.end, total: this.total, items: 0 }
     this.#patience = 8 + this.known.size / this.limit
     this.#until = new Set(until && [...until.first, ...until.behind])
   }
 
   get remaining(): number {
-    return this.hasArrived ? 0 : this.options.maxItems - this.#items
+    return this.hasArrived ? 0 : this.options.maxItems - this.#mark.items
   }
 
   /** Whether the loop goes on after a place, as far as is known. */
@@ -89,6 +96,9 @@ export class Position<T> {
     const { data, keys, start, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
+    /** Where those that are new end. */
+    const ends: number[] = []
+    const before = this.#mark
     let place = from
     for (; place < data.length && items.length < this.remaining; place++) {
       const key = keys[place]
@@ -97,18 +107,30 @@ export class Position<T> {
       if (!this.known.add(key, keys[place - 1])) continue
       items.push(data[place] as T)
       added.push(key)
+      ends.push(place + 1)
     }
     this.known.forget()
     if (total !== this.total)
       response.report.emit({ type: 'drift', change: 'total', before: this.total, after: total })
     this.end = start + place
     this.total = total
-    this.#items += items.length
-    if (isNext) this.#frontier.append(withKey(added))
-    if (isNext || this.#frontier.advance(withKey(keys.slice(from, place)), withKey(added)))
-      this.#place = { end: this.end, total }
+    const markAt = (place: number, count: number): Mark => {
+      const news = withKey(added.slice(0, count))
+      const { frontier, isAtEnd } = isNext
+        ? { frontier: before.frontier.append(news), isAtEnd: true }
+        : before.frontier.advance(withKey(keys.slice(from, place)), news)
+      const at = isAtEnd ? { end: start + place, total } : before
+      return { ...at, frontier, items: before.items + count }
+    }
+    this.#mark = markAt(place, items.length)
     const cursor = () => this.#writeCursor(added)
-    if (items.length > 0) yield { items, totalItems: total, hasMore: this.end < total, cursor, response }
+    const aborted = (reason: unknown, given: number) =>
+      this.withCursor(
+        response.report.abortError(reason),
+        given === 0 ? before : markAt(ends[given - 1] as number, given),
+      )
+    const hasMore = this.end < total
+    if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, aborted, response }
     return items.length
   }
 
@@ -137,22 +159,22 @@ export class Position<T> {
   emitEnd(reason: IncompleteReason | undefined): void {
     const { last, sent } = this.requests
     const isComplete = reason === undefined
-    const facts = { items: this.#items, requests: sent, totalItems: this.total, isComplete, reason }
+    const facts = { items: this.#mark.items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
   }
 
   /** An error of this loop, with a cursor if it can go on. */
-  withCursor(error: unknown): unknown {
-    const hasBegun = this.#items > 0 || this.options.after !== undefined
+  withCursor(error: unknown, mark: Mark = this.#mark): unknown {
+    const hasBegun = mark.items > 0 || this.options.after !== undefined
     if (!hasBegun || !(error instanceof ApiError)) return error
     // To resume a loop `until` an item would read on to the end of the list.
-    return error.inLoop(this.options.loop, this.#writeCursor([]), !this.options.until)
+    return error.inLoop(this.options.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
-  #writeCursor(batch: readonly (Key | undefined)[]): string {
+  #writeCursor(batch: readonly (Key | undefined)[], { frontier, end, total }: Mark = this.#mark): string {
     const { limit, gap, options } = this
-    const { behind, others } = this.#frontier.names
+    const { behind, others } = frontier.names
     const isNamed = this.#until.size === 0 && batch.length <= maxNamed
     // If all that is new is removed, the next loop meets what this one has met.
     const first = isNamed ? [] : [...batch, ...this.#until].slice(0, maxNamed)
@@ -163,7 +185,7 @@ export class Position<T> {
       others: toHashes(others),
       first: toHashes(first),
     }
-    return writeCursor({ limit, gap, ...this.#place, ...names }, options)
+    return writeCursor({ limit, gap, end, total, ...names }, options)
   }
 }
 

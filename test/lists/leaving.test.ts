@@ -1,7 +1,7 @@
 import type { ApiError, ClientEvent, List, Transaction } from 'virtual-accounts'
 import { describe, expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
-import { abortReasonOf, account, checkEach, rejectionOf } from '../support.ts'
+import { abortReasonOf, account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
 import { collect, createStage, fill, idle, iterateToError } from './lists.ts'
 
 startService()
@@ -144,6 +144,48 @@ describe('an abort', () => {
     expect(controller.signal.reason).toMatchObject({ name: 'AbortError' })
     expect(read).toBe(3)
     expect(service.requests).toHaveLength(1)
+  })
+
+  test('after any item has a cursor that resumes behind it, so that each item comes once', async () => {
+    const all = fill(45)
+    for (const verified of [undefined, false]) {
+      for (let count = 1; count <= all.length; count++) {
+        const controller = new AbortController()
+        const { signal } = controller
+        const { transactions } = createClient()
+        const items: Transaction[] = []
+        const looping = (async () => {
+          for await (const item of transactions.list({ limit: 20 }, { verified, signal }))
+            if (items.push(item) === count) controller.abort()
+        })()
+        const { cursor, page } = await apiErrorOf('aborted', looping)
+        expect(page).toBeGreaterThan(0)
+        for await (const item of transactions.list({ limit: 20 }, { verified, after: cursor }))
+          items.push(item)
+        expect(items).toEqual(all)
+      }
+    }
+  })
+
+  test('between two batches has the cursor of the last one that was given', async () => {
+    fill(45)
+    const controller = new AbortController()
+    const batches = createClient().transactions.list({ limit: 20 }, { signal: controller.signal }).batches()
+    const { value } = await batches.next()
+    controller.abort()
+    const { cursor } = await apiErrorOf('aborted', batches.next())
+    expect(cursor).toBe(value?.cursor)
+  })
+
+  test('before the first item has no cursor, as nothing was yielded', async () => {
+    fill(45)
+    const controller = new AbortController()
+    const onEvent = ({ type }: ClientEvent) => type === 'success' && controller.abort()
+    const list = createClient({ onEvent: onEvent as () => void }).transactions.list(
+      {},
+      { signal: controller.signal },
+    )
+    expect((await apiErrorOf('aborted', collect(list))).cursor).toBeUndefined()
   })
 
   test('before the loop sends nothing', async () => {
