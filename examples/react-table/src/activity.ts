@@ -50,8 +50,8 @@ export class ActivityLog {
   #scheduled = false
 
   readonly add = (event: ClientEvent) => {
-    // Not about a call.
-    if (event.type === 'drift' || event.type === 'end') return
+    // The first two are not about a call, and a response has already said that it succeeded.
+    if (event.type === 'drift' || event.type === 'end' || event.type === 'success') return
     const { callId: id, method, path, page } = event
     const before = this.#calls.find(call => call.id === id)
     if (event.type === 'request') {
@@ -89,7 +89,9 @@ export class ActivityLog {
   }
 }
 
-function stateOf(event: Exclude<ClientEvent, { type: 'drift' | 'end' }>): Pick<Call, 'state' | 'detail'> {
+function stateOf(
+  event: Exclude<ClientEvent, { type: 'drift' | 'end' | 'success' }>,
+): Pick<Call, 'state' | 'detail'> {
   switch (event.type) {
     case 'request':
       return { state: 'waiting', detail: event.attempt > 1 ? `attempt ${event.attempt}` : 'in flight' }
@@ -100,13 +102,9 @@ function stateOf(event: Exclude<ClientEvent, { type: 'drift' | 'end' }>): Pick<C
     case 'wait':
       return { state: 'retrying', detail: `${reason(event.error)}, next in ${milliseconds(event.delayMs)}` }
     case 'failure':
-      if (isAbort(event.error)) return { state: 'cancelled', detail: 'cancelled' }
-      return { state: 'failed', detail: isApiError(event.error) ? reason(event.error) : 'failed' }
+      if (!isApiError(event.error)) return { state: 'failed', detail: 'failed' }
+      return { state: event.error.kind === 'aborted' ? 'cancelled' : 'failed', detail: reason(event.error) }
   }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'AbortError'
 }
 
 function reason(error: AnyApiError): string {
@@ -118,6 +116,8 @@ function reason(error: AnyApiError): string {
     case 'connection':
       // Not "no connection": the service may have received the request, and a browser does not tell.
       return 'no complete response'
+    case 'aborted':
+      return 'cancelled'
     case 'invalid-response':
       return 'invalid response'
     case 'pagination':

@@ -33,7 +33,7 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
 
   const { startFake } = await import('./fake.ts')
   const fake = startFake({
-    count: wholeNumber(parameters.get('count'), 100_000),
+    count: wholeNumber(parameters.get('count'), 10_000),
     latency: wholeNumber(parameters.get('latency'), 40),
   })
   const faults = new Store<ReadonlySet<FaultName>>(new Set())

@@ -47,6 +47,8 @@ export function explain(error: unknown): Explanation {
         isRetryable: true,
         details,
       }
+    case 'aborted':
+      return { title: 'The request was cancelled', advice: 'Try again.', isRetryable: true, details }
     case 'http':
       return { ...explainHttp(error), waitMs: error.retryAfterMs, details }
     case 'invalid-response':

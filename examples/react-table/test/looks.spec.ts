@@ -116,6 +116,24 @@ for (const width of [1280, 768, 390, 360, 320]) {
   })
 }
 
+test('follows the dark switch of the documentation site, also while it is open', async ({
+  page,
+  context,
+}) => {
+  await page.emulateMedia({ colorScheme: 'light' })
+  const choose = (page: Page, scheme: string) =>
+    page.evaluate(scheme => localStorage.setItem('vitepress-theme-appearance', scheme), scheme)
+  await open(page, 'transactions')
+  await expect(page.locator('body')).toHaveCSS('color', 'rgb(23, 26, 33)')
+  await choose(page, 'dark')
+  await page.reload()
+  await expect(page.locator('body')).toHaveCSS('color', 'rgb(233, 236, 241)')
+  const other = await context.newPage()
+  await open(other, 'transactions')
+  await choose(other, 'auto')
+  await expect(page.locator('body')).toHaveCSS('color', 'rgb(23, 26, 33)')
+})
+
 test('forced colours: the current tab is marked by a system colour', async ({ page }) => {
   await page.emulateMedia({ forcedColors: 'active' })
   await open(page, 'everything')
