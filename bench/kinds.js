@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export const own = 'virtual-accounts'
 export const baseline = 'fetch'
+export const parallel = `${baseline}, four at a time`
 export const unverified = `${own}, verified: false`
 export const wide = `${unverified}, concurrency: 16`
 
@@ -30,9 +31,13 @@ const ours = [
   { ...peers[0], name: unverified, verified: false },
   { ...peers[0], name: wide, verified: false, concurrency: 16 },
 ]
+/** By hand, page after page; and with as many requests in flight as this client has. */
+const loops = peers
+  .filter(({ name }) => name === baseline)
+  .flatMap(one => [one, { ...one, name: parallel, concurrency: 4 }])
 /** ky has no pagination of its own. */
-const walkers = [...ours, ...peers.slice(1).filter(({ peer }) => peer !== 'ky')]
-const withLoop = [ours[0], ...peers.filter(({ name }) => name === baseline)]
+const walkers = [...ours, ...loops, ...peers.slice(1).filter(({ peer }) => !['ky', baseline].includes(peer))]
+const withLoop = [ours[0], ...loops]
 
 /** Column: its title, its value in one round (from the measurement and those of other cases), digits shown. */
 const column = (title, digits, value) => ({ title, digits, value })
@@ -44,7 +49,7 @@ const lanesOf = { 0: 1, 20: 2, 100: 8 }
 
 function walks(items, latency, who, { limit = 100, changes } = {}) {
   const cases = who.map(entry => ({ ...entry, items, latency, changes, ...(limit && { limit }) }))
-  const isParallel = ({ peer }) => peer === own
+  const isParallel = ({ peer, concurrency }) => peer === own || concurrency
   const columns =
     latency > 0
       ? [
@@ -76,13 +81,13 @@ function call(method) {
   }
 }
 
-const writes = 200
-
-/** Clients as they are, against a service that refuses what is too many. */
-function limited(perSecond) {
-  const who = peers.filter(({ peer }) => [own, 'ky', 'stripe', 'openai'].includes(peer))
+/** Clients as they are. With `perSecond`, the service refuses whatever is more. */
+function limited(writes, perSecond) {
+  const all = peers.filter(({ peer }) => [own, 'ky', 'stripe', 'openai'].includes(peer))
+  const ky = all.find(({ peer }) => peer === 'ky')
+  const who = perSecond ? all : [all[0], ky, { ...ky, name: 'ky, 50 at a time', concurrency: 50 }]
   return {
-    title: `${writes} writes at once, ${perSecond} a second`,
+    title: `${writes} writes at once${perSecond ? `, ${perSecond} a second` : ''}`,
     cases: who.map(entry => ({ ...entry, writes, perSecond, items: 0, latency: 20 })),
     columns: [
       column('succeeded', 0, it => it.succeeded),
@@ -110,7 +115,7 @@ export const kinds = {
     ],
   },
   call: { groups: [call('get'), call('post')] },
-  limit: { groups: [limited(50)] },
+  limit: { groups: [limited(200, 50), limited(2_000)] },
   import: {
     groups: [
       {
@@ -168,7 +173,11 @@ export const kinds = {
 
 /** Not a measurement: whether every peer reads each item once, in as few requests as it needs, and a GET and a POST. */
 export const smoke = [
-  ...[...ours.slice(0, 2), ...peers.slice(1)].map(one => ({ ...one, limit: 100, pages: pagesRead(one) })),
+  ...[...ours.slice(0, 2), ...loops, ...peers.slice(1).filter(({ peer }) => peer !== baseline)].map(one => ({
+    ...one,
+    limit: 100,
+    pages: pagesRead(one),
+  })),
   ...withLoop.map(one => ({ ...one, case: 'no limit', pages: one.name === own ? 4 : 15 })),
   { ...ours[0], case: 'changes', limit: 100, changes: 1, pages: 5 },
 ].map(({ pages, case: which = '', ...one }) => ({

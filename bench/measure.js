@@ -59,16 +59,20 @@ const measurements = {
     return timed(() => repeat(calls))
   },
 
-  /** All at once; some may fail. */
-  async limit(peer, { writes, ...options }) {
+  /** All at once, unless `concurrency` says how many; some may fail. */
+  async limit(peer, { writes, concurrency = writes, ...options }) {
     const client = await peer.connect(options)
+    let started = 0
     let succeeded = 0
-    const post = () =>
-      client.post().then(
-        () => succeeded++,
-        () => {},
-      )
-    const times = await timed(() => Promise.all(Array.from({ length: writes }, post)))
+    const post = async () => {
+      while (started++ < writes) {
+        await client.post().then(
+          () => succeeded++,
+          () => {},
+        )
+      }
+    }
+    const times = await timed(() => Promise.all(Array.from({ length: concurrency }, post)))
     return { ...times, succeeded }
   },
 

@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 })
 const failures = new Map()
 
-/** Every word of `--only` must stand in the name. */
+/** Every word of `--only` must be in the name. */
 function isChosen({ label }) {
   const words = options.only.toLowerCase().split(' ')
   return words.every(word => label.toLowerCase().includes(word))

@@ -33,13 +33,28 @@ export const pageNumbers = {
 }
 
 /** The same, read by hand: what one writes around a client that has no pagination of its own. */
-export async function walkPageNumbers(get, own, visit) {
-  const sent = own === undefined ? {} : { limit: own }
+export async function walkPageNumbers(get, limit, visit) {
   for (let page = 1; ; page++) {
-    const { data, totalItems, limit } = await get(new URLSearchParams({ page, ...sent }))
+    const { data, totalItems, limit: sent } = await getPage(get, page, limit)
     for (const item of data) visit(item)
-    if (page * limit >= totalItems) return
+    if (page * sent >= totalItems) return
   }
+}
+
+/** As above, but with up to `width` requests in flight. The first page says how many there are. */
+export async function walkInParallel(get, limit, visit, width) {
+  const pages = [getPage(get, 1, limit)]
+  let last = 1
+  for (let next = 2; pages.length > 0; ) {
+    const { data, totalItems, limit: sent } = await pages.shift()
+    for (const item of data) visit(item)
+    last = Math.ceil(totalItems / sent)
+    while (next <= last && pages.length < width) pages.push(getPage(get, next++, limit))
+  }
+}
+
+function getPage(get, page, limit) {
+  return get(new URLSearchParams({ page, ...(limit && { limit }) }))
 }
 
 /** A bare array, and the address of the next page in a Link header. */
