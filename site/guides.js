@@ -3,30 +3,42 @@ import { existsSync, globSync } from 'node:fs'
 
 const root = new URL('..', import.meta.url)
 
-const chosen = [
-  { text: 'Start', pages: docs('getting-started', 'options', 'probe') },
+const chosen = groups([
+  { text: 'Start', pages: docs('getting-started', 'options', 'service', 'probe') },
   { text: 'Lists', pages: docs('lists', 'changing-lists', 'exports') },
   { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
-  { text: 'Platforms', pages: [...docs('browser', 'runtimes'), 'examples/react-table/README'] },
-  { text: 'In production', pages: docs('observing', 'scaling', 'performance') },
-  { text: 'The service', pages: docs('interface') },
-].map(({ text, pages }) => ({ text, pages: pages.filter(page => existsSync(new URL(`${page}.md`, root))) }))
-
-const others = pagesIn('docs/*.md').filter(
-  page => page !== 'docs/architecture' && !chosen.some(({ pages }) => pages.includes(page)),
-)
+  { text: 'Platforms', pages: docs('browser', 'runtimes') },
+  { text: 'In production', pages: docs('observing', 'scaling', 'performance', 'interface') },
+  { text: 'Examples', pages: pagesIn('examples/{,*/}README.md') },
+  { text: 'The project', pages: ['CHANGELOG', 'SECURITY'] },
+])
+const architecture = 'docs/architecture'
+const isChosen = page => chosen.some(({ pages }) => pages.includes(page))
+const others = pagesIn('docs/*.md').filter(page => page !== architecture && !isChosen(page))
 
 export const guides = others.length > 0 ? [...chosen, { text: 'More', pages: others }] : chosen
 
-export const project = [
-  { text: 'How it works', pages: ['docs/architecture', ...pagesIn('docs/decisions/*.md')] },
+export const contributors = groups([
   {
-    text: 'The project',
-    pages: pagesIn(
-      '{CHANGELOG,CONTRIBUTING,SECURITY,THIRD-PARTY-LICENSES,{examples,bench,test/simulation}/README}.md',
-    ),
+    text: 'For contributors',
+    pages: [
+      'CONTRIBUTING',
+      architecture,
+      ...pagesIn('docs/decisions/*.md'),
+      'test/simulation/README',
+      'bench/README',
+      'THIRD-PARTY-LICENSES',
+    ],
   },
-]
+])
+
+/** Without pages that do not exist. */
+function groups(all) {
+  return all.map(({ text, pages }) => ({
+    text,
+    pages: pages.filter(page => existsSync(new URL(`${page}.md`, root))),
+  }))
+}
 
 function docs(...names) {
   return names.map(name => `docs/${name}`)

@@ -1,11 +1,12 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
-import { guides, project } from '../guides.js'
+import { contributors, guides } from '../guides.js'
 import { writeForModels } from '../llms.js'
 import { tasks } from '../reference.js'
 
-const { description, repository } = JSON.parse(read('package.json'))
+const { description, repository, version } = JSON.parse(read('package.json'))
+const base = '/'
 const address = repository?.url.replace(/^git\+|\.git$/g, '')
 
 /** Pages are outside this folder, where no Vue is found; the program that renders them is inside, and finds it. */
@@ -15,9 +16,13 @@ const vueIsHere = {
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue($|\/)/.test(id) ? { id, external: true } : undefined),
 }
 
+/** What users may look for in a guide that says it otherwise. */
+const otherWords = { 'docs/lists.md': 'pagination paginate offset' }
+
 export default defineConfig({
   title: 'virtual-accounts',
   description,
+  base,
   // Pages have the addresses that they have in the repository, so that their links work in both.
   srcDir: '..',
   srcExclude: [
@@ -50,16 +55,26 @@ export default defineConfig({
       { text: 'Demo', link: '/demo/', target: '_self' },
     ],
     sidebar: {
-      '/': [...guides.map(sidebarOf), ...project.map(sidebarOf)],
+      '/': [...guides, ...contributors].map(sidebarOf),
       '/api/': [{ text: 'Reference', link: '/api/' }, ...tasks],
     },
     outline: [2, 3],
+    footer: {
+      message: [
+        `Version ${version}`,
+        `<a href="${base}CHANGELOG.html">Changelog</a>`,
+        `<a href="${base}LICENSE.txt" target="_self">MIT licence</a>`,
+      ].join(' · '),
+    },
     search: {
       provider: 'local',
       options: {
         detailedView: true,
         // What users do not look for: licences, and what contributors read.
-        _render: (source, env, md) => (isSearched(env.relativePath) ? md.render(source, env) : ''),
+        _render: (source, env, md) =>
+          isSearched(env.relativePath)
+            ? md.render(source, env).replace('</h1>', `</h1> ${otherWords[env.relativePath] ?? ''} `)
+            : '',
         // The browser gets the text of these functions: they use nothing from outside.
         miniSearch: {
           options: {
@@ -74,6 +89,9 @@ export default defineConfig({
             boostDocument: (id, term) => {
               if (!/\/docs\/[^/]*$/.test(id)) return 0.5
               const guides = { mock: 'testing', retry: 'errors', timeout: 'errors', idempotency: 'writes' }
+              for (const word of ['pagination', 'paginate', 'offset']) guides[word] = 'lists'
+              if (/^(baseurl|apikey|onevent|itemkey|onmisseditems|totaltimeout|max[a-z]+)$/.test(term))
+                guides[term] = 'options'
               return id.includes(`/docs/${guides[term]}.`) ? 8 : 1
             },
           },
@@ -93,6 +111,7 @@ export default defineConfig({
   buildEnd(config) {
     writeForModels(config)
     copyFileSync(pathOf('docs/openapi.yaml'), `${config.outDir}/docs/openapi.yaml`)
+    copyFileSync(pathOf('LICENSE'), `${config.outDir}/LICENSE.txt`)
   },
   vite: {
     publicDir: 'site/public',

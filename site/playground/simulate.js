@@ -97,13 +97,8 @@ export function compare({ items }, reader, time) {
   const countOf = wanted => states.filter(state => state === wanted).length
   const amountOf = wanted =>
     items.reduce((sum, { item }, at) => sum + (states[at] === wanted ? item.amount : 0), 0)
-  const stayed = items.flatMap(({ addedAt, removedAt }, place) =>
-    addedAt === 0 && removedAt > endedAt ? [place] : [],
-  )
   return {
     states,
-    stayed: stayed.length,
-    read: stayed.filter(place => timesRead[place] > 0).length,
     lost: countOf('lost'),
     lostAmount: amountOf('lost'),
     twice: countOf('twice'),

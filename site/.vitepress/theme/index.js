@@ -1,4 +1,7 @@
+import { useData } from 'vitepress'
 import DefaultTheme from 'vitepress/theme-without-fonts'
+import { h } from 'vue'
+import NotFound from './NotFound.vue'
 import './style.css'
 import './reference.css'
 
@@ -8,8 +11,15 @@ function prefetchIndex({ target }) {
   void import('@localSearchIndex').then(({ default: index }) => index.root())
 }
 
+const slots = {
+  'not-found': () => h(NotFound),
+  // Pages with a sidebar have a footer of their own.
+  'doc-footer-before': () => h('p', { class: 'about', innerHTML: useData().theme.value.footer.message }),
+}
+
 export default {
   extends: DefaultTheme,
+  Layout: () => h(DefaultTheme.Layout, null, slots),
   enhanceApp() {
     if (import.meta.env.SSR) return
     for (const event of ['pointerover', 'focusin']) document.addEventListener(event, prefetchIndex)
