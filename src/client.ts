@@ -20,7 +20,10 @@ import type { Schema } from './schema.js'
  *
  * @example
  * ```ts
- * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
+ * const client = new Client({
+ *   baseUrl: 'https://api.example.com',
+ *   apiKey: process.env.API_KEY,
+ * })
  * ```
  */
 export class Client {
@@ -59,7 +62,8 @@ export class Client {
    * @throws TypeError immediately, for an invalid path, params or options.
    * @example
    * ```ts
-   * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
+   * const schema = z.looseObject({ id: z.string() })
+   * const refunds = client.list('/refunds', { limit: 100 }, { schema })
    * ```
    */
   list<Item>(
@@ -91,7 +95,8 @@ export class Client {
    * @throws ApiError, or a TypeError for a wrong argument.
    * @example
    * ```ts
-   * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
+   * const body = { name: 'Ada' }
+   * const { data } = await client.request('POST', '/customers', { body })
    * ```
    */
   async request<M extends HttpMethod>(
