@@ -28,9 +28,6 @@ export function load(app) {
       // What a type parameter is, the signature shows.
       .replace(/^(# \w+)\\<.*$/m, '$1')
       .replaceAll(/^#+ Type Parameters\n\n(?:\|.*\n)+/gm, '')
-      .replaceAll(/^#+ Default Value\n\n(?:```ts\n(.*)\n```|(.*))$/gm, (_all, code, text) =>
-        (code ?? text) === 'undefined' ? '' : `Default: ${code ? `\`${code}\`` : text}`,
-      )
       // Where a property comes from is said once, at the top.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
