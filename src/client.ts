@@ -5,8 +5,8 @@ import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
-import { assertNoMore, readOptions } from './internal/validate.js'
-import { type ClientConfig, type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
+import { assertNoMore } from './internal/validate.js'
+import { type ClientConfig, type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -43,7 +43,7 @@ export class Client {
   constructor(options: ClientOptions, ...surplus: unknown[]) {
     const config = checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'new Client({ … })')
-      return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
+      return resolveClientOptions(readClientOptions(options))
     })
     const shared = { retryBudget: new RetryBudget(), withoutLimit: new Set<string>(), throttles: new Map() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
@@ -116,7 +116,7 @@ export class Client {
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
    * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget
-   * is shared, and the pace of calls with the same key and URL.
+   * is shared, and the pace of calls with the same key and URL. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.
    */
@@ -126,7 +126,7 @@ export class Client {
     return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
-      const replaced = readOptions('options', options, clientOptions)
+      const replaced = readClientOptions(options)
       // An environment variable that is not set must not mean the key of another tenant.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)
