@@ -1,3 +1,4 @@
+import { Paces } from './http/paces.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry-budget.js'
 import type { Shared, Transport } from './http/types.js'
@@ -5,8 +6,8 @@ import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
-import { assertNoMore } from './internal/validate.js'
-import { type ClientConfig, type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
+import { assertNoMore, readOptions } from './internal/validate.js'
+import { type ClientConfig, type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -20,10 +21,7 @@ import type { Schema } from './schema.js'
  *
  * @example
  * ```ts
- * const client = new Client({
- *   baseUrl: 'https://api.example.com',
- *   apiKey: process.env.API_KEY,
- * })
+ * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
  * ```
  */
 export class Client {
@@ -43,9 +41,9 @@ export class Client {
   constructor(options: ClientOptions, ...surplus: unknown[]) {
     const config = checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'new Client({ … })')
-      return resolveClientOptions(readClientOptions(options))
+      return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
     })
-    const shared = { retryBudget: new RetryBudget(), withoutLimit: new Set<string>(), throttles: new Map() }
+    const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
     this.#use(config, shared)
     this.transactions = createTransactions(this.#transport)
@@ -62,8 +60,7 @@ export class Client {
    * @throws TypeError immediately, for an invalid path, params or options.
    * @example
    * ```ts
-   * const schema = z.looseObject({ id: z.string() })
-   * const refunds = client.list('/refunds', { limit: 100 }, { schema })
+   * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
    * ```
    */
   list<Item>(
@@ -95,8 +92,7 @@ export class Client {
    * @throws ApiError, or a TypeError for a wrong argument.
    * @example
    * ```ts
-   * const body = { name: 'Ada' }
-   * const { data } = await client.request('POST', '/customers', { body })
+   * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
    * ```
    */
   async request<M extends HttpMethod>(
@@ -116,7 +112,7 @@ export class Client {
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
    * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget
-   * is shared, and the pace of calls with the same key and URL. A subclass must accept all options in its constructor.
+   * is shared, and the pace of calls with the same key and URL.
    *
    * @throws TypeError for an unknown or wrong option.
    */
@@ -126,7 +122,7 @@ export class Client {
     return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
-      const replaced = readClientOptions(options)
+      const replaced = readOptions('options', options, clientOptions)
       // An environment variable that is not set must not mean the key of another tenant.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)

@@ -53,7 +53,7 @@ export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** The delay until its turn, in milliseconds, as far as it is known. */
   readonly delayMs: number
   /** Why: the last request that the service refused, of whichever call. */
-  readonly error: HttpError
+  readonly error: AnyApiError
 }
 
 /** A call succeeded: its last event. Each page of a list is a call. */

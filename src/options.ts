@@ -4,13 +4,11 @@ import { assertApiKey } from './internal/keys.js'
 import { parseBaseUrl } from './internal/url.js'
 import {
   abortSignal,
-  type Check,
   type Checks,
   callback,
   checkedLater,
   duration,
   type KnownOptions,
-  readOptions,
   trueOrFalse,
   wholeNumber,
 } from './internal/validate.js'
@@ -69,8 +67,8 @@ export interface CommonOptions {
    */
   totalTimeout?: number | undefined
   /**
-   * Number of retries after the first attempt. A 429 does not count: calls then share one pace, and a call fails at its 11th 429, or
-   * when no call succeeded for a minute. With 0, a call never waits and never retries.
+   * Number of retries after the first attempt. A 429 does not count: its call waits, and others too if several were refused in a row.
+   * It fails after 80 s of such delays. With 0, a call waits for no rate limit and never retries.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -127,8 +125,15 @@ export interface ClientOptions extends CommonOptions {
    */
   maxResponseBytes?: number | undefined
   /**
+   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others wait for
+   * their turn. The `timeout` of an attempt begins when it leaves. If an endpoint hangs, its calls hold their places until they time
+   * out. `Infinity` lifts the limit.
+   * @defaultValue 50
+   */
+  maxInFlight?: number | undefined
+  /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must send each request once, and reject only if that fails. If it retries, as undici's `RetryAgent` does, follows redirects,
+   * must send each request once, and reject only if that fails. It must not use this client, as it holds one of its `maxInFlight` places. If it retries, as undici's `RetryAgent` does, follows redirects,
    * as axios and got do, or rejects for any other reason, an error cannot tell whether a write was applied.
    */
   fetch?: Fetch | undefined
@@ -139,62 +144,36 @@ export interface ClientOptions extends CommonOptions {
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
 
-/** Client options that have no default. */
-type WithoutDefault = 'totalTimeout' | 'fetch' | 'onEvent'
-
-/** Client options after checks and with defaults applied. Derived, so that no option can be lost on the way. */
-export type ClientConfig = {
-  readonly [Name in keyof ClientOptions]-?: Name extends 'baseUrl'
-    ? string
-    : Name extends 'headers'
-      ? /** By lower-case name. */ Readonly<Record<string, string>>
-      : Name extends WithoutDefault
-        ? ClientOptions[Name]
-        : Exclude<ClientOptions[Name], undefined>
+/** The common options with defaults applied: those of a client, and those of a call. */
+export interface CallSettings {
+  readonly timeout: number
+  readonly totalTimeout: number | undefined
+  readonly maxRetries: number
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
-/** The common options after checks and with defaults applied: those of a client, and those of a call. */
-export type CallSettings = Pick<ClientConfig, keyof CommonOptions>
-
-/** A line for each option. A missing or a surplus one does not compile. */
-type Table<Names extends keyof ClientOptions> = {
-  readonly [Name in Names]: readonly [
-    check: Check,
-    whenNotGiven: Name extends 'baseUrl' | 'apiKey' ? undefined : ClientConfig[Name],
-  ]
+export interface ClientConfig extends CallSettings {
+  readonly baseUrl: string
+  readonly apiKey: string | null | (() => string | Promise<string>)
+  readonly allowInsecureHttp: boolean
+  readonly maxResponseBytes: number
+  readonly concurrency: number
+  readonly maxInFlight: number
+  readonly fetch: Fetch | undefined
+  readonly onEvent: ((event: ClientEvent) => void) | undefined
 }
 
-const commonOptions: Table<keyof CommonOptions> = {
-  timeout: [duration, 60_000],
-  totalTimeout: [duration, undefined],
-  maxRetries: [wholeNumber(0), 2],
-  headers: [checkedLater, { accept: 'application/json' }],
-}
-
-const clientOptions: Table<keyof ClientOptions> = {
-  ...commonOptions,
-  baseUrl: [checkedLater, undefined],
-  apiKey: [checkedLater, undefined],
-  allowInsecureHttp: [trueOrFalse, false],
-  maxResponseBytes: [wholeNumber(1), 10 * 1024 * 1024],
-  concurrency: [wholeNumber(1), 4],
-  fetch: [callback, undefined],
-  onEvent: [callback, undefined],
-}
-
-function fromTable<T>(table: object, valueFor: (name: never) => unknown): T {
-  return Object.fromEntries(Object.keys(table).map(name => [name, valueFor(name as never)])) as T
-}
-
-function checksOf<Names extends keyof ClientOptions>(
-  table: Table<Names>,
-): Checks<Pick<ClientOptions, Names>> {
-  return fromTable(table, (name: Names) => table[name][0])
+const commonChecks: Checks<CommonOptions> = {
+  timeout: duration,
+  totalTimeout: duration,
+  maxRetries: /* @__PURE__ */ wholeNumber(0),
+  headers: checkedLater,
 }
 
 /** The options of every call. */
 export const callChecks: Checks<RequestOptions> = {
-  ...checksOf(commonOptions),
+  ...commonChecks,
   signal: abortSignal,
   schema: checkedLater,
 }
@@ -202,37 +181,56 @@ export const callChecks: Checks<RequestOptions> = {
 /** Where options are that no call has. */
 export const onTheClient = 'Others are set on the client: new Client({ … }).'
 
-const knownOptions: KnownOptions<ClientOptions> = {
-  checks: checksOf(clientOptions),
-  help: `Client options are: ${Object.keys(clientOptions).sort().join(', ')}.`,
+const clientChecks: Checks<ClientOptions> = {
+  ...commonChecks,
+  baseUrl: checkedLater,
+  apiKey: checkedLater,
+  allowInsecureHttp: trueOrFalse,
+  maxResponseBytes: /* @__PURE__ */ wholeNumber(1),
+  concurrency: /* @__PURE__ */ wholeNumber(1),
+  maxInFlight: /* @__PURE__ */ wholeNumber(1, Number.POSITIVE_INFINITY),
+  fetch: callback,
+  onEvent: callback,
 }
 
-/** A checked copy of the options of a client. `baseUrl`, `apiKey` and `headers` are checked when they are resolved. */
-export function readClientOptions(given: Partial<ClientOptions>): Partial<ClientOptions> {
-  return readOptions('options', given, knownOptions)
+/** The options of a client. */
+export const clientOptions: KnownOptions<ClientOptions> = {
+  checks: clientChecks,
+  help: `Client options are: ${Object.keys(clientChecks).sort().join(', ')}.`,
 }
 
-/** The options of a client, which were read before, with defaults applied. */
-export function resolveClientOptions(options: Partial<ClientOptions>): ClientConfig {
-  const { apiKey, allowInsecureHttp = false, headers = {} } = options
+const tenMebibytes = 10 * 1024 * 1024
+const defaults: CallSettings = {
+  timeout: 60_000,
+  totalTimeout: undefined,
+  maxRetries: 2,
+  headers: { accept: 'application/json' },
+}
+
+/** The options of a client with defaults applied. `baseUrl`, `apiKey` and `headers` are checked here. */
+export function resolveClientOptions(options: ClientOptions): ClientConfig {
+  const { apiKey, allowInsecureHttp = false, maxResponseBytes = tenMebibytes } = options
+  const { concurrency = 4, maxInFlight = 50, fetch, onEvent } = options
   if (typeof apiKey !== 'function' && apiKey !== null)
     assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {
-    ...fromTable<ClientConfig>(
-      clientOptions,
-      (name: keyof ClientOptions) => options[name] ?? clientOptions[name][1],
-    ),
-    apiKey,
     baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
-    headers: { ...clientOptions.headers[1], ...readHeaders(headers) },
+    apiKey,
+    allowInsecureHttp,
+    maxResponseBytes,
+    concurrency,
+    maxInFlight,
+    fetch,
+    onEvent,
+    ...mergeSettings(defaults, options),
   }
 }
 
 /** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
-  const { headers } = given
-  return {
-    ...fromTable<CallSettings>(commonOptions, (name: keyof CommonOptions) => given[name] ?? settings[name]),
-    headers: headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(headers) },
-  }
+  const { timeout = settings.timeout, maxRetries = settings.maxRetries } = given
+  const { totalTimeout = settings.totalTimeout } = given
+  const headers =
+    given.headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(given.headers) }
+  return { timeout, totalTimeout, maxRetries, headers }
 }

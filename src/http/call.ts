@@ -1,4 +1,3 @@
-import type { AnyApiError, HttpError } from '../errors.js'
 import { assertApiKey } from '../internal/keys.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import { timedOut, Waiting } from '../internal/waiting.js'
@@ -6,10 +5,10 @@ import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { noAnswer, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
+import type { Pace, Turns } from './pace.js'
 import { CallReport } from './report.js'
-import { isRateLimit, isSuccess, isTooMany, mayHaveBeenApplied, retryDelayMs } from './retry.js'
-import { type Refusals, type Throttle, throttleOf } from './throttle.js'
-import type { Call, NoResponse, ReceivedResponse, Transport } from './types.js'
+import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied, noRetriesLeft } from './retry.js'
+import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
 export interface SuccessResponse {
@@ -51,8 +50,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   } catch (thrown) {
     let error = thrown
     if (received && thrown instanceof InvalidBody) error = report.invalidResponseError(received, thrown)
-    else if (thrown === outOfTime)
-      error = report.createError({ ...outOfTime, cause: report.lastError }, false, undefined)
+    else if (thrown === outOfTime) error = report.outOfTimeError(outOfTime)
     else if (call.signals.some(signal => signal?.aborted && signal.reason === thrown))
       error = report.abortError(thrown)
     const durationMs = performance.now() - startedAt
@@ -68,113 +66,141 @@ const outOfTime: NoResponse = { ...noAnswer, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
-  const { hasCallerKey, settings } = call
-  const { maxRetries, timeout } = settings
-  const refusals: Refusals = { count: 0, pausedAt: Number.POSITIVE_INFINITY, since: undefined }
-  for (;;) {
-    const { apiKey, failure, startedAt, throttle, turn } = await takeTurn(run, refusals)
-    report.attempts++
-    const outcome = failure ?? (await runAttempt(run, apiKey, startedAt + timeout))
-    const isRefused = isTooMany(outcome)
-    const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
-    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
-    const durationMs = performance.now() - startedAt
-    if (outcome.status !== undefined) {
-      report.emitResponse(outcome, durationMs)
-      if (!isRefused) throttle?.passed(turn, refusals)
-      if (isSuccess(outcome.status) || call.accepts?.(outcome.status)) return outcome
-    }
-    waiting.throwIfAborted()
-    if (outcome.status === undefined && outcome.reason === 'not-sent' && !outcome.isTimeout) {
-      // An error of the caller's own code, unless it would hide that an earlier attempt may have been applied.
-      const { lastError } = report
-      if (!lastError?.outcomeUnknown) throw outcome.cause
-      const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
-      throw lastError.with({ cause: outcome.cause, note, isRetried: false })
-    }
-    let delayMs: number | undefined
-    let note: string | undefined
-    if (throttle && isRefused) {
-      const toError = () => report.createError(outcome, true, undefined) as HttpError
-      delayMs = throttle.refused(turn, refusals, outcome.retryAfterMs ?? 0, toError)
-    }
-    if (isRefused && isRateLimit(outcome.status)) {
-      // Nothing has failed: it waits for its turn again.
-      if (delayMs === undefined) note = `Not retried: ${stuck}`
-      if (maxRetries === 0 || refusals.count > maxRefusals) delayMs = undefined
-    } else {
-      report.failures++
-      delayMs = report.failures > maxRetries ? undefined : retryDelayMs(outcome, report.failures, isKeyInUse)
-      if (delayMs !== undefined && !transport.shared.retryBudget.take()) {
-        delayMs = undefined
-        note = 'Not retried: too many calls failed recently (retry budget).'
+  const { hasCallerKey, settings, accepts } = call
+  const { apiKey, maxInFlight, shared } = transport
+  const { maxRetries } = settings
+  const turns: Turns = {
+    maxInFlight,
+    isUrgent: maxRetries === 0,
+    pace: undefined,
+    hasPlace: false,
+    refusals: 0,
+    waitedMs: 0,
+    refusedAfter: undefined,
+  }
+  if (typeof apiKey !== 'function') shared.paces.of(transport, apiKey, turns)
+  try {
+    for (;;) {
+      const { outcome, startedAt, turn, refusedMs } = await attempt(run, turns)
+      const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
+      report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
+      const durationMs = performance.now() - startedAt
+      if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
+      const { failures } = report
+      let decision = decide(outcome, { accepts, isKeyInUse, failures, maxRetries, refusedMs })
+      if (decision.next === 'return') return outcome as ReceivedResponse
+      waiting.throwIfAborted()
+      if (decision.next === 'throw') throw ownError(report, decision.cause)
+      if (decision.next === 'retry' && !shared.retryBudget.take()) decision = noRetriesLeft
+      if (decision.next !== 'wait') report.failures++
+      if (decision.next === 'fail') {
+        if (outcome.status === undefined && outcome.isTimeout) shared.paces.places.timedOut(turn, turns)
+        throw report.createError(outcome, false, decision.note)
       }
+      report.lastError = report.createError(outcome, true, undefined)
+      report.emitRetry(decision.delayMs, durationMs, report.lastError)
+      await waiting.pause(decision.delayMs)
     }
-    const error = report.createError(outcome, delayMs !== undefined, note)
-    if (delayMs === undefined) throw error
-    report.lastError = error
-    report.emitRetry(delayMs, durationMs, error)
-    await (throttle ? throttle.pause(delayMs, waiting) : waiting.pause(delayMs))
+  } finally {
+    turns.pace?.end()
   }
 }
 
-const stuck = 'no call got through for a minute.'
-/** A call that is still refused then is refused for itself. */
-const maxRefusals = 10
-
-/** How an attempt starts. */
-interface Start {
-  readonly apiKey: string | null
-  /** Why there is no key. */
-  readonly failure: NoResponse | undefined
-  /** With the time that `apiKey` took. */
+interface Attempt {
+  readonly outcome: Outcome
   readonly startedAt: number
-  readonly throttle: Throttle | undefined
-  readonly turn: number | undefined
+  readonly turn: number
+  /** How long a refused call has to wait; `undefined` if that has lasted too long. */
+  readonly refusedMs: number | undefined
 }
 
-/** Waits until an attempt may start. */
-async function takeTurn(run: Run, refusals: Refusals): Promise<Start> {
+/** Sends a request when it is its turn, and there is a place for it. */
+async function attempt(run: Run, turns: Turns): Promise<Attempt> {
   const { transport, call, report, waiting } = run
-  const read = readApiKey(run)
-  const start = isThenable(read) ? await read : read
-  if (start.failure) return start
-  const throttle = throttleOf(`${transport.baseUrl} ${start.apiKey}`, transport.shared.throttles)
-  const turn = throttle.free()
-  if (turn !== undefined || call.settings.maxRetries === 0) return { ...start, throttle, turn }
-  const taken = await throttle.turn(refusals, waiting, (delayMs, refusal) =>
-    report.emitWait(delayMs, refusal),
-  )
-  if (typeof taken !== 'number') throw notSent(report, taken)
-  // A function is called again, as its key may have expired.
-  return { ...(await readApiKey(run)), throttle, turn: taken }
+  const { apiKey: given, shared } = transport
+  const { paces } = shared
+  const { places } = paces
+  try {
+    for (;;) {
+      // Of a function, the key shows only later whose pace it is.
+      const entrance = turns.pace ?? paces.entranceOf(given as object)
+      const isFree = entrance.isOpenTo(turns) && places.take(turns)
+      const turn = isFree ? places.turn : await waitForTurn(run, turns, entrance, false)
+      const startedAt = performance.now()
+      const key = typeof given === 'function' ? await readApiKey(run, given, turns, entrance) : given
+      if (typeof key === 'object' && key !== null) {
+        report.attempts++
+        return { outcome: key, startedAt, turn, refusedMs: undefined }
+      }
+      const pace = paces.of(transport, key, turns)
+      if (pace !== entrance && !pace.isOpenTo(turns)) {
+        places.leave(turns)
+        continue
+      }
+      report.attempts++
+      report.waitsFor = undefined
+      const outcome = await runAttempt(run, key, startedAt + call.settings.timeout)
+      let refusedMs: number | undefined
+      if (outcome.status !== undefined) places.responded()
+      if (isRefusal(outcome)) {
+        const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
+        const toError = () => report.createError(outcome, true, undefined)
+        refusedMs = pace.refused(turn, turns, retryAfterMs, toError)
+      } else if (isOutage(outcome) && !waiting.isAborted) pace.failed()
+      else if (outcome.status !== undefined) pace.passed(turn, turns)
+      return { outcome, startedAt, turn, refusedMs }
+    }
+  } finally {
+    places.leave(turns)
+  }
 }
 
-function readApiKey({ transport, call, report, waiting }: Run): Start | Promise<Start> {
-  const startedAt = performance.now()
-  const start = { apiKey: null, failure: undefined, startedAt, throttle: undefined, turn: undefined }
-  const given = transport.apiKey
-  if (typeof given !== 'function') return { ...start, apiKey: given }
-  const failed = (isTimeout: boolean, cause: unknown): Start => {
-    waiting.throwIfAborted()
-    return { ...start, failure: { status: undefined, reason: 'not-sent', isTimeout, cause } }
-  }
-  const toStart = (apiKey: unknown) => {
-    if (apiKey === timedOut) return failed(true, undefined)
-    assertApiKey(apiKey, 'the function to return a non-empty string')
-    report.hide(apiKey)
-    return { ...start, apiKey }
-  }
-  const work = (async () => given())()
-  return waiting
-    .within(call.settings.timeout, work)
-    .then(toStart)
-    .catch(cause => failed(false, cause))
-}
-
-/** The error of a call that has waited for its turn in vain: its own, or that of the call that was refused last. */
-function notSent(report: CallReport, { status, headers, retryAfterMs }: HttpError): AnyApiError {
+async function waitForTurn(run: Run, turns: Turns, pace: Pace, isNext: boolean): Promise<number> {
+  const { report, waiting } = run
+  const turn = await pace.wait(turns, isNext, waiting, (delayMs, refusal) => report.waits(delayMs, refusal))
+  if (typeof turn === 'number') return turn
   const { lastError } = report
-  if (lastError) return lastError.with({ note: `Not retried: ${stuck}`, isRetried: false }) as AnyApiError
-  return report.createError({ status, headers, retryAfterMs, text: undefined }, false, `Not sent: ${stuck}`)
+  const reason = turn ? 'no call got through for more than a minute.' : 'no request in flight got a response.'
+  if (lastError) throw lastError.with({ note: `Not retried: ${reason}`, isRetried: false })
+  if (!turn) throw report.createError({ ...noAnswer, reason: 'hanging' }, false, undefined)
+  const note = `Not sent: ${reason} The last to be refused was ${turn.method} ${turn.path}.`
+  throw turn.with({ info: report.info, note, isRetried: false })
+}
+
+/** A function that takes longer holds no place meanwhile: it may use this client. */
+const heldMs = 100
+
+async function readApiKey(
+  run: Run,
+  read: () => string | Promise<string>,
+  turns: Turns,
+  pace: Pace,
+): Promise<string | NoResponse> {
+  const { transport, call, report, waiting } = run
+  const { places } = transport.shared.paces
+  const { timeout } = call.settings
+  let key: unknown
+  try {
+    const work = (async () => read())()
+    key = await waiting.within(Math.min(heldMs, timeout), work)
+    if (key === timedOut && timeout > heldMs) {
+      places.leave(turns)
+      key = await waiting.within(timeout - heldMs, work)
+    }
+    if (key === timedOut) return { ...noAnswer, reason: 'not-sent' }
+    assertApiKey(key, 'the function to return a non-empty string')
+    report.hide(key)
+  } catch (cause) {
+    waiting.throwIfAborted()
+    return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
+  }
+  if (!turns.hasPlace && !places.take(turns)) await waitForTurn(run, turns, pace, true)
+  return key
+}
+
+/** What the caller's own code threw, unless it would hide that an earlier attempt may have been applied. */
+function ownError({ lastError }: CallReport, cause: unknown): unknown {
+  if (!lastError?.outcomeUnknown) return cause
+  const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
+  return lastError.with({ cause, note, isRetried: false })
 }

@@ -119,6 +119,8 @@ export function describeNoResponse(
     const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
     return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
   }
+  if (reason === 'hanging')
+    return { problem: 'not sent, as no request in flight got a response', hint: 'Retry later.' }
   if (isTimeout) {
     const [what, who] =
       reason === 'not-sent'

@@ -13,7 +13,7 @@ import { requestIdOf } from '../internal/headers.js'
 import type { Redactor } from '../internal/redact.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
 import { describeAbort, describeHttpError, describeIssues, describeNoResponse } from './failure.js'
-import type { Call, Outcome, ReceivedResponse, Transport } from './types.js'
+import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
 const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
@@ -35,6 +35,8 @@ export class CallReport {
   mayHaveBeenApplied = false
   /** An event has said that it waits for its turn. */
   #hasSaidToWait = false
+  /** Why it waits for its turn: a refusal, or as there is no place for another request. */
+  waitsFor: AnyApiError | 'place' | undefined
   /** The id of the last complete response. */
   requestId: string | undefined
   readonly #transport: Transport
@@ -90,10 +92,12 @@ export class CallReport {
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
   }
 
-  /** Says once that the call waits for its turn, and whose refusal is the reason. */
-  emitWait(delayMs: number, error: HttpError): void {
-    if (!this.#hasSaidToWait) this.emit({ type: 'wait', attempt: this.attempts + 1, delayMs, error })
+  /** The call waits for its turn: an event says so once if a refusal is the reason, and whose. */
+  waits(delayMs: number, refusal: AnyApiError | undefined): void {
+    this.waitsFor = refusal ?? 'place'
+    if (!refusal || this.#hasSaidToWait) return
     this.#hasSaidToWait = true
+    this.emit({ type: 'wait', attempt: this.attempts + 1, delayMs, error: refusal })
   }
 
   emitRetry(delayMs: number, durationMs: number, error: AnyApiError): void {
@@ -138,6 +142,18 @@ export class CallReport {
       ...shown,
       ...describeHttpError(shown, this.#call, this.#url, redact, hasKey),
     })
+  }
+
+  /** The error of a call that has taken too long as a whole, perhaps while it waited. */
+  outOfTimeError(outcome: NoResponse): AnyApiError {
+    const { waitsFor, lastError } = this
+    if (waitsFor === undefined) return this.createError({ ...outcome, cause: lastError }, false, undefined)
+    const why =
+      waitsFor === 'place'
+        ? `maxInFlight is ${this.#transport.maxInFlight}`
+        : `${waitsFor.method} ${waitsFor.path} was refused`
+    const cause = lastError ?? (waitsFor === 'place' ? undefined : waitsFor)
+    return this.createError({ ...outcome, cause }, false, `It waited for its turn, as ${why}.`)
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {

@@ -1,5 +1,7 @@
+import { codeOf } from '../internal/error-code.js'
 import { backoffMs } from './backoff.js'
-import type { Outcome, ReceivedResponse } from './types.js'
+import { patienceMs } from './pace.js'
+import type { Call, Outcome } from './types.js'
 
 /** The service has refused the request, as there were too many. */
 export function isRateLimit(status: number): boolean {
@@ -20,15 +22,18 @@ export function isThrottled(status: number): boolean {
   return isRateLimit(status) || status === 503
 }
 
-/** A longer `Retry-After` is not waited for: the error is thrown, with the delay. */
-const maxRetryAfterMs = 60_000
-
-/** Whether an attempt was refused because there were too many, and may succeed within a minute. */
-export function isTooMany(outcome: Outcome): outcome is ReceivedResponse {
-  if (outcome.status === undefined || !isThrottled(outcome.status)) return false
-  // A 503 without Retry-After is a failure like any other.
+/** Whether an attempt was refused because there were too many, by the service or by this machine, and may succeed before long. */
+export function isRefusal(outcome: Outcome): boolean {
+  // More sockets than the process may have.
+  if (outcome.status === undefined) return /^E[MN]FILE$/.test(codeOf(outcome.cause) ?? '')
   const { status, retryAfterMs } = outcome
-  return retryAfterMs === undefined ? isRateLimit(status) : retryAfterMs <= maxRetryAfterMs
+  if (retryAfterMs === undefined) return isRateLimit(status)
+  return retryAfterMs <= patienceMs && (isThrottled(status) || (status === 403 && retryAfterMs > 0))
+}
+
+/** Whether the service does not work, whatever its limits are. */
+export function isOutage(outcome: Outcome): boolean {
+  return outcome.status === undefined ? outcome.reason !== 'not-sent' : isServerError(outcome.status)
 }
 
 /** Whether a write may have been applied although its attempt failed. A 409 to the caller's own key may be due to another call. */
@@ -41,11 +46,60 @@ export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boo
   return !isRefused && status !== 307 && status !== 308
 }
 
+/** What follows an attempt. */
+export type Decision =
+  | { readonly next: 'return' }
+  /** A refusal is no failure: the call waits for its turn again. */
+  | { readonly next: 'retry' | 'wait'; readonly delayMs: number }
+  | Failure
+  /** What the caller's own code threw. */
+  | { readonly next: 'throw'; readonly cause: unknown }
+
+interface Failure {
+  readonly next: 'fail'
+  /** Why there is no other attempt, unless it would not help. */
+  readonly note: string | undefined
+}
+
+/** Instead of a retry, once the retry budget is empty. */
+export const noRetriesLeft: Failure = {
+  next: 'fail',
+  note: 'Not retried: too many calls failed recently (retry budget).',
+}
+
+/** What is known of a call after an attempt. */
+export interface Progress {
+  readonly accepts: Call['accepts']
+  /** Its key was used before. */
+  readonly isKeyInUse: boolean
+  /** Attempts that have failed before. */
+  readonly failures: number
+  readonly maxRetries: number
+  /** How long a refused call has to wait; `undefined` if that has lasted too long. */
+  readonly refusedMs: number | undefined
+}
+
+export function decide(outcome: Outcome, progress: Progress): Decision {
+  const { accepts, isKeyInUse, failures, maxRetries, refusedMs } = progress
+  const { status } = outcome
+  if (status !== undefined && (isSuccess(status) || accepts?.(status))) return { next: 'return' }
+  if (status === undefined && outcome.reason === 'not-sent' && !outcome.isTimeout)
+    return { next: 'throw', cause: outcome.cause }
+  const isRefused = isRefusal(outcome)
+  if (isRefused && refusedMs === undefined && maxRetries > 0)
+    return { next: 'fail', note: 'Not retried: it was refused for more than a minute.' }
+  if (isRefused && status !== 503 && refusedMs !== undefined && maxRetries > 0)
+    return { next: 'wait', delayMs: refusedMs }
+  const delayMs = failures < maxRetries ? retryDelayMs(outcome, failures + 1, isKeyInUse) : undefined
+  if (delayMs === undefined) return { next: 'fail', note: undefined }
+  return { next: 'retry', delayMs: Math.max(delayMs, refusedMs ?? 0) }
+}
+
 /** The delay after an attempt, counted from 1; `undefined` if a retry would not help. */
-export function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: boolean): number | undefined {
+function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: boolean): number | undefined {
   if (outcome.status === undefined) return outcome.reason === 'certificate' ? undefined : backoffMs(attempt)
   const { status, retryAfterMs = 0 } = outcome
   // "Conflict" then usually means that a request with the same key is still being processed.
   const mayPass = status === 409 ? isKeyInUse : [408, 425, 429].includes(status) || isServerError(status)
-  return mayPass && retryAfterMs <= maxRetryAfterMs ? Math.max(backoffMs(attempt), retryAfterMs) : undefined
+  return mayPass && retryAfterMs <= patienceMs ? Math.max(backoffMs(attempt), retryAfterMs) : undefined
 }

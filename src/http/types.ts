@@ -1,8 +1,8 @@
 import type { Redactor } from '../internal/redact.js'
 import type { CallSettings, ClientConfig } from '../options.js'
 import type { BodyText } from './body.js'
+import type { Paces } from './paces.js'
 import type { RetryBudget } from './retry-budget.js'
-import type { Throttle } from './throttle.js'
 
 /** What all calls of a client share. */
 export interface Transport extends ClientConfig {
@@ -15,8 +15,8 @@ export interface Transport extends ClientConfig {
 /** What a client shares with those derived from it. */
 export interface Shared {
   readonly retryBudget: RetryBudget
-  /** By URL and key, as services limit each key on its own. */
-  readonly throttles: Map<string, Throttle>
+  /** By URL and key. */
+  readonly paces: Paces
   /** The paths of lists that cannot be asked for a limit of 100. */
   readonly withoutLimit: Set<string>
 }
@@ -64,9 +64,17 @@ export interface NoResponse {
    * - `not-sent`: something of the caller's failed before, such as its `apiKey` function
    * - `not-connected`, `certificate`: there was no connection
    * - `cut-off`, `no-response`: the request may have reached the service
+   * - `hanging`: nothing that was in flight got a response
    * - `total-timeout`: it was the whole call that took too long
    */
-  readonly reason: 'not-sent' | 'not-connected' | 'certificate' | 'cut-off' | 'no-response' | 'total-timeout'
+  readonly reason:
+    | 'not-sent'
+    | 'not-connected'
+    | 'certificate'
+    | 'cut-off'
+    | 'no-response'
+    | 'hanging'
+    | 'total-timeout'
   readonly isTimeout: boolean
   readonly cause: unknown
 }

@@ -24,9 +24,10 @@ export const duration: Check = /* @__PURE__ */ check(
 export const trueOrFalse: Check = /* @__PURE__ */ check(value => typeof value === 'boolean', 'true or false')
 export const callback: Check = /* @__PURE__ */ check(value => typeof value === 'function', 'a function')
 
-export function wholeNumber(minimum: number): Check {
-  const isValid = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= minimum
-  return check(isValid, `a whole number of at least ${minimum}`)
+export function wholeNumber(minimum: number, orElse?: number): Check {
+  const isValid = (value: unknown) =>
+    (Number.isSafeInteger(value) && (value as number) >= minimum) || (value === orElse && value !== undefined)
+  return check(isValid, `a whole number of at least ${minimum}${orElse ? `, or ${orElse}` : ''}`)
 }
 
 export function oneOf(...values: readonly string[]): Check {

@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'virtual-accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { account, apiErrorOf, checkEach } from '../support.ts'
+import { account, apiErrorOf, checkEach, rejectionOf } from '../support.ts'
 import { emptyPage, ok, passing, type StubStep, status, stubbed, useFakeTime } from './stub.ts'
 
 beforeEach(useFakeTime)
@@ -47,15 +47,20 @@ describe('totalTimeout', () => {
     const slow = stubbed([ok], { totalTimeout, apiKey: () => new Promise(() => {}) })
     const error = await apiErrorOf('timeout', passing(slow.client.virtualAccounts.deactivate(account)))
     expect(error).toMatchObject({ attempts: 0, outcomeUnknown: false })
-    const { client } = stubbed([status(429, { 'retry-after': '50' }), ok])
-    const first = client.virtualAccounts.deactivate(account)
+    const busy = status(429, { 'retry-after': '50' })
+    const { client } = stubbed([busy, busy, ok])
+    const first = Promise.all([1, 2].map(() => client.virtualAccounts.deactivate(account)))
     await vi.advanceTimersByTimeAsync(0)
     const waiting = client.virtualAccounts.deactivate(account, { totalTimeout })
-    expect(await apiErrorOf('timeout', passing(waiting))).toMatchObject({
-      attempts: 0,
-      outcomeUnknown: false,
-    })
+    const waited = await apiErrorOf('timeout', passing(waiting))
+    expect(waited).toMatchObject({ attempts: 0, outcomeUnknown: false, cause: { status: 429 } })
+    expect(waited.message).toMatch(/It waited for its turn, as POST .*\/deactivate was refused\./)
     await passing(first)
+    const busyClient = stubbed(['hang'], { totalTimeout, maxInFlight: 1 }).client
+    const hanging = rejectionOf(busyClient.virtualAccounts.deactivate(account, { totalTimeout: 10_000 }))
+    const behind = await apiErrorOf('timeout', passing(busyClient.virtualAccounts.deactivate(account)))
+    expect(behind.message).toContain('It waited for its turn, as maxInFlight is 1.')
+    await passing(hanging)
   })
 
   test('counts a response that has arrived, whatever happens to its body', async () => {

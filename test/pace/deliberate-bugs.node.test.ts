@@ -1,93 +1,118 @@
 import { expect, test } from 'vitest'
+import { Pace, type Turns } from '../../src/http/pace.ts'
+import { Paces } from '../../src/http/paces.ts'
+import { Places } from '../../src/http/places.ts'
 import { RetryBudget } from '../../src/http/retry-budget.ts'
-import { type Refusals, Throttle } from '../../src/http/throttle.ts'
-import { alone, blips, limits, outages } from './scenarios.ts'
-import { type Outcome, run, type Scenario } from './trial.ts'
+import { scenario } from './scenarios.ts'
+import { run } from './trial.ts'
 
 interface DeliberateBug {
   readonly name: string
   readonly target: object
   readonly method: string
   readonly create: (original: (...args: unknown[]) => unknown) => (this: never, ...args: never[]) => unknown
-  readonly scenarios: readonly Scenario[]
-  /** Whether a promise is broken. */
-  readonly isFound: (outcome: Outcome, scenario: Scenario) => boolean
+  /** That of which a promise is broken. */
+  readonly scenario: string
 }
 
-const isIncomplete = ({ succeeded }: Outcome, { calls }: Scenario) => succeeded < calls
-const isSlow = ({ seconds, ideal }: Outcome) => seconds > 1.35 * ideal + 5
-const isRefusedOften = ({ refusals }: Outcome, { calls }: Scenario) => refusals / calls > 0.2
+const nothing = () => () => {}
 
 const bugs: readonly DeliberateBug[] = [
   {
-    name: 'nobody waits for a turn',
-    target: Throttle.prototype,
-    method: 'free',
-    create: () => () => 0,
-    scenarios: [{ ...limits[3]!, calls: 500 }],
-    isFound: isRefusedOften,
+    name: 'any number of requests is in flight',
+    target: Places.prototype,
+    method: 'take',
+    create: original =>
+      function (this: unknown, call: Turns) {
+        return Reflect.apply(original, this, [Object.assign(call, { maxInFlight: 5_000 })])
+      } as never,
+    scenario: '2,000 at once',
+  },
+  {
+    name: 'no place is given back',
+    target: Places.prototype,
+    method: 'leave',
+    create: nothing,
+    scenario: '2,000 at once',
+  },
+  {
+    name: 'a hanging service is waited for by all',
+    target: Places.prototype,
+    method: 'timedOut',
+    create: nothing,
+    scenario: 'a 429 or not (none), then hang, 2,000 calls',
+  },
+  {
+    name: 'refusals in a row concern nobody else',
+    target: Pace.prototype,
+    method: 'refused',
+    create: original =>
+      function (this: unknown, turn: number, call: Turns, ...rest: unknown[]) {
+        call.waitedMs ||= 1
+        return Reflect.apply(original, this, [turn, call, ...rest])
+      } as never,
+    scenario: 'bucket 100 a second, 50 ms, exact, all at a time',
   },
   {
     name: 'no pass ends a pause',
-    target: Throttle.prototype,
+    target: Pace.prototype,
     method: 'passed',
-    create: () => () => {},
-    scenarios: limits.slice(0, 1),
-    isFound: isSlow,
+    create: nothing,
+    scenario: 'bucket 50, 20 ms',
   },
   {
-    name: 'a refused call is never taken for one that is refused for itself',
-    target: Throttle.prototype,
+    name: 'a refusal among passes concerns all',
+    target: Pace.prototype,
     method: 'refused',
     create: original =>
-      function (this: unknown, turn: unknown, call: Refusals, ...rest: unknown[]) {
-        call.pausedAt = Number.POSITIVE_INFINITY
+      function (this: unknown, turn: number, call: Turns, ...rest: unknown[]) {
+        for (let each = 0; each < 6; each++) Reflect.apply(original, this, [turn, { ...call }, ...rest])
         return Reflect.apply(original, this, [turn, call, ...rest])
       } as never,
-    scenarios: alone.slice(2, 3),
-    isFound: ({ succeeded, seconds }) => succeeded < 180 || seconds > 250,
+    scenario: '5 % of 20 a second, 30',
   },
   {
-    name: 'a refused call is taken for one that is refused for itself although others were refused as often',
-    target: Throttle.prototype,
-    method: 'passed',
+    name: 'an outage is waited for like a limit',
+    target: Pace.prototype,
+    method: 'failed',
+    create: nothing,
+    scenario: 'a 429, then lost, 2000 calls',
+  },
+  {
+    name: 'each token has a pace of its own',
+    target: Paces.prototype,
+    method: 'of',
     create: original =>
-      function (this: unknown, turn: unknown) {
-        Reflect.apply(original, this, [turn, { count: 0 }])
+      function (this: { sources?: unknown }, config: object, ...rest: unknown[]) {
+        return Reflect.apply(original, this, [{ ...config, apiKey: 'none' }, ...rest])
       } as never,
-    scenarios: limits.filter(({ name }) => name.startsWith('windows of 5 in 30 seconds')),
-    isFound: isIncomplete,
+    scenario: 'a token for each attempt, 1000',
   },
   {
     name: 'a call that succeeds gives no retries back',
     target: RetryBudget.prototype,
     method: 'giveBack',
-    create: () => () => {},
-    scenarios: [{ ...blips[2]!, outage: now => (now % 500 < 200 ? 503 : undefined) }],
-    isFound: isIncomplete,
+    create: nothing,
+    scenario: '503 for 200 ms, again and again',
   },
   {
     name: 'there is no end to retries in an outage',
     target: RetryBudget.prototype,
     method: 'take',
     create: () => () => true,
-    scenarios: outages.slice(1),
-    isFound: ({ requests }, { calls }) => requests / calls > 1.1,
+    scenario: '503 for ever, 200 at a time',
   },
 ]
 
-test.each(bugs)(
-  'the simulation finds that $name',
-  { timeout: 60_000 },
-  async ({ target, method, create, scenarios, isFound }) => {
-    const methods = target as Record<string, (...args: unknown[]) => unknown>
-    const original = methods[method]!
-    methods[method] = create(original) as never
-    try {
-      for (const scenario of scenarios) if (isFound(await run(scenario), scenario)) return
-    } finally {
-      methods[method] = original
-    }
-    expect.fail('no promise was broken')
-  },
-)
+test.each(bugs)('the simulation finds that $name', async ({ target, method, create, scenario: name }) => {
+  const each = scenario(name)
+  expect(each.problem(await run(each))).toBeUndefined()
+  const methods = target as Record<string, (...args: unknown[]) => unknown>
+  const original = methods[method]!
+  methods[method] = create(original) as never
+  try {
+    expect(each.problem(await run(each))).toEqual(expect.any(String))
+  } finally {
+    methods[method] = original
+  }
+})

@@ -1,32 +1,32 @@
-import { Client } from 'virtual-accounts'
+import { Client, type ClientOptions } from 'virtual-accounts'
 import { Random } from '../simulation/random.ts'
 import { VirtualTime } from '../simulation/virtual-time.ts'
-import { createLimiter, idealMs, type Limit } from './limits.ts'
+import { type Conditions, idealMs, LimitedService } from './service.ts'
 
 /** A service, and what is asked of it. */
-export interface Scenario {
+export interface Scenario extends Conditions {
   readonly name: string
-  readonly limit: Limit
-  /** Milliseconds from a request to its response, 10 % more or less. 20 if not given. */
-  readonly latency?: number
-  /** How a refusal says when to send again: in whole seconds, as a date, or not at all. */
-  readonly retryAfter?: 'seconds' | 'date' | 'none'
-  readonly status?: 429 | 503
-  /** How late the client's timers fire, as on a busy machine. */
-  readonly lateMs?: number
-  /** Refused whatever the others do, by the number of the call. */
-  readonly isRefusedAlone?: (call: number) => boolean
-  /** What happens to all requests of a time. */
-  readonly outage?: (now: number) => 503 | 'lost' | undefined
   readonly calls: number
   /** So many at a time; all if not given. */
   readonly atATime?: number
   /** Calls start so long one after the other, rather than at once. */
   readonly everyMs?: number
+  /** So many calls before the others, one every half second. */
+  readonly warmUp?: number
+  /** A report is requested this often, and is refused alone. */
+  readonly reportEveryMs?: number
   /** Clients that share the service. */
   readonly clients?: number
-  /** Loops of each client over a list of 2,000 items beside its calls. */
-  readonly loops?: number
+  /** Each attempt has an API key of its own. */
+  readonly hasTokens?: boolean
+  /** When the process is frozen for ten minutes. */
+  readonly frozenAt?: number
+  readonly options?: Partial<ClientOptions>
+  readonly seed?: number
+  /** The best time in seconds, where it does not follow from the rest. */
+  readonly ideal?: number
+  /** What is wrong with an outcome, if anything. */
+  readonly problem: (outcome: Outcome) => string | undefined
 }
 
 export interface Outcome {
@@ -36,161 +36,97 @@ export interface Outcome {
   readonly seconds: number
   readonly endedAt: number
   readonly ideal: number
-  readonly requests: number
-  /** Refused requests, but for those of the first moment. */
+  /** Of those that succeeded, in seconds. */
+  readonly medianWait: number
+  readonly requestsPerCall: number
+  /** Refusals a call, but for those of the first burst. */
   readonly refusals: number
-  /** Items that the loops yielded. */
-  readonly items: number
+  /** The most requests in flight. */
+  readonly inFlight: number
   /** Timers that were left behind. */
   readonly timers: number
 }
 
-const listed = 2_000
-const anything = {
-  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-} as const
+const hours = 3_600_000
 
 /** Runs a scenario in virtual time. The same seed gives the same outcome. */
-export async function run(scenario: Scenario, seed = 'pace'): Promise<Outcome> {
-  const {
-    limit,
-    latency = 20,
-    calls,
-    atATime = calls,
-    everyMs,
-    clients = 1,
-    loops = 0,
-    lateMs = 0,
-  } = scenario
+export async function run(scenario: Scenario): Promise<Outcome> {
+  const { calls, atATime = calls, everyMs, warmUp = 0, reportEveryMs, clients = 1, frozenAt } = scenario
   const time = new VirtualTime()
-  const random = new Random(seed)
+  const random = new Random(`pace ${scenario.seed ?? 1}`)
   const service = new LimitedService(scenario, time, random)
   const restore = time.install(random)
-  const { setTimeout } = globalThis
-  globalThis.setTimeout = ((action: () => void, ms: number) => setTimeout(action, ms + lateMs)) as never
-  let succeeded = 0
-  let failed = 0
+  let skew = 0
+  Object.defineProperty(performance, 'now', { value: () => time.now + skew, configurable: true })
+  if (frozenAt)
+    time.after(frozenAt, () => {
+      skew = 600_000
+    })
+  let tokens = 0
+  const apiKey = scenario.hasTokens ? () => `token ${++tokens}` : 'test_key'
+  const { fetch } = service
+  const options = { baseUrl: 'https://simulation.test', apiKey, fetch, ...scenario.options }
+  const all = Array.from({ length: clients }, () => new Client(options))
+  const waits: number[] = []
   let succeededAt = 0
-  let items = 0
-  const attempt = async (work: () => Promise<unknown>) => {
+  const deactivate = async (call: number) => {
+    const startedAt = time.now
+    const account = { customerId: 'c', virtualAccountId: `${call}` }
     try {
-      await work()
-      succeeded++
+      await all[call % clients]!.virtualAccounts.deactivate(account)
       succeededAt = time.now
+      waits.push(time.now - startedAt)
     } catch {
-      failed++
+      // Counted at the end, with those that never end.
     }
   }
-  const work = async (first: number) => {
-    const { fetch } = service
-    const client = new Client({ baseUrl: 'https://simulation.test', apiKey: 'test_key', fetch })
-    const numbers = Array.from({ length: calls / clients }, (_, at) => first + at).values()
-    const deactivate = (call: number) =>
-      attempt(() => client.virtualAccounts.deactivate({ customerId: 'c', virtualAccountId: `${call}` }))
-    const worker = async () => {
-      for (const call of numbers) await deactivate(call)
-    }
-    const loop = async () => {
-      const list = client.list(
-        '/list',
-        { limit: 100 },
-        { schema: anything, itemKey: item => (item as { id: string }).id },
-      )
-      for await (const _ of list) items++
-    }
-    const started: Promise<unknown>[] = Array.from({ length: loops }, loop)
-    if (everyMs === undefined)
-      started.push(...Array.from({ length: Math.min(atATime, calls / clients) }, worker))
-    else
-      for (const call of numbers) {
+  let isOver = false
+  const report = async () => {
+    for (; !isOver; await time.pause(reportEveryMs!)) all[0]!.request('POST', '/report').catch(() => {})
+  }
+  const work = async () => {
+    const started: Promise<unknown>[] = []
+    const start = async (from: number, to: number, ms: number) => {
+      for (let call = from; call < to; call++) {
         started.push(deactivate(call))
-        await time.pause(everyMs)
+        await time.pause(ms)
       }
+    }
+    if (reportEveryMs) void report()
+    await start(calls, calls + warmUp, 500)
+    if (everyMs) await start(0, calls, everyMs)
+    else {
+      const numbers = Array.from({ length: calls }, (_, at) => at).values()
+      const worker = async () => {
+        for (const call of numbers) await deactivate(call)
+      }
+      started.push(...Array.from({ length: Math.min(atATime, calls) }, worker))
+    }
     await Promise.all(started)
+    isOver = true
   }
   try {
-    let isOver = false
-    const all = Array.from({ length: clients }, (_, client) => work((client * calls) / clients))
-    void Promise.all(all).then(() => {
-      isOver = true
-    })
-    await time.run(() => isOver)
-    const endedAt = time.now
+    void work()
+    await time.run(() => isOver || time.now > 2 * hours)
+    const endedAt = isOver ? time.now / 1_000 : Number.POSITIVE_INFINITY
     // What is left behind does nothing, but would keep a process alive.
     let timers = 0
-    await time.run(() => ++timers > 100)
-    const pages = loops * Math.ceil(listed / 99)
+    if (!reportEveryMs) await time.run(() => ++timers > 100)
+    waits.sort((one, other) => one - other)
+    const least = idealMs(scenario, calls, everyMs ? calls : Math.min(atATime, 50 * clients)) / 1_000
     return {
-      succeeded,
-      failed,
+      succeeded: waits.length,
+      failed: calls + warmUp - waits.length,
       seconds: succeededAt / 1_000,
-      endedAt: endedAt / 1_000,
-      ideal: idealMs(limit, latency, calls + pages, everyMs ? calls : atATime * clients) / 1_000,
-      requests: service.requests,
-      refusals: service.refusals,
-      items,
-      timers: timers - 1,
+      endedAt,
+      ideal: scenario.ideal ?? Math.max(least, ((everyMs ?? 0) * calls) / 1_000),
+      medianWait: (waits[waits.length >> 1] ?? 0) / 1_000,
+      requestsPerCall: service.requests / calls,
+      refusals: service.refusals / calls,
+      inFlight: service.mostOpen,
+      timers: Math.max(0, timers - 1),
     }
   } finally {
     restore()
   }
-}
-
-class LimitedService {
-  requests = 0
-  refusals = 0
-  #inFlight = 0
-  readonly #scenario: Scenario
-  readonly #time: VirtualTime
-  readonly #random: Random
-
-  constructor(scenario: Scenario, time: VirtualTime, random: Random) {
-    this.#scenario = scenario
-    this.#time = time
-    this.#random = random
-    this.#take = createLimiter(scenario.limit)
-  }
-
-  readonly #take: ReturnType<typeof createLimiter>
-
-  readonly fetch = async (url: string, { signal }: { signal: AbortSignal }): Promise<Response> => {
-    const { latency = 20, outage, isRefusedAlone } = this.#scenario
-    const time = this.#time
-    const isFirst = time.now === 0
-    const way = latency * (0.9 + 0.2 * this.#random.fraction())
-    this.requests++
-    await time.pause(way / 3)
-    signal.throwIfAborted()
-    const failure = outage?.(time.now)
-    if (failure === 'lost')
-      throw new TypeError('fetch failed', { cause: Object.assign(new Error('lost'), { code: 'ECONNRESET' }) })
-    if (failure) return new Response(null, { status: failure })
-    const call = Number(/\/(\d+)\/deactivate$/.exec(url)?.[1] ?? Number.NaN)
-    const seconds = isRefusedAlone?.(call) ? 1 : this.#take(time.now, this.#inFlight)
-    if (seconds === undefined) this.#inFlight++
-    else if (!isFirst) this.refusals++
-    await time.pause((way * 2) / 3)
-    if (seconds !== undefined) return this.#refuse(seconds)
-    this.#inFlight--
-    return url.includes('/list') ? page(new URL(url).searchParams) : new Response(null)
-  }
-
-  #refuse(seconds: number): Response {
-    const { status = 429, retryAfter = 'seconds' } = this.#scenario
-    const headers = new Headers()
-    if (retryAfter === 'seconds') headers.set('retry-after', String(Math.ceil(seconds)))
-    if (retryAfter === 'date') {
-      const now = Date.UTC(2026, 10, 1) + Math.floor(this.#time.now / 1_000) * 1_000
-      headers.set('date', new Date(now).toUTCString())
-      headers.set('retry-after', new Date(now + Math.ceil(seconds) * 1_000).toUTCString())
-    }
-    return new Response(null, { status, headers })
-  }
-}
-
-function page(query: URLSearchParams): Response {
-  const [number, limit] = [Number(query.get('page')), Number(query.get('limit'))]
-  const ids = Array.from({ length: listed }, (_, at) => ({ id: `i${at}` }))
-  const data = ids.slice((number - 1) * limit, number * limit)
-  return Response.json({ data, page: number, totalItems: listed, limit })
 }
