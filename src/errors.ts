@@ -1,3 +1,4 @@
+import type { IncompleteReason } from './events.js'
 import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
 import { property } from './internal/object.js'
@@ -170,6 +171,7 @@ const loggedNames = [
   'page',
   'limit',
   'cursor',
+  'reason',
   'requestId',
   'status',
   'retryAfterMs',
@@ -279,13 +281,35 @@ export class InvalidResponseError extends ApiError {
   }
 }
 
-/** The pages of a list are inconsistent, or the list changed and items may have been missed. */
+/**
+ * Why a list could not be read, or not completely. The first seven are also reasons of the {@link EndEvent | `end` event}:
+ *
+ * - `no-item-key`: `itemKey` returned nothing for an item
+ * - `item-key-not-unique`: two items had the same key
+ * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
+ * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
+ * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
+ * - `missed-items`: items may have been missed, as the list shrank or ended before its total
+ * - `added-elsewhere`: the list has grown, but not where `after` or `until` reads
+ * - `cursor-gone`: every item that the cursor names is gone
+ * - `no-progress`: the list changes faster than it can be read, or the service ignores `page`
+ * - `contradiction`: a response contradicts the request or another response
+ */
+export type PaginationReason =
+  | Exclude<IncompleteReason, 'verified-false' | 'max-items'>
+  | 'cursor-gone'
+  | 'no-progress'
+  | 'contradiction'
+
+/** The pages of a list are inconsistent, or the list changed and items may have been missed. `reason` says which. */
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
+  /** What went wrong. The message says what to do. */
+  declare readonly reason: PaginationReason
 
   /** @internal */
-  constructor(facts: ErrorFacts) {
-    super('PaginationError', facts)
+  constructor(facts: ErrorFacts & Pick<PaginationError, 'reason'>) {
+    super('PaginationError', facts, ['reason'])
   }
 }
 

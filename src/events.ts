@@ -102,6 +102,7 @@ export interface DriftEvent extends EventBase {
  * - `verified-false`: `verified: false` was given
  * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
  * - `missed-items`: items were missed, and `onMissedItems: 'continue'` was given, or the loop resumed after such an error
+ * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown: it may grow at its other end
  * - `max-items`: the loop ended at `maxItems`
  */
 export type IncompleteReason =
@@ -112,6 +113,7 @@ export type IncompleteReason =
   | 'verified-false'
   | 'order-not-stable'
   | 'missed-items'
+  | 'added-elsewhere'
   | 'max-items'
 
 /** A loop over a list has come to its end. There is none after `break`, an error or an abort. */

@@ -14,6 +14,7 @@ export {
   type Issue,
   isApiError,
   PaginationError,
+  type PaginationReason,
   TimeoutError,
 } from './errors.js'
 export type {

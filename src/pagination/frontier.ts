@@ -1,9 +1,9 @@
 import type { Key } from './known-items.js'
 
-/** How many items a cursor names, and 25 more if many of them were missing in their place. */
-export const maxNamed = 100
-const minInPlace = 50
-const maxOthers = 75
+/** How many items a cursor names, and 30 more if many of them were missing in their place. */
+export const maxNamed = 120
+const minInPlace = 60
+const maxOthers = 90
 
 /**
  * The farthest items of the list that were read: what a cursor names. Where a loop goes over what it has read, as others came in

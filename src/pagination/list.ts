@@ -204,8 +204,8 @@ function prepareList<Item, Params extends ListParams>(
     isStrict && !itemKey && !rawItemKey,
     'verified: expected `itemKey` too, as nothing else identifies the items of this list',
   )
-  const gap = `what was read before this cursor is not proven to be complete (${after?.gap})`
-  forbid(isStrict && after?.gap, `verified: ${gap}: start over without \`after\``)
+  const doubt = `what was read before this cursor is not proven to be complete (${after?.doubt})`
+  forbid(isStrict && after?.doubt, `verified: ${doubt}: start over without \`after\``)
   forbid(after && page !== undefined, 'page: not together with `after`, which says where to go on')
   forbid(after && until, 'until: not together with `after`')
   const isCut = options.maxItems !== undefined

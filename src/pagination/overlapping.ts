@@ -1,14 +1,16 @@
-import type { IncompleteReason } from '../events.js'
+import { Drift } from './drift.js'
 import type { ReadBatch } from './page.js'
 import type { Position, Reading } from './position.js'
 import type { Plan, Seen, Window } from './requests.js'
-import { cannotOverlap, endsShort, failure, nothingKnown } from './walk-errors.js'
+import { CannotOverlap, cursorGone, emptyPage, endsShort, failure, keysRepeat } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 /** Of a service that cuts pages by another limit than it says. */
 const maxDetours = 3
 /** Responses beyond a gap: bounds memory. */
 const maxHeld = 64
+/** How often a loop asks whether the order of the list depends on the request. */
+const maxOrderChecks = 2
 
 /**
  * Reads on by windows that overlap: each begins at or before the last item read, and is read only if it shows an item that was
@@ -21,8 +23,12 @@ export class OverlappingReader<T> {
   readonly #at: Position<T>
   /** Responses that showed nothing known when they came, by their places. */
   #held: Seen<T>[] = []
-  /** How far before the last item a window begins, as items may move between two responses: 1 while they stay. */
-  #margin = 1
+  #drift = new Drift()
+  /** When the last item was shown; `undefined` before this loop has shown it. */
+  #shownAt: number | undefined
+  /** The last response that was read. */
+  #before: Seen<T> | undefined
+  #orderChecks = 0
   /** A limit other than the one in effect was honoured. */
   #honoursLimits = false
   /** Items may have moved since they were read. After a cursor, nobody knows. */
@@ -33,31 +39,38 @@ export class OverlappingReader<T> {
   constructor(at: Position<T>) {
     this.#at = at
     this.#hasMoved = at.options.after !== undefined
+    this.#shownAt = at.requests.last?.time
+    this.#before = at.requests.last
   }
 
-  /** Yields what is new. Throws `cannotOverlap` where a response shows that windows cannot. */
+  /** Yields what is new. Throws a `CannotOverlap` where a response shows that windows cannot. */
   async *read(): Reading<T> {
     const at = this.#at
     while (at.remaining > 0) {
       // What was held, can be read by now, and says how the list goes on.
       const held = this.#held.find(seen => this.#showsKnown(seen) && !at.known.has(seen.keys.at(-1)))
-      let seen = held ?? (await this.#requestNext())
+      let seen = held ?? (await this.#confirm(await this.#requestNext()))
+      const again = await this.#checkOrder(seen)
       let missed: Seen<T> | undefined
       if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
         missed = seen
-        seen = await this.#search(missed)
+        this.#hold(missed)
+        at.requests.slowDown()
+        seen = again && this.#showsKnown(again) ? again : await this.#search(missed)
       }
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
       const { start, data, limit } = seen
-      // `until` or `maxItems` cuts it.
-      if (at.end < start + data.length) break
-      if (data.length === limit) continue
-      if (at.end === seen.total) return at.gap
+      // `until` or `maxItems` may have cut it.
+      if (at.end < start + data.length || data.length === limit) continue
+      if (at.end === seen.total) return false
       // An item may have been added after these rows were read. If the next window brings nothing new, the list has ended.
-      if (news === 0 || (seen.isShort && at.requests.pagesAreShort)) return this.#readBehind(seen)
+      if (news === 0 || (seen.isShort && at.requests.pagesAreShort)) {
+        await this.#readBehind(seen)
+        return false
+      }
     }
-    return 'max-items'
+    return true
   }
 
   // Which response comes next.
@@ -66,27 +79,46 @@ export class OverlappingReader<T> {
   #requestNext(): Promise<Seen<T>> {
     const { requests, end } = this.#at
     const { planned } = requests
-    const plan: Plan = window =>
-      this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window)) : undefined
+    const plan: Plan = (window, time) =>
+      this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
     const goesOn = planned && start(planned) < end && reach(planned) > end
-    return this.#get(goesOn ? planned : this.#windowAfter(end), plan)
+    return this.#get(goesOn ? planned : this.#windowAfter(end, this.#timeSinceShown), plan)
   }
 
-  #windowAfter(end: number): Window {
-    return windowAhead(end, this.#at.limit, Math.round(this.#margin))
+  get #timeSinceShown(): number {
+    const { time } = this.#at.requests
+    return time - (this.#shownAt ?? time)
+  }
+
+  #windowAfter(end: number, time: number): Window {
+    return windowAhead(end, this.#at.limit, this.#drift.marginAfter(time))
   }
 
   async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
-    const seen = await this.#at.requests.get(window, plan)
+    const { requests, limit, total, options } = this.#at
+    const seen = await requests.get(window, plan)
+    if (seen.problem) throw new CannotOverlap(seen.problem)
     // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
-    const isLimitRefused = seen.isRefused && !(this.#honoursLimits && seen.limit <= this.#at.limit)
-    if (seen.problem || isLimitRefused) this.#giveUp(seen.problem ?? 'limit-not-honoured')
+    if (seen.isRefused && !(this.#honoursLimits && seen.limit <= limit)) {
+      if (options.verified && seen.start < total) await this.#insist(seen)
+      throw new CannotOverlap('limit-not-honoured')
+    }
     return seen
   }
 
-  #giveUp(reason: IncompleteReason): never {
-    this.#at.gap = reason
-    throw cannotOverlap
+  /**
+   * A page that does not exist has no total: page 1 says how long the list is. If it should exist, it is requested again, and a refusal is
+   * then the error of the call, with the service's reason.
+   */
+  async #confirm(seen: Seen<T>): Promise<Seen<T>> {
+    if (seen.total !== undefined) return seen
+    const { total = 0 } = await this.#get(windowOf(1, this.#at.limit))
+    const isRefused = (seen.isMissing || seen.isRefused) && seen.start < total
+    return isRefused ? this.#insist(seen) : { ...seen, total }
+  }
+
+  #insist({ page, limit }: Seen<T>): Promise<Seen<T>> {
+    return this.#at.requests.get({ ...windowOf(page, limit), accepts: undefined })
   }
 
   /** Whether an item is shown that was read, or nothing can precede those that are shown. */
@@ -94,6 +126,46 @@ export class OverlappingReader<T> {
     const { known, options } = this.#at
     const isBeginning = page === 1 && (keys.length === 0 || (options.firstPage === 1 && !known.hasForgotten))
     return isBeginning || keys.some(key => known.has(key))
+  }
+
+  /**
+   * If the total is the same, but the last item is not where it was, the list has moved, or its order depends on the request, as that of
+   * equal dates in a database. So the window that showed it and the one that does not are requested again, in both orders, as two
+   * replicas in turn would look alike. If each shows again what it showed, the order is not stable. Else returns the last response.
+   */
+  async #checkOrder(seen: Seen<T>): Promise<Seen<T> | undefined> {
+    const at = this.#at
+    const { end, total, shownBy } = at
+    const holdsEnd = seen.start < end && end <= seen.start + seen.limit
+    const isInPlace = this.#endShownBy(seen) === end
+    const isDone = this.#orderChecks === maxOrderChecks
+    if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
+    if (this.#isSamePage(seen)) {
+      // Its items are not all that there are, so their keys are row numbers, or the service ignores `page`.
+      if (at.count < total) throw failure(seen, keysRepeat)
+      return undefined
+    }
+    this.#orderChecks++
+    const before = windowOf(shownBy.page, shownBy.limit)
+    const now = windowOf(seen.page, seen.limit)
+    for (const window of [before, now, now, before]) {
+      const again = await this.#get(window)
+      const isAsItWas = again.total === total && (this.#endShownBy(again) === end) === (window === before)
+      // What a cache returns is no evidence.
+      if (!isAsItWas || again.response.headers.has('age')) return again
+    }
+    // Or its limit cuts a page without moving it.
+    const whole = await this.#get(windowOf(seen.page, at.limit))
+    if (seen.keys.every((key, place) => key === whole.keys[place]))
+      throw new CannotOverlap('limit-not-honoured')
+    at.noteDisorder(seen)
+    return undefined
+  }
+
+  /** Whether another page shows the same items. */
+  #isSamePage({ keys, start }: Seen<T>): boolean {
+    const before = this.#before
+    return before?.start !== start && keys.every((key, place) => key === before?.keys[place])
   }
 
   /** Whether only known items are shown, in other places, although nothing moved: of a service whose ids are row numbers. */
@@ -115,16 +187,22 @@ export class OverlappingReader<T> {
       seen = await this.#get(window, plan)
       return this.#showsKnown(seen)
     }
-    // A page that does not exist has no total: page 1 says how long the list is.
-    const { total = 0 } = missed.total === undefined ? await this.#get(windowOf(1, limit)) : missed
+    const { total = 0 } = missed
     let first = Math.min(missed.start, total)
     if (total !== totalBefore) {
       const last = Math.min(end + total - totalBefore, total) - 1
       const window = windowAt(Math.max(0, last), limit)
       if (await finds(window)) return seen
       if (reach(window) >= first) first = Math.min(first, start(window))
+    } else {
+      // Where it will be, if the list moves on as it did.
+      const window = this.#windowAfter(end, this.#timeSinceShown)
+      if (start(window) < first) {
+        if (await finds(window)) return seen
+        if (reach(window) >= first) first = start(window)
+      }
     }
-    // On a long way back, several at a time, in place of what was requested ahead.
+    // On a long way back, several at a time, in place of what was requested ahead: the list may move on as fast as one goes back.
     const before: Plan = window => (start(window) > 0 ? windowBefore(start(window), limit) : undefined)
     let steps = 0
     for (; first > 0; first = seen.start)
@@ -133,7 +211,7 @@ export class OverlappingReader<T> {
     const farthest = Math.max(total, end) + 8 * limit
     for (seen = missed; seen.data.length === seen.limit && seen.start < farthest; )
       if (await finds(windowAt(seen.start + seen.limit, limit))) return seen
-    throw failure(seen, nothingKnown, true)
+    throw failure(seen, cursorGone)
   }
 
   /** If there are too many, the farthest is dropped, and requested again. */
@@ -150,22 +228,26 @@ export class OverlappingReader<T> {
   #learnFrom(seen: Seen<T>, missed: Seen<T> | undefined): void {
     const { known, end, total, limit } = this.#at
     const { keys, total: totalNow = total } = seen
-    const moved = end - this.#endShownBy(seen)
+    // Where page 1 shows nothing known, all that was read is gone.
+    const isGone = seen.page === 1 && !keys.some(key => known.has(key))
+    const moved = isGone ? end : end - this.#endShownBy(seen)
     const isInPlace = moved === 0
     // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
-      const isEnd = end === totalNow && missed.data.length === 0
-      if (isEnd || ++this.#detours > maxDetours) this.#giveUp('limit-not-honoured')
+      const isEmpty = missed.data.length === 0
+      if (isEmpty && end < totalNow) throw failure(missed, emptyPage(missed, totalNow))
+      if (isEmpty || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
     const { isOther, last } = known.orderOf(keys)
     // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
-    if (!this.#hasMoved && seen.start + last >= end) this.#giveUp('item-key-not-unique')
+    if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
     if (isOther) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
-    // As far as the last item moved; a window that missed it shows that the margin is not enough.
-    const needed = 1 + (Math.max(moved, missed ? this.#margin : 0) || 0)
-    this.#margin = Math.max(1, 0.9 * this.#margin, Math.min(needed, limit / 2))
+    // A window that ended before the last item was requested for a list that moves faster.
+    if (Number.isNaN(moved) && seen.start + keys.length <= end) this.#drift = new Drift()
+    else if (this.#shownAt !== undefined)
+      this.#drift.learn(moved, seen.time - this.#shownAt, missed !== undefined, limit)
   }
 
   /** The place after the last item read, if that is shown. */
@@ -181,6 +263,8 @@ export class OverlappingReader<T> {
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
     const news = yield* at.take(seen, Math.max(0, firstKnown), false)
+    this.#shownAt = seen.time
+    this.#before = seen
     this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
     // Page 1 is read without a known item. New items there, again and again while the total stays: the service makes up ids.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
@@ -193,12 +277,17 @@ export class OverlappingReader<T> {
    * The page behind a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
    * say, of a service that counts pages from 0.
    */
-  async #readBehind(short: Seen<T>): Promise<IncompleteReason | undefined> {
-    const { end, total } = this.#at
+  async #readBehind(short: Seen<T>): Promise<void> {
+    const { end, total, requests } = this.#at
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
-    if (behind.data.length > 0) this.#giveUp('short-page')
+    if (behind.data.length > 0) throw new CannotOverlap('short-page')
     const promised = Math.min(total, behind.total ?? total)
-    if (promised > end) this.#at.noteMissed(short, promised - end, endsShort(end, promised), false)
-    return this.#at.gap
+    if (promised <= end) return
+    if (!requests.pagesAreShort) {
+      // If it shows by now what was promised, that was added after the rows were read, and before they were counted.
+      const again = await this.#get(windowOf(short.page, short.limit))
+      if (again.start + again.data.length >= promised && this.#showsKnown(again)) return
+    }
+    this.#at.noteMissed(short, promised - end, endsShort(end, promised))
   }
 }

@@ -119,7 +119,7 @@ const envelope: Validator = {
     data: /* @__PURE__ */ z.array(/* @__PURE__ */ z.unknown()),
     page: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
     totalItems: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
-    limit: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
+    limit: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
   }),
   isCustom: false,
 }
@@ -147,10 +147,17 @@ export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: numb
     const body = parseListBody(text)
     const issues: FoundIssue[] = []
     const received = validate(body, envelope, issues) as Envelope
+    if (issues.length === 0 && received.limit === 0 && received.data.length > 0)
+      issues.push({
+        path: ['limit'],
+        message: 'expected a whole number of at least 1, got 0',
+        cause: undefined,
+      })
     if (issues.length > 0) throw new InvalidBody(issues, notAnEnvelopeHint, body)
     if (received.page !== page && accepts?.('another-page')) return missingPage(request, response)
-    assertConsistent(received, request, response)
-    const { data: raw, totalItems, limit } = received
+    const limit = limitOf(received, request)
+    assertConsistent({ ...received, limit }, request, response)
+    const { data: raw, totalItems } = received
     const items: unknown[] = []
     for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
       items.push(validate(raw[index], validator, issues, index))
@@ -177,6 +184,13 @@ function keysOf<T>(
 /** Whether it contradicts itself: it is shorter than its limit, although its total says that more follows. */
 export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
   return data.length < limit && (page - 1) * limit + data.length < totalItems
+}
+
+/** The limit in effect. A last page that says its own length has the one that was requested. */
+function limitOf({ data, page, limit, totalItems }: Envelope, request: PageRequest): number {
+  const requested = request.expectedLimit ?? request.limit ?? 1
+  const isLast = data.length < requested && (page - 1) * requested + data.length >= totalItems
+  return limit === 0 || (limit === data.length && isLast) ? requested : limit
 }
 
 /** What stands for a page that does not exist. */
@@ -253,7 +267,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
     problem: string,
     hint = "The service contradicts itself: report it to the service's owner.",
   ) => {
-    throw new PaginationError({ info: report.info, problem, hint })
+    throw new PaginationError({ info: report.info, reason: 'contradiction', problem, hint })
   }
   if (page !== request.page)
     fail(

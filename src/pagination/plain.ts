@@ -1,6 +1,11 @@
 import type { Position, Reading } from './position.js'
-import type { Window } from './requests.js'
-import { endsShort, failure, keysRepeat, shrank } from './walk-errors.js'
+import type { Seen, Window } from './requests.js'
+import { endsShort, failure, keysRepeat, noProgress, shrank, tooMany } from './walk-errors.js'
+
+/** So many responses in a row may come no closer to the end of a list that grows. */
+const patience = 40
+/** So many responses may hold items beyond twice the largest total. */
+const maxBeyond = 8
 
 /**
  * Reads on page after page, where pages cannot overlap.
@@ -10,38 +15,47 @@ import { endsShort, failure, keysRepeat, shrank } from './walk-errors.js'
  */
 export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<T> {
   const { limit, known } = at
-  const areFiltered = at.gap === 'short-page'
-  let areIdentified = at.gap !== 'item-key-not-unique'
-  const windowOf = (page: number): Window => ({
+  const areFiltered = at.doubt === 'short-page'
+  let areIdentified = at.doubt !== 'item-key-not-unique'
+  const isBeyond = (page: number) => (page - 1) * limit >= at.total
+  const windowOf = (page: number, isAhead: boolean): Window => ({
     page,
     limit: at.sentLimit,
     expectedLimit: limit,
     overlaps: false,
-    accepts: what => what === 404 || (what === 'another-page' && (page - 1) * limit >= at.total),
+    accepts: what =>
+      (isAhead && what === 404) || ((what === 404 || what === 'another-page') && isBeyond(page)),
   })
-  const pageAfter = ({ page }: Window) => (at.goesOnAfter(page * limit) ? windowOf(page + 1) : undefined)
+  const pageAfter = ({ page }: Window) =>
+    at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
   let page = nextPage
   let textBefore: unknown
   let hasGrown = false
+  let largestTotal = at.total
+  let leastLeft = Number.POSITIVE_INFINITY
+  let stuck = 0
+  let beyond = 0
 
   while (at.remaining > 0) {
-    const response = await at.requests.get(windowOf(page), pageAfter)
+    const response = await at.requests.get(windowOf(page, false), pageAfter)
     if (response.problem === 'item-key-not-unique') {
-      at.gap = response.problem
+      at.doubt = response.problem
       areIdentified = false
     }
     const seen = areIdentified ? response : { ...response, keys: [] }
+    // It was requested ahead: either the list has shrunk, or the service fails for it. Requested again, it is the error that it is.
+    if (seen.isMissing && !isBeyond(page) && (await hasPage(at, seen))) continue
     const { data, raw, keys, start, total = at.total, largestTotalBefore } = seen
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
-    if (lost > 0 && at.gap !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
+    if (lost > 0 && at.doubt !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
     if (total !== at.total && seen.isAhead) continue
     // After a cursor, the first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
-      if (end < total) at.noteMissed(seen, total - end, endsShort(end, total), false)
-      return at.gap
+      if (end < total) at.noteMissed(seen, total - end, endsShort(end, total))
+      return false
     }
     hasGrown ||= total > at.total
     // Items without keys: of a service that ignores `page`, the same JSON comes again.
@@ -50,14 +64,33 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     // `itemKey` returns what is unique only within a page, such as a row number.
-    if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat, true)
+    if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat)
     at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
     textBefore = text
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
-    if (at.end === total && !areFiltered) return at.gap
+    if (at.end === total && at.count >= total && !areFiltered) return false
+    largestTotal = Math.max(largestTotal, total)
+    const left = Math.min(total - at.end, at.remaining)
+    stuck = left < leastLeft ? 0 : stuck + 1
+    leastLeft = Math.min(leastLeft, left)
+    if (stuck > patience) throw failure(seen, noProgress)
+    if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw')
+      throw failure(seen, tooMany(at.count, largestTotal))
     page++
   }
-  return 'max-items'
+  return true
+}
+
+/** Whether the list still reaches to a page, by the total of its first one. */
+async function hasPage<T>({ requests, sentLimit, limit }: Position<T>, { start }: Seen): Promise<boolean> {
+  const first = await requests.get({
+    page: 1,
+    limit: sentLimit,
+    expectedLimit: limit,
+    overlaps: false,
+    accepts: undefined,
+  })
+  return start < (first.total ?? 0)
 }
 
 /** Of items as they came, before the caller has them. Those that are nested too deeply are never the same. */

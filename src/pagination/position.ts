@@ -5,7 +5,7 @@ import { Frontier, maxNamed } from './frontier.js'
 import { type Key, KnownItems } from './known-items.js'
 import type { LoadPage, ReadBatch } from './page.js'
 import { Requests, type Seen } from './requests.js'
-import { failure, noProgress, orderNotStable, type Text } from './walk-errors.js'
+import { type Failure, failure, noProgress, orderNotStable } from './walk-errors.js'
 
 export interface WalkOptions<T> extends ListName {
   readonly load: LoadPage<T>
@@ -33,15 +33,21 @@ export interface WalkOptions<T> extends ListName {
 /** How far a loop has come, as a cursor says it. */
 interface Mark {
   readonly frontier: Frontier
-  /** The end and the total when the frontier was shown last. */
+  /** The end and the total when the frontier was shown last, and by which window. */
   readonly end: number
   readonly total: number
+  readonly shownBy: Bookmark['shownBy']
   /** How many items the loop has yielded. */
   readonly items: number
 }
 
-/** Yields what is new. Returns why it is not proven to be all, or nothing. */
-export type Reading<T> = AsyncGenerator<ReadBatch<T>, IncompleteReason | undefined>
+/** Yields what is new. Returns whether `maxItems` cut it. */
+export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
+
+/** A search counts as so many requests at most: it may be long once. */
+const maxSearch = 6
+/** How many more responses may follow the first that shows an item of `until`, until one shows the last. */
+const maxLateReads = 2
 
 /** Where a loop stands in its list: what a cursor writes down, and what both readers do with a response. */
 export class Position<T> {
@@ -56,15 +62,21 @@ export class Position<T> {
   end: number
   total: number
   /** Why what was read is not proven to be complete. */
-  gap: IncompleteReason | undefined
+  doubt: IncompleteReason | undefined
   /** It has come to where `until` says. */
   hasArrived = false
   /** What a cursor says when all that was read has been yielded. */
   #mark: Mark
   /** How many more responses may bring nothing new. */
   #patience: number
-  /** What `until` names, the first ones first. */
-  readonly #until: ReadonlySet<Key | undefined>
+  /** How many requests had been sent at the last response, and how many of them count. */
+  #sent = 0
+  #spent = 0
+  /** What `until` names: the first items of a batch, and the farthest, each in the order of the list. */
+  readonly #until: readonly ReadonlySet<Key | undefined>[]
+  /** Those of them that a response has shown some of. */
+  #met: ReadonlySet<Key | undefined> | undefined
+  #lateReads = maxLateReads
 
   constructor(options: WalkOptions<T>) {
     const { load, concurrency, closing, after, until, limit } = options
@@ -75,15 +87,32 @@ export class Position<T> {
     this.limit = Math.min(after?.limit ?? 1, limit ?? 1)
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
-    this.gap = after?.gap
+    this.doubt = after?.doubt
     const frontier = new Frontier(after?.behind, after?.others)
-    this.#mark = { frontier, end: this.end, total: this.total, items: 0 }
+    const shownBy = after?.shownBy ?? { page: 1, limit: 1 }
+    this.#mark = { frontier, end: this.end, total: this.total, shownBy, items: 0 }
     this.#patience = 8 + this.known.size / this.limit
-    this.#until = new Set(until && [...until.first, ...until.behind])
+    this.#until = until ? [until.first, until.behind].map(keys => new Set(keys)) : []
   }
 
   get remaining(): number {
     return this.hasArrived ? 0 : this.options.maxItems - this.#mark.items
+  }
+
+  /** How many items it has yielded. */
+  get items(): number {
+    return this.#mark.items
+  }
+
+  /** How many items of the list were read. Its end does not say that: a service may return one page again and again. */
+  get count(): number {
+    const { firstPage, after } = this.options
+    return (after?.end ?? (firstPage - 1) * this.limit) + this.items
+  }
+
+  /** The window that has shown the last item. */
+  get shownBy(): Bookmark['shownBy'] {
+    return this.#mark.shownBy
   }
 
   /** Whether the loop goes on after a place, as far as is known. */
@@ -93,18 +122,19 @@ export class Position<T> {
 
   /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages are next to each other. */
   *take(seen: Seen<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
-    const { data, keys, start, total = this.total, response } = seen
+    const { data, keys, start, page, limit, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
     /** Where those that are new end. */
     const ends: number[] = []
     const before = this.#mark
+    const named = this.#meet(keys)
+    // Items between those that `until` names were added there since: their transactions were committed late.
+    const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
     let place = from
-    for (; place < data.length && items.length < this.remaining; place++) {
+    for (; place < until && items.length < this.remaining; place++) {
       const key = keys[place]
-      this.hasArrived = this.#until.has(key)
-      if (this.hasArrived) break
-      if (!this.known.add(key, keys[place - 1])) continue
+      if (!this.known.add(key, keys[place - 1]) || named?.has(key)) continue
       items.push(data[place] as T)
       added.push(key)
       ends.push(place + 1)
@@ -119,10 +149,12 @@ export class Position<T> {
       const { frontier, isAtEnd } = isNext
         ? { frontier: before.frontier.append(news), isAtEnd: true }
         : before.frontier.advance(withKey(keys.slice(from, place)), news)
-      const at = isAtEnd ? { end: start + place, total } : before
+      const at = isAtEnd ? { end: start + place, total, shownBy: { page, limit } } : before
       return { ...at, frontier, items: before.items + count }
     }
     this.#mark = markAt(place, items.length)
+    if (named && (until === 0 || keys[until - 1] === [...named].at(-1) || this.#lateReads-- === 0))
+      this.hasArrived = true
     const cursor = () => this.#writeCursor(added)
     const aborted = (reason: unknown, given: number) =>
       this.withCursor(
@@ -134,30 +166,47 @@ export class Position<T> {
     return items.length
   }
 
-  /** Throws after too many responses in a row without any: all that is remembered may come again, if the list has grown by so much. */
-  noteProgress(seen: Seen<T>, isAny: boolean): void {
-    this.#patience = isAny ? 8 + this.known.size / this.limit : this.#patience - 1
-    if (this.#patience < 0) throw failure(seen, noProgress)
+  /** Those that `until` names, once a response has shown any. */
+  #meet(keys: readonly (Key | undefined)[]): ReadonlySet<Key | undefined> | undefined {
+    this.#met ??= this.#until.find(named => keys.some(key => named.has(key)))
+    return this.#met
   }
 
-  /** Throws where the loop must be proven. */
+  /**
+   * Throws after too many responses in a row without any: all that is remembered may come again, if the list has grown by so much. And
+   * where requests bring less than two fifths of what they bring in a list that stays as it is.
+   */
+  noteProgress(seen: Seen<T>, isAny: boolean): void {
+    const { limit, requests } = this
+    this.#patience = isAny ? 8 + this.known.size / limit : this.#patience - 1
+    this.#spent += Math.min(requests.sent - this.#sent, maxSearch)
+    this.#sent = requests.sent
+    const calm = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
+    if (this.#patience < 0 || this.#spent > 64 + (2.5 * this.items) / (limit * calm))
+      throw failure(seen, noProgress)
+  }
+
+  /** Throws, unless missed items are accepted. */
   noteDisorder(seen: Seen<T>): void {
-    this.gap = 'order-not-stable'
-    if (this.options.verified) throw failure(seen, orderNotStable, true)
+    this.doubt = 'order-not-stable'
+    if (this.options.onMissedItems === 'throw') throw failure(seen, orderNotStable)
   }
 
   /** Throws, unless missed items are accepted. A loop may be resumed after an end that was short of its total. */
-  noteMissed(seen: Seen<T>, count: number, text: Text, isFinal = true): void {
+  noteMissed(seen: Seen<T>, count: number, missed: Failure): void {
     const { total: before = this.total, response } = seen
     response.report.emit({ type: 'drift', change: 'missing', before, after: Math.max(0, before - count) })
     const isAccepted = this.options.onMissedItems === 'continue'
     // Before it is thrown: the cursor of the error must say it.
-    if (isAccepted || isFinal) this.gap = 'missed-items'
-    if (!isAccepted) throw failure(seen, text, isFinal)
+    if (isAccepted || missed.isFinal) this.doubt = 'missed-items'
+    if (!isAccepted) throw failure(seen, missed)
   }
 
-  emitEnd(reason: IncompleteReason | undefined): void {
+  /** Emits the last event of the loop, so nothing may be in flight any more. */
+  async emitEnd(isCut: boolean): Promise<void> {
     const { last, sent } = this.requests
+    await this.requests.close()
+    const reason = isCut ? 'max-items' : this.doubt
     const isComplete = reason === undefined
     const facts = { items: this.#mark.items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
@@ -172,12 +221,13 @@ export class Position<T> {
   }
 
   /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
-  #writeCursor(batch: readonly (Key | undefined)[], { frontier, end, total }: Mark = this.#mark): string {
-    const { limit, gap, options } = this
+  #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.#mark): string {
+    const { limit, doubt, options } = this
     const { behind, others } = frontier.names
-    const isNamed = this.#until.size === 0 && batch.length <= maxNamed
-    // If all that is new is removed, the next loop meets what this one has met.
-    const first = isNamed ? [] : [...batch, ...this.#until].slice(0, maxNamed)
+    // What was read lies between the first and the last item that `until` names, or it would come again. If all that is new is
+    // removed, the next loop meets what this one has met.
+    const isNamed = !this.#met && batch.length <= maxNamed
+    const first = isNamed ? [] : [...batch, ...(this.#met ?? [])].slice(0, maxNamed)
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
     const names = {
@@ -185,7 +235,7 @@ export class Position<T> {
       others: toHashes(others),
       first: toHashes(first),
     }
-    return writeCursor({ limit, gap, end, total, ...names }, options)
+    return writeCursor({ limit, doubt, ...place, ...names }, options)
   }
 }
 

@@ -1,12 +1,16 @@
-import type { IncompleteReason } from '../events.js'
+import { msPerRequest } from './drift.js'
 import type { Key } from './known-items.js'
 import { isShort, type LoadedPage, type LoadPage, type PageRequest } from './page.js'
+import type { OverlapProblem } from './walk-errors.js'
 
 /** A part of the list that one request asks for. */
 export type Window = Pick<PageRequest, 'page' | 'limit' | 'expectedLimit' | 'overlaps' | 'accepts'>
 
-/** The window that will be read after another one if the list stays as it is; `undefined` if that is not worth a guess. */
-export type Plan = (after: Window) => Window | undefined
+/**
+ * The window that will be read after another one that was requested so long ago, if the list goes on as it does; `undefined` if that is not
+ * worth a guess.
+ */
+export type Plan = (after: Window, time: number) => Window | undefined
 
 /** What a response says about the list. A page that does not exist is an empty one, however the service says that. */
 export interface Seen<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalItems'> {
@@ -20,15 +24,19 @@ export interface Seen<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalIt
   readonly isShort: boolean
   /** The service refused the request: there is no such page, or no such limit. */
   readonly isRefused: boolean
+  /** There is no such page, says the service by its status. */
+  readonly isMissing: boolean
   /** Why pages cannot overlap, if it shows that. */
-  readonly problem: IncompleteReason | undefined
+  readonly problem: OverlapProblem | undefined
   /** Whether it was requested before the one in front of it had arrived: it may show an older state of the list. */
   readonly isAhead: boolean
+  /** When it was requested. */
+  readonly time: number
   /** The largest total of those that had arrived before it was requested. */
   readonly largestTotalBefore: number
 }
 
-interface Entry<T> extends Pick<Seen, 'isAhead' | 'largestTotalBefore'> {
+interface Entry<T> extends Pick<Seen, 'isAhead' | 'largestTotalBefore' | 'time'> {
   readonly window: Window
   readonly promise: Promise<LoadedPage<T>>
   state: 'in flight' | 'arrived' | 'failed'
@@ -58,7 +66,8 @@ export class Requests<T> {
   sent = 0
   /** One was short, and not longer when asked again: the service filters pages after it has cut them, or its total is wrong. */
   pagesAreShort = false
-  /** The last response that was read. */
+  /** The first response that was read, and the last. */
+  first: Seen<T> | undefined
   last: Seen<T> | undefined
 
   /** All end when `closing` aborts. */
@@ -66,8 +75,19 @@ export class Requests<T> {
     this.#load = load
     this.#concurrency = concurrency
     this.#maxInFlight = concurrency
-    closing.addEventListener('abort', () => this.#controller.abort())
-    if (closing.aborted) this.#controller.abort()
+    closing.addEventListener('abort', () => void this.close())
+    if (closing.aborted) void this.close()
+  }
+
+  /** Cancels what is in flight. Resolves when all of it has ended. */
+  async close(): Promise<void> {
+    this.#controller.abort()
+    await Promise.allSettled(this.#queue.map(({ promise }) => promise))
+  }
+
+  /** The time of the next request. Movements are measured by it. */
+  get time(): number {
+    return performance.now() + msPerRequest * this.sent
   }
 
   /** The window that was requested ahead, if any. */
@@ -91,7 +111,7 @@ export class Requests<T> {
     }
     this.#reads++
     this.#fill()
-    const { promise, isAhead, largestTotalBefore } = this.#queue[0] as Entry<T>
+    const { promise, isAhead, largestTotalBefore, time } = this.#queue[0] as Entry<T>
     const loaded = await promise
     const { data, page, limit, totalItems, response } = loaded
     const keys = loaded.keys()
@@ -106,11 +126,20 @@ export class Requests<T> {
       total: hasTotal ? totalItems : undefined,
       isShort: isShort(loaded),
       isRefused: isRefusal(response.status),
+      isMissing: response.status === 404,
       problem: isOther ? 'limit-not-honoured' : keyProblem,
       isAhead,
       largestTotalBefore,
+      time,
     }
+    this.first ??= this.last
     return this.last
+  }
+
+  /** One request at a time, and one more for each that arrives from here on. */
+  slowDown(): void {
+    this.#slowedDownAt = this.sent
+    this.#maxInFlight = 1
   }
 
   #drop(): void {
@@ -125,7 +154,7 @@ export class Requests<T> {
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
     while (this.#queue.length < maxHeld && this.#inFlight.length < this.#maxInFlight) {
       const last = this.#queue.at(-1)
-      const window = last && this.#plan?.(last.window)
+      const window = last && this.#plan?.(last.window, this.time - last.time)
       // The reader will stop at one that failed.
       if (window === undefined || this.#queue.some(({ state }) => state === 'failed')) return
       this.#queue.push(this.#request(window))
@@ -137,12 +166,15 @@ export class Requests<T> {
   }
 
   #request(window: Window): Entry<T> {
+    const { time } = this
     const inFront = this.#queue.at(-1)
+    const isAhead = inFront !== undefined && inFront.state !== 'arrived'
     const entry: Entry<T> = {
       window,
       promise: this.#loadWhole(window, this.#controller.signal),
-      isAhead: inFront !== undefined && inFront.state !== 'arrived',
+      isAhead,
       largestTotalBefore: this.#largestTotal,
+      time,
       state: 'in flight',
     }
     const number = this.sent
@@ -153,8 +185,7 @@ export class Requests<T> {
         this.#largestTotal = Math.max(this.#largestTotal, totalItems)
         // What failed may have been too much for the service: one at a time, and one more for each request from here on that arrives.
         if (response.report.failures > 0) {
-          this.#slowedDownAt = this.sent
-          this.#maxInFlight = 1
+          this.slowDown()
         } else if (number > this.#slowedDownAt) {
           this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
         }
@@ -190,7 +221,7 @@ export function isRefusal(status: unknown): boolean {
   return status === 400 || status === 422
 }
 
-function findKeyProblem(keys: readonly (Key | undefined)[] | undefined): IncompleteReason | undefined {
+function findKeyProblem(keys: readonly (Key | undefined)[] | undefined): OverlapProblem | undefined {
   if (keys === undefined || keys.includes(undefined)) return 'no-item-key'
   return new Set(keys).size < keys.length ? 'item-key-not-unique' : undefined
 }

@@ -1,79 +1,118 @@
-import { PaginationError } from '../errors.js'
-import type { IncompleteReason } from '../events.js'
-import type { Seen } from './requests.js'
+import { PaginationError, type PaginationReason } from '../errors.js'
+import type { LoadedPage } from './page.js'
 
-export type Text = readonly [problem: string, hint: string]
-
-const notUniqueHint = 'Identify items by something unique: see `itemKey`.'
-
-const overlapProblems: Partial<Record<IncompleteReason, Text>> = {
-  'no-item-key': ['an item has no key', 'Return a string or a number for every item: see `itemKey`.'],
-  'item-key-not-unique': [
-    'two items have the same key, or the order of the list is not stable',
-    notUniqueHint,
-  ],
-  'limit-not-honoured': [
-    'the service does not honour other limits, so pages cannot overlap',
-    'Iterate without `verified: true`.',
-  ],
-  'short-page': [
-    'a page in the middle of the list is not full, so pages cannot overlap',
-    'Does the service filter pages after cutting them? Iterate without `verified: true`.',
-  ],
+/** What to do, by the reason of a failure. */
+const advice: Readonly<Record<PaginationReason, string>> = {
+  'no-item-key': 'Return a string or a number for every item: see `itemKey`.',
+  'item-key-not-unique': 'Identify items by something unique: see `itemKey`.',
+  'limit-not-honoured': 'Iterate without `verified: true`.',
+  'short-page': 'Does the service filter pages after cutting them? Iterate without `verified: true`.',
+  'order-not-stable':
+    "Ask the service's owner for an order that is unique and does not change. To read on and accept gaps, pass `onMissedItems: 'continue'`.",
+  'missed-items': "Start over. To accept gaps, pass `onMissedItems: 'continue'`.",
+  'added-elsewhere':
+    'Does the list grow at its other end? `until` reads what is new at the beginning, `after` what is new at the end. Or the total lags or ignores filters, or rows were committed late.',
+  'cursor-gone': 'Start over, without `after`.',
+  'no-progress':
+    'Try again when the list changes less often. `npx --no-install virtual-accounts probe` shows what the service does.',
+  contradiction: "The service contradicts itself: report it to the service's owner.",
 }
 
-/** Whether pages of this list can never overlap. */
-export function rulesOutOverlap(reason: IncompleteReason | undefined): reason is IncompleteReason {
-  return reason !== undefined && reason in overlapProblems
+/** What went wrong in a loop. */
+export interface Failure {
+  readonly reason: PaginationReason
+  readonly problem: string
+  /** Instead of the usual advice. */
+  readonly hint?: string
+  /** To resume after the cursor of the error would lead to the same failure. */
+  readonly isFinal?: boolean
+}
+
+export function failure(
+  { response }: Pick<LoadedPage<unknown>, 'response'>,
+  { reason, problem, hint = advice[reason], isFinal = false }: Failure,
+): PaginationError {
+  return new PaginationError({ info: response.report.info, reason, problem, hint, isFinal })
+}
+
+const overlapProblems = {
+  'no-item-key': 'an item has no key',
+  'item-key-not-unique': 'two items have the same key, or the order of the list is not stable',
+  'limit-not-honoured': 'the service does not honour other limits, so pages cannot overlap',
+  'short-page': 'a page in the middle of the list is not full, so pages cannot overlap',
+} as const
+
+/** Why the pages of a list can never overlap. */
+export type OverlapProblem = keyof typeof overlapProblems
+
+export function isOverlapProblem(reason: string | undefined): reason is OverlapProblem {
+  return reason !== undefined && Object.hasOwn(overlapProblems, reason)
 }
 
 /** Thrown by the reader of overlapping windows when a response shows that windows cannot overlap. No caller sees it. */
-export const cannotOverlap: unique symbol = Symbol('cannot overlap')
+export class CannotOverlap {
+  readonly reason: OverlapProblem
 
-export function noOverlap(reason: IncompleteReason | undefined, seen: Seen): Error {
-  return failure(seen, overlapProblems[reason as IncompleteReason] as Text)
+  constructor(reason: OverlapProblem) {
+    this.reason = reason
+  }
 }
 
-export const noProgress: Text = [
-  'the loop makes no progress: the list changes too fast, or the service ignores `page` or `limit`',
-  'Run it when fewer changes are made; `npx --no-install virtual-accounts probe` shows what the service does.',
-]
+export function noOverlap(reason: OverlapProblem): Failure {
+  return { reason, problem: overlapProblems[reason] }
+}
 
-// To resume after these would lead to the same failure.
+export const noProgress: Failure = {
+  reason: 'no-progress',
+  problem: 'the loop makes no progress: the list changes too fast, or the service ignores `page` or `limit`',
+}
 
-export const orderNotStable: Text = [
-  'items came back in another order than they were read in, so some may have been missed',
-  'Are equal dates returned in any order? Sort by something unique, too. If items moved while they were read, start over.',
-]
+export const orderNotStable: Failure = {
+  reason: 'order-not-stable',
+  problem: 'items came back in another order than they were read in, so some may have been missed',
+  isFinal: true,
+}
 
-export const keysRepeat: Text = [
-  'every item of a page has the key of an earlier item, although the list has not grown',
-  notUniqueHint,
-]
+export const keysRepeat: Failure = {
+  reason: 'item-key-not-unique',
+  problem: 'every item of a page has the key of an earlier item, although the list has not grown',
+  isFinal: true,
+}
 
-export const nothingKnown: Text = [
-  'none of the last items that were read is in the list any more, so some may have been missed',
-  'Start over, without `after`.',
-]
+export const cursorGone: Failure = {
+  reason: 'cursor-gone',
+  problem: 'none of the last items that were read is in the list any more, so some may have been missed',
+  isFinal: true,
+}
 
-export const untilIsGone: Text = [
-  'the list has ended, and none of the items that `until` names is in it any more, so all of it was read',
-  "Start over without `until`, or store the cursor of this loop's first batch.",
-]
+export function addedElsewhere(count: number): Failure {
+  const problem = `the list has ${count} more items than before, and none of them where this loop reads`
+  return { reason: 'added-elsewhere', problem, isFinal: true }
+}
 
-const acceptMissed = "To accept missed items, pass onMissedItems: 'continue'."
+export function emptyPage(
+  { page, limit }: Pick<LoadedPage<unknown>, 'page' | 'limit'>,
+  total: number,
+): Failure {
+  const problem = `page ${page} is empty, although totalItems is ${total} at a limit of ${limit}`
+  return { reason: 'contradiction', problem }
+}
 
-export function shrank(before: number, after: number): Text {
+export function shrank(before: number, after: number): Failure {
   const problem = `the list shrank from ${before} to ${after} items while it was read, so ${before - after} or more may have been missed`
-  return [problem, `Start over. ${acceptMissed}`]
+  return { reason: 'missed-items', problem, isFinal: true }
 }
 
-export function endsShort(end: number, total: number): Text {
+export function endsShort(end: number, total: number): Failure {
   const problem = `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more may have been missed`
-  const causes = 'Pages may be counted from 0, or the total may be out of date or ignore filters.'
-  return [problem, `${causes} Run it again. ${acceptMissed}`]
+  const hint =
+    "Pages may be counted from 0, or the total may lag or ignore filters. Run it again. To accept gaps, pass `onMissedItems: 'continue'`."
+  return { reason: 'missed-items', problem, hint }
 }
 
-export function failure({ response }: Seen, [problem, hint]: Text, isFinal = false): PaginationError {
-  return new PaginationError({ info: response.report.info, problem, hint, isFinal })
+export function tooMany(items: number, total: number): Failure {
+  const problem = `the service has returned ${items} items, although no response promised more than ${total}`
+  const hint =
+    "The service may ignore `page`, or its total may be capped. To read on to an empty page, pass `onMissedItems: 'continue'`."
+  return { reason: 'contradiction', problem, hint, isFinal: true }
 }

@@ -3,17 +3,24 @@ import { loopLimit, type ReadBatch } from './page.js'
 import { readPages } from './plain.js'
 import { Position, type Reading, type WalkOptions } from './position.js'
 import { isRefusal, type Seen } from './requests.js'
-import { cannotOverlap, failure, noOverlap, rulesOutOverlap, untilIsGone } from './walk-errors.js'
+import {
+  addedElsewhere,
+  CannotOverlap,
+  failure,
+  isOverlapProblem,
+  noOverlap,
+  type OverlapProblem,
+} from './walk-errors.js'
+import { windowOf } from './windows.js'
 
 /** Reads a list from one end to the other: by windows that overlap, or where they cannot, by plain pages. */
 export async function* readList<T>(options: WalkOptions<T>): AsyncGenerator<ReadBatch<T>, void> {
   if (options.maxItems === 0) return
   const at = new Position(options)
   try {
-    const reason = yield* read(at)
-    if (options.until && !at.hasArrived && reason !== 'max-items')
-      throw failure(at.requests.last as Seen, untilIsGone, true)
-    at.emitEnd(at.hasArrived ? at.gap : reason)
+    const isCut = (yield* read(at)) && !at.hasArrived
+    if (!isCut) await checkOtherEnd(at)
+    await at.emitEnd(isCut)
   } catch (error) {
     throw at.withCursor(error)
   }
@@ -27,33 +34,59 @@ async function* read<T>(at: Position<T>): Reading<T> {
     at.end = start
     at.total = total
     const end = start + data.length
-    const reason =
-      first.problem ?? (first.isShort ? 'short-page' : verified === false ? 'verified-false' : undefined)
+    const problem = first.problem ?? (first.isShort ? 'short-page' : undefined)
     const isLast = data.length === 0 || end === total
     // One response is one state of the list. But its total may lag: a full page may not be the end.
     const isWhole = isLast && data.length < first.limit
-    if (!isWhole) at.gap = reason
-    if (verified && rulesOutOverlap(at.gap)) throw noOverlap(at.gap, first)
+    const isPlain = problem !== undefined || verified === false
+    if (!isWhole && isPlain) at.doubt = problem ?? 'verified-false'
+    if (problem && !isWhole) throwIfVerified(at, problem, first)
     yield* at.take(first, 0, true)
     // Plain pages end at their total.
-    if (isWhole || (isLast && reason)) return at.end < end ? 'max-items' : at.gap
-    if (reason) return yield* readPages(at, first.page + 1)
+    if (isWhole || (isLast && isPlain)) return at.end < end
+    if (isPlain) return yield* readPages(at, first.page + 1)
   }
   // A cursor may be old: after one, pages overlap in any mode.
-  if (!rulesOutOverlap(at.gap)) {
+  if (!isOverlapProblem(at.doubt)) {
     try {
       return yield* new OverlappingReader(at).read()
     } catch (error) {
-      if (error !== cannotOverlap) throw error
+      if (!(error instanceof CannotOverlap)) throw error
+      const last = at.requests.last as Seen
+      // Before it is thrown: the cursor of the error must say it, or a later run would call itself complete.
+      at.doubt = error.reason
+      throwIfVerified(at, error.reason, last)
+      // Mocks return the same page for any query.
+      const isEnd = at.end === at.total && at.total === last.total && at.count >= at.total
+      if (isEnd && error.reason !== 'short-page') return false
     }
-    const { gap, requests } = at
-    if (verified) throw noOverlap(gap, requests.last as Seen)
-    // Mocks return the same page for any query.
-    if (at.end === at.total && at.total === requests.last?.total && gap !== 'short-page') return gap
   }
   // The service may have another limit by now than when the cursor was written.
   if (after) await requestFirst(at)
   return yield* readPages(at, Math.floor(at.end / at.limit) + 1)
+}
+
+function throwIfVerified<T>(at: Position<T>, problem: OverlapProblem, seen: Seen): void {
+  if (at.options.verified) throw failure(seen, noOverlap(problem))
+}
+
+/**
+ * A loop after or until a cursor that finds nothing, although the list has grown: that may be at its other end. The first response is
+ * requested once more, as it may have been an old one.
+ */
+async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
+  const { after, until, verified } = at.options
+  const cursor = after ?? until
+  const { first } = at.requests
+  if (!cursor || !first || at.items > 0 || at.doubt) return
+  const before = after ? Math.max(after.total, after.end) : cursor.total
+  if (at.total <= before) return
+  const again = await at.requests.get(windowOf(first.page, first.limit))
+  const { keys, total = 0 } = again
+  const isNew = !at.known.has(after ? keys.at(-1) : keys[0])
+  if (total <= before || (keys.length > 0 && isNew)) return
+  at.doubt = 'added-elsewhere'
+  if (verified) throw failure(again, addedElsewhere(total - before))
 }
 
 /** The first page; without a limit of the loop's own if the service does not honour that. */

@@ -114,7 +114,8 @@ const rows: Row[] = [
       items: 60,
       params: { limit: 20 },
       default: '1/20 2/19 2/20 3/20',
-      true: '1/20 2/19 !',
+      // A refusal is requested again, for its reason.
+      true: service === 'refuses smaller limits' ? '1/20 2/19 2/19 !' : '1/20 2/19 !',
       false: '1/20 2/20 3/20',
     }),
   ),

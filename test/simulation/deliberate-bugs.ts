@@ -21,7 +21,9 @@ type Methods<T> = { [K in keyof T]: T[K] extends Method ? K : never }[keyof T]
 function replace<T extends object, K extends Methods<T>>(
   Class: { readonly prototype: T },
   name: K,
-  create: (original: T[K]) => (this: T, ...args: Parameters<T[K] & Method>) => ReturnType<T[K] & Method>,
+  create: (
+    original: T[K],
+  ) => (this: T, ...args: Parameters<T[K] & Method>) => ReturnType<Extract<T[K], Method>>,
 ): () => void {
   const original = Class.prototype[name]
   Class.prototype[name] = create(original) as T[K]
@@ -88,7 +90,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'the end is not held against the total',
-    inject: () => misreport(({ data, total }) => ({ total: data.length === 0 ? 1 : total })),
+    inject: () => misreport(({ data, start }) => ({ total: start + data.length })),
     family: 'pages counted from 0',
     mode: 'default',
   },
@@ -112,7 +114,15 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'a cursor names only the first items that were read',
-    inject: () => replace(Frontier, 'advance', () => () => false),
+    inject: () =>
+      replace(
+        Frontier,
+        'advance',
+        () =>
+          function () {
+            return { frontier: this, isAtEnd: false }
+          },
+      ),
     family: 'cut and resumed, mixed changes',
     mode: 'default',
   },
@@ -124,11 +134,25 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         'advance',
         () =>
           function (_shown, news) {
-            this.append(news)
-            return true
+            return { frontier: this.append(news), isAtEnd: true }
           },
       ),
     family: 'cut and resumed, items come among those that were read',
+    mode: 'default',
+  },
+  {
+    name: 'a cursor names nothing that was missing in its place',
+    inject: () =>
+      replace(
+        Frontier,
+        'advance',
+        original =>
+          function (shown, news) {
+            const { frontier, isAtEnd } = original.call(this, shown, news)
+            return { frontier: new Frontier(frontier.names.behind), isAtEnd }
+          },
+      ),
+    family: 'cut and resumed, stale replicas, mixed changes',
     mode: 'default',
   },
   {
@@ -163,7 +187,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
   },
   {
     name: 'requests go on after the reader has left the loop',
-    inject: () => replace(AbortController, 'abort', () => () => {}),
+    inject: () => replace(Requests<unknown>, 'close', () => async () => {}),
     family: 'the reader leaves early',
     mode: 'default',
   },
