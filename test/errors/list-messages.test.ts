@@ -113,7 +113,7 @@ describe('a page fails', () => {
 describe('an iteration fails', () => {
   const all = sampleTransactions(60)
   const contradiction = /report it to the service's owner\.$/
-  const onMissed = /pass onMissedItems: 'continue'\.$/
+  const onMissed = /pass `onMissedItems: 'continue'`\.$/
 
   /** The message with which a list fails whose requests, counted from 1, get these envelopes. */
   async function iterate(

@@ -32,7 +32,13 @@ describe('a page that is not as specified', () => {
         [page('[]', '"page":1,"totalItems":"1","limit":1'), 'totalItems'],
         [page('[]', '"page":1,"totalItems":null,"limit":1'), 'totalItems'],
         [page('[]', '"page":1,"totalItems":9007199254740993,"limit":1'), 'totalItems'],
-        [page('[]', '"page":1,"totalItems":1,"limit":0'), 'limit'],
+        [
+          page(
+            '[{"id":"t1","amount":1,"currency":"EUR","description":""}]',
+            '"page":1,"totalItems":1,"limit":0',
+          ),
+          'limit',
+        ],
         [page('[]', '"page":1,"totalItems":1,"limit":"1"'), 'limit'],
         [page('[]', '"page":1,"totalItems":1'), 'limit'],
         [page('[7]'), 'data.0'],
