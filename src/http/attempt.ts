@@ -1,4 +1,4 @@
-import ky, { NetworkError } from 'ky'
+import ky, { NetworkError, replaceOption } from 'ky'
 import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
@@ -17,6 +17,32 @@ export interface Run {
   readonly fetch: Fetch
   readonly report: CallReport
   readonly waiting: Waiting
+}
+
+/** All that ky reads from its input if it is a URL, and from its options. Else it would come from `Object.prototype`. */
+const kyInput = { headers: undefined, method: undefined, signal: undefined }
+const kyOptions = {
+  // ky merges an object with what is inherited, so these are properties of a function.
+  hooks: Object.assign(() => {}, {
+    init: undefined,
+    beforeRequest: undefined,
+    beforeRetry: undefined,
+    beforeError: undefined,
+    afterResponse: undefined,
+  }),
+  baseUrl: undefined,
+  prefix: undefined,
+  // ky drops `undefined` here, and some a Request below.
+  searchParams: [],
+  body: null,
+  json: undefined,
+  signal: undefined,
+  context: undefined,
+  totalTimeout: undefined,
+  parseJson: undefined,
+  stringifyJson: undefined,
+  onDownloadProgress: undefined,
+  onUploadProgress: undefined,
 }
 
 export const noAnswer: NoResponse = {
@@ -42,9 +68,11 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
       headers['content-type'] = 'application/json'
       headers['idempotency-key'] = idempotencyKey
     }
-    const response = await ky(url, {
+    const response = await ky(Object.assign(new URL(url), kyInput), {
+      ...(kyOptions as object),
       method,
-      headers,
+      // ky would merge them with those of `Object.prototype`.
+      headers: replaceOption(headers),
       ...withBody(body),
       // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
       redirect: 'manual',
