@@ -1,7 +1,7 @@
 // @ts-check
 // Exports all transactions to a CSV file. Stop it in any way, even with kill -9,
-// and start it again: it continues, and writes each transaction once, also when
-// the list changes meanwhile.
+// and start it again: it continues and writes each transaction once, even if the
+// list changes.
 //
 //   npm run example examples/export-csv.js [-- FILE]
 //   BASE_URL=https://… API_KEY=… npm run example examples/export-csv.js
@@ -10,7 +10,7 @@
 // transactions.csv unless given; an older one is replaced.
 //
 // Until it is complete, the export is FILE.part. FILE.part.json says how many of
-// its bytes count, and where to go on.
+// its bytes are complete, and where to continue.
 
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import Big from 'big.js'
@@ -32,7 +32,12 @@ async function exportTransactions(name = 'transactions.csv') {
     count > 0 ? `Continuing after ${counted(count, 'transaction')}` : `Exporting from ${service.name}`,
   )
   const progress = new Progress({ from: count, advice: 'Run it again: it continues.' })
-  const client = connect(service, progress.onEvent)
+  /** @type {import('virtual-accounts').EndEvent | undefined} */
+  let end
+  const client = connect(service, event => {
+    if (event.type === 'end') end = event
+    progress.onEvent(event)
+  })
   // It throws rather than miss a transaction.
   const list = client.transactions.list({ limit: 100 }, { verified: true, after: cursor })
 
@@ -47,7 +52,7 @@ async function exportTransactions(name = 'transactions.csv') {
   try {
     if ((await file.stat()).size < bytes)
       throw new Problem(`${part} was cut off: remove it and ${positionFile}.`)
-    // What follows was written, but its cursor was not: it comes again.
+    // Lines after this have no saved cursor, so they come again.
     await file.truncate(bytes)
     if (!cursor) await append(header)
     for await (const batch of list.batches()) {
@@ -60,6 +65,7 @@ async function exportTransactions(name = 'transactions.csv') {
     await file.close()
   }
   progress.end()
+  if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The export stays ${part}.`)
   // In this order: a position must never outlive the file that it is for.
   await rm(positionFile, { force: true })
   await rename(part, name)

@@ -1,6 +1,6 @@
 // @ts-check
-// The five ways in which a call fails, and what to do about each. A fake service
-// inside this program fails on purpose:
+// The six ways a call can fail, and what to do about each. A fake service inside
+// this program fails on purpose:
 //
 //   npm run example examples/handle-errors.js
 
@@ -65,9 +65,11 @@ runMain(import.meta.filename, async () => {
     say(`retried: HTTP ${status}, the account is active: ${service.isActive(account)}`)
   }
 
-  title('Not an ApiError: an abort, and a mistake in the call')
+  title('aborted: your signal ends the call')
   service.fail({ with: 'hang' })
   await attempt(() => client.transactions.list({}, { signal: AbortSignal.timeout(50) }))
+
+  title('Not an ApiError: a mistake in the call')
   await attempt(() => client.transactions.list({ limit: 0 }))
 })
 
@@ -104,6 +106,8 @@ function advice(error) {
       return 'check baseUrl and the network, or retry later'
     case 'timeout':
       return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
+    case 'aborted':
+      return 'nothing, or put the work back into its queue'
     case 'invalid-response':
       return 'look at issues and body of the error: if the service is right, pass a schema'
     case 'pagination':

@@ -5,10 +5,10 @@ const root = new URL('..', import.meta.url)
 
 const chosen = groups([
   { text: 'Start', pages: docs('getting-started', 'options', 'service', 'probe') },
-  { text: 'Lists', pages: docs('lists', 'changing-lists', 'exports') },
+  { text: 'Lists', pages: docs('lists', 'exports') },
   { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
   { text: 'Platforms', pages: docs('browser', 'runtimes') },
-  { text: 'In production', pages: docs('observing', 'scaling', 'performance', 'interface') },
+  { text: 'In production', pages: docs('observing', 'performance', 'interface') },
   { text: 'Examples', pages: pagesIn('examples/{,*/}README.md') },
   { text: 'The project', pages: ['CHANGELOG', 'SECURITY'] },
 ])

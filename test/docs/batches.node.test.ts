@@ -14,7 +14,7 @@ import { readPage, root, snippet } from './snippets.ts'
 const { setTimeout } = globalThis
 
 const code = snippet('writes.md', 'A batch of writes')
-const allDone = "200 accounts: { deactivated: 200, 'not applied': 0, unknown: 0 }"
+const allDone = '200 accounts: { deactivated: 200, refused: 0, unknown: 0, waiting: 0 }'
 
 const accounts = Array.from({ length: 200 }, (_, index) => ({
   customerId: `c${index % 7}`,
@@ -26,9 +26,31 @@ const path = ({ customerId, virtualAccountId }: typeof first) =>
 
 beforeEach(() => writeFileSync(join(folder, 'accounts.json'), JSON.stringify(accounts)))
 
+/** What Ctrl-C does to the program. */
+let shutDown = () => {}
+
+function batchProcess() {
+  const env = { BASE_URL: service.baseUrl, API_KEY: service.apiKey }
+  const once = (_signal: string, stop: () => void) => {
+    shutDown = stop
+  }
+  return { env, exitCode: 0, once }
+}
+
+/** The lines of the file that records every account. */
+function rowsOf(): (typeof first & { state: string; reason?: string })[] {
+  const lines = readFileSync(join(folder, 'closures-2026-11.jsonl'), 'utf8').split('\n')
+  return lines.filter(Boolean).map(line => JSON.parse(line))
+}
+
+/** The line of counts that the program ends with. */
+function counted(counts: object): string {
+  return `200 accounts: ${inspect({ deactivated: 0, refused: 0, unknown: 0, waiting: 0, ...counts })}`
+}
+
 /** Runs the program to its end: its last line and its exit code. */
 async function runBatch() {
-  const process = { env: { BASE_URL: service.baseUrl, API_KEY: service.apiKey }, exitCode: 0 }
+  const process = batchProcess()
   await run(code, {}, { process })
   const [text, counts] = vi.mocked(console.log).mock.calls.at(-1) ?? []
   return { line: `${text} ${inspect(counts)}`, exitCode: process.exitCode }
@@ -49,27 +71,60 @@ test('deactivates each account once, and says so', async () => {
 })
 
 test('reports a refusal and an unknown outcome, as the guide shows, and finishes both with their keys', async () => {
-  service.fail({ path: path(first), with: () => new Response(null, { status: 404 }) })
+  service.fail({ path: path(first), with: () => new Response(null, { status: 422 }) })
   service.fail({ path: path(second), times: 3, with: 'truncate' })
   const { line, exitCode } = await runBatch()
   expect(exitCode).toBe(1)
   expect(readPage('writes.md')).toContain(`\`\`\`text\n${line}\n\`\`\``)
-  const rows = readFileSync(join(folder, 'closures-2026-11.jsonl'), 'utf8').trim().split('\n')
-  const failed = rows.map(row => JSON.parse(row)).filter(({ reason }) => reason)
+  const failed = rowsOf().filter(({ reason }) => reason)
   expect(failed).toMatchObject([
-    { state: 'not applied', ...first, reason: expect.stringContaining('HTTP 404') },
+    { state: 'refused', ...first, reason: expect.stringContaining('HTTP 422') },
     { state: 'unknown', ...second, reason: expect.stringContaining('may have been applied') },
   ])
   expect(await runBatch()).toEqual({ line: allDone, exitCode: 0 })
   expect(accountsWithSeveralKeys()).toEqual([])
 })
 
-test('keeps an outcome unknown although a later run is refused', async () => {
+test('marks an account when its request leaves, not before', async () => {
+  service.fail({ times: Number.POSITIVE_INFINITY, with: 'hang' })
+  const ending = runBatch()
+  await vi.waitFor(() => expect(service.requests.length).toBeGreaterThan(0), 5_000)
+  const sent = new Set(service.requests.map(({ path }) => path))
+  expect(new Set(rowsOf().map(path))).toEqual(sent)
+  shutDown()
+  await ending
+})
+
+test('a later refusal with the same key settles an unknown outcome, and one of a gateway does not', async () => {
   service.fail({ path: path(first), times: 3, with: 'truncate' })
   await runBatch()
-  service.fail({ path: path(first), with: () => new Response(null, { status: 404 }) })
-  const { line } = await runBatch()
-  expect(line).toBe("200 accounts: { deactivated: 199, 'not applied': 0, unknown: 1 }")
+  for (const status of [401, 403, 404]) {
+    service.fail({ path: path(first), with: () => new Response(null, { status }) })
+    expect(await runBatch()).toMatchObject({ line: counted({ deactivated: 199, unknown: 1 }), exitCode: 1 })
+  }
+  service.fail({ path: path(first), with: () => new Response(null, { status: 422 }) })
+  expect((await runBatch()).line).toBe(counted({ deactivated: 199, refused: 1 }))
+  expect(accountsWithSeveralKeys()).toEqual([])
+})
+
+test('a shutdown puts unsent accounts back, says which are unknown, and the next run finishes all', async () => {
+  service.fail({ times: Number.POSITIVE_INFINITY, with: 'hang' })
+  const ending = runBatch()
+  await vi.waitFor(() => expect(service.requests.length).toBeGreaterThan(0), 5_000)
+  shutDown()
+  const { line, exitCode } = await ending
+  const unknown = new Set(service.requests.map(({ path }) => path)).size
+  expect({ line, exitCode }).toEqual({ line: counted({ unknown, waiting: 200 - unknown }), exitCode: 1 })
+  service.reset()
+  expect(await runBatch()).toEqual({ line: allDone, exitCode: 0 })
+})
+
+test('accounts whose request could not be sent wait for the next run', async () => {
+  const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed', { cause: refused })))
+  expect((await runBatch()).line).toBe(counted({ waiting: 200 }))
+  vi.stubGlobal('fetch', service.fetch)
+  expect(await runBatch()).toEqual({ line: allDone, exitCode: 0 })
 })
 
 test('deactivates all of them where the service limits the rate', async () => {
@@ -96,8 +151,7 @@ test('sends the same keys after it was killed, and none to accounts that are don
   killed.kill('SIGKILL')
   await once(killed, 'exit')
   const before = fake.service.requests.length
-  const rows = readFileSync(join(folder, 'closures-2026-11.jsonl'), 'utf8').split('\n').filter(Boolean)
-  const done = rows.map(row => JSON.parse(row)).filter(({ state }) => state === 'deactivated')
+  const done = rowsOf().filter(({ state }) => state === 'deactivated')
   appendFileSync(join(folder, 'closures-2026-11.jsonl'), '\n{"key":"')
   const again = start()
   const lines = await again.stdout?.toArray()

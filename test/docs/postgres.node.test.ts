@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -12,11 +13,11 @@ import { environment, fromSource, root } from '../program.ts'
 import { Random } from '../simulation/random.ts'
 import { snippet } from './snippets.ts'
 
-// exports.md: its programs for PostgreSQL, in processes of their own, which are killed.
+// exports.md and its example: the programs for PostgreSQL, in processes of their own, which are killed.
 
 const random = new Random('kills')
 const sync = snippet('exports.md', 'To PostgreSQL')
-const news = snippet('exports.md', 'Only what is new, newest first')
+const news = readFileSync(join(root, 'examples/new-to-postgres.js'), 'utf8')
 
 const db = new PGlite()
 const socket = new PGLiteSocketServer({ db, port: 0, maxConnections: 5 })
@@ -104,4 +105,19 @@ test('a run adds what is new at the beginning, once, or nothing if it is killed'
   expect(await run(news)).toBe('150 new transactions')
   expect(await run(news)).toBe('0 new transactions')
   expect(await stored('news')).toEqual(listed())
+})
+
+test('a list that comes back empty, or nearly, deletes nothing, and the next run recovers', {
+  timeout: 60_000,
+}, async () => {
+  await run(sync)
+  const before = await stored('transactions')
+  const all = service.transactions.splice(0)
+  await expect(run(sync)).rejects.toThrow(`${before.size} of ${before.size} rows are gone. Kept.`)
+  service.transactions.push(...all.slice(0, 5))
+  await expect(run(sync)).rejects.toThrow('rows are gone. Kept.')
+  expect(await stored('transactions')).toEqual(before)
+  service.transactions.push(...all.slice(5))
+  expect(await run(sync)).toBe(`${all.length} transactions`)
+  expect(await stored('transactions')).toEqual(listed())
 })

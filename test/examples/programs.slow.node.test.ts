@@ -11,6 +11,8 @@ const programs = [
   'list-transactions.js',
   'handle-errors.js',
   'export-csv.js',
+  'new-transactions.js',
+  'sync-sqlite.js',
   'proxy.js',
   'queue/index.js',
 ]
@@ -121,7 +123,7 @@ test('handle-errors shows each kind of failure, and what to do', async () => {
     '→ do what the message says',
     'continued after the cursor of the error: 250 of 250 read',
     'retried: HTTP 200, the account is active: false',
-    'TimeoutError: The operation was aborted',
+    '→ nothing, or put the work back into its queue',
   ]) {
     expect(text).toContain(said)
   }
@@ -134,6 +136,9 @@ test('what the examples write into a clone is ignored by git', () => {
     'transactions.csv.part',
     'transactions.csv.part.json',
     'transactions.csv.part.json.new',
+    'transactions.jsonl',
+    'transactions.jsonl.json',
+    'transactions.sqlite',
   ]
   const ignored = execFileSync('git', ['check-ignore', ...files], { cwd: root, encoding: 'utf8' })
   expect(ignored.trimEnd().split('\n')).toEqual(files)

@@ -1,0 +1,120 @@
+import { appendFileSync, readFileSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { createFolder, run, serveFake } from './programs.ts'
+
+// The programs that keep what they read, against a service that is as bad as it gets.
+
+let folder: string
+let fake: Awaited<ReturnType<typeof serveFake>>
+beforeEach(async () => {
+  folder = createFolder()
+  fake = await serveFake({ transactions: sampleTransactions(250) })
+})
+
+const start = (program: string, killer?: AbortSignal) =>
+  run(program, { env: fake.env, folder, ...(killer && { killer }) })
+const ids = () => fake.service.transactions.map(({ id }) => id)
+
+describe('sync-sqlite', () => {
+  /** What the copy holds, as JSON text by id. */
+  function stored(): Map<unknown, unknown> {
+    const db = new DatabaseSync(join(folder, 'transactions.sqlite'))
+    const rows = db.prepare('SELECT id, json FROM transactions').all()
+    db.close()
+    return new Map(rows.map(({ id, json }) => [id, json]))
+  }
+  const listed = () => new Map(fake.service.transactions.map(item => [item.id, JSON.stringify(item)]))
+  const sync = async () => {
+    const { code, stdout, stderr } = await start('sync-sqlite.js')
+    return { code, said: stdout + stderr }
+  }
+
+  test('adds, replaces and deletes rows, and only those', async () => {
+    expect(await sync()).toMatchObject({ code: 0, said: expect.stringContaining('250 transactions in ') })
+    expect(stored()).toEqual(listed())
+    fake.service.transactions.splice(20, 3, ...sampleTransactions(1, 9))
+    Object.assign(fake.service.transactions[0]!, { description: 'changed' })
+    expect(await sync()).toMatchObject({ code: 0 })
+    expect(stored()).toEqual(listed())
+  })
+
+  test('deletes nothing when the list comes back empty, or nearly, and recovers', async () => {
+    await sync()
+    const before = stored()
+    const all = fake.service.transactions.splice(0)
+    expect(await sync()).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('250 of 250 rows would be deleted: nothing was.'),
+    })
+    fake.service.transactions.push(...all.slice(0, 3))
+    expect(await sync()).toMatchObject({ code: 1 })
+    expect(stored()).toEqual(before)
+    fake.service.transactions.push(...all.slice(3))
+    expect(await sync()).toMatchObject({ code: 0 })
+    expect(stored()).toEqual(before)
+  })
+
+  test('changes nothing when it is killed, and then resumes', async () => {
+    fake = await serveFake({ transactions: sampleTransactions(250), latency: 200 })
+    await sync()
+    const before = stored()
+    fake.service.transactions.splice(0, 10)
+    const requests = fake.service.requests.length
+    const killer = new AbortController()
+    // Page 1 is saved before more are requested.
+    const killed = start('sync-sqlite.js', killer.signal)
+    await vi.waitFor(() => expect(fake.service.requests.length).toBeGreaterThan(requests + 1), {
+      timeout: 20_000,
+    })
+    killer.abort()
+    expect((await killed).code).toBe('SIGKILL')
+    expect(stored()).toEqual(before)
+    const resumed = fake.service.requests.length
+    expect(await sync()).toMatchObject({ code: 0 })
+    expect(stored()).toEqual(listed())
+    expect(fake.service.requests[resumed]?.query.page).not.toBe('1')
+  })
+})
+
+describe('new-transactions', () => {
+  const file = () => join(folder, 'transactions.jsonl')
+  const written = () =>
+    readFileSync(file(), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line).id as string)
+  const add = async () => {
+    const { code, stdout, stderr } = await start('new-transactions.js')
+    return { code, said: (stdout + stderr).trimEnd() }
+  }
+  const added = (count: number) => ({
+    code: 0,
+    said: `Added ${count} transaction${count === 1 ? '' : 's'} to transactions.jsonl`,
+  })
+
+  test('adds each new transaction once', async () => {
+    expect(await add()).toEqual(added(250))
+    fake.service.transactions.unshift(...sampleTransactions(150, 7))
+    expect(await add()).toEqual(added(150))
+    expect(await add()).toEqual(added(0))
+    expect(written().toSorted()).toEqual(ids().toSorted())
+  })
+
+  test('starts again after a crash, whatever it had written', async () => {
+    await add()
+    fake.service.transactions.unshift(...sampleTransactions(150, 7))
+    appendFileSync(file(), `${JSON.stringify(fake.service.transactions[0])}\n{"id":"1`)
+    expect(await add()).toEqual(added(150))
+    expect(written().toSorted()).toEqual(ids().toSorted())
+  })
+
+  test('fails when the file was cut off, and leaves it as it is', async () => {
+    await add()
+    truncateSync(file(), 100)
+    expect(await add()).toMatchObject({ code: 1, said: expect.stringContaining('was cut off') })
+    expect(readFileSync(file())).toHaveLength(100)
+  })
+})
