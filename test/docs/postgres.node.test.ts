@@ -121,3 +121,14 @@ test('a list that comes back empty, or nearly, deletes nothing, and the next run
   expect(await run(sync)).toBe(`${all.length} transactions`)
   expect(await stored('transactions')).toEqual(listed())
 })
+
+test('when everything that its cursor named is gone, a run adds what is new, and no item twice', {
+  timeout: 60_000,
+}, async () => {
+  await run(news)
+  const before = await stored('news')
+  service.transactions.splice(0, 300)
+  service.transactions.unshift(...sampleTransactions(20, 11))
+  expect(await run(news)).toBe('20 new transactions')
+  expect((await stored('news')).size).toBe(before.size + 20)
+})

@@ -111,6 +111,16 @@ describe('new-transactions', () => {
     expect(written().toSorted()).toEqual(ids().toSorted())
   })
 
+  test('adds what is new, and nothing twice, when everything that its cursor named is gone', async () => {
+    await add()
+    const before = written()
+    fake.service.transactions.splice(0, 220)
+    const fresh = sampleTransactions(20, 11)
+    fake.service.transactions.unshift(...fresh)
+    expect(await add()).toEqual(added(20))
+    expect(written()).toEqual([...before, ...fresh.map(({ id }) => id)])
+  })
+
   test('fails when the file was cut off, and leaves it as it is', async () => {
     await add()
     truncateSync(file(), 100)
