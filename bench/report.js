@@ -47,7 +47,7 @@ function bars() {
   const most = Math.max(...names.map(numberOf))
   const lines = names.map(name => {
     const label = (labels[name] ?? name).replaceAll('`', '').padEnd(22)
-    return `${label}${bar(numberOf(name) / most).padEnd(widest + 1)}${of(name).padStart(5)}`
+    return `${label}${of(name).padStart(5)} ${bar(numberOf(name) / most)}`
   })
   return ['```text', ...lines, '```'].join('\n')
 }

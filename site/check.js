@@ -31,6 +31,7 @@ for (const colorScheme of ['light', 'dark']) {
     '/',
     '/playground.html',
     '/docs/options.html',
+    '/404.html',
     '/api/',
     '/api/virtual-accounts/classes/Client.html',
   ]) {
@@ -43,7 +44,7 @@ for (const colorScheme of ['light', 'dark']) {
   await context.close()
 }
 
-for (const guide of globSync('docs/**/*.html', { cwd: built })) {
+for (const guide of globSync('{*,docs/**/*,api/**/*}.html', { cwd: built })) {
   await page.goto(`${origin}/${guide}`)
   for (const width of [320, 768, 960, 1280]) {
     await page.setViewportSize({ width, height: 900 })
@@ -51,6 +52,8 @@ for (const guide of globSync('docs/**/*.html', { cwd: built })) {
       .locator('table')
       .evaluateAll(tables => tables.filter(table => table.scrollWidth > table.clientWidth + 1).length)
     if (cut > 0) problems.push(`${guide}: at ${width} px a table is cut`)
+    const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    if (beyond > 0) problems.push(`${guide}: at ${width} px the page scrolls sideways`)
   }
 }
 await page.setViewportSize({ width: 1280, height: 900 })
@@ -96,6 +99,9 @@ for (const [words, guide] of [
   ['mock', 'Testing'],
   ['retry', 'Errors and retries'],
   ['timeout', 'Errors and retries'],
+  ['maxRetries', 'Options'],
+  ['pagination', 'Lists'],
+  ['offset', 'Lists'],
 ]) {
   await page.keyboard.press('Control+k')
   await page.getByRole('searchbox').fill(words)
@@ -108,6 +114,24 @@ for (const [words, guide] of [
     .catch(() => problems.push(`search: ${words} does not find ${guide} first`))
   await page.keyboard.press('Escape')
 }
+
+// A reader who is lost finds the search and the guides.
+const lost = await browser.newPage()
+await lost.goto(`${origin}/nothing-here`, { waitUntil: 'networkidle' })
+await lost.getByRole('main').getByRole('button', { name: 'Search' }).click()
+await lost.getByRole('searchbox').waitFor()
+await lost.keyboard.press('Escape')
+await lost.getByRole('link', { name: 'Errors and retries' }).click()
+await lost.getByRole('heading', { name: 'Errors and retries' }).waitFor()
+
+// The picture plays once, and not for those who want no motion.
+await page.goto(origin)
+await page.getByText('reading, ').first().waitFor()
+await page.getByText('The client lost none.').waitFor()
+const calm = await browser.newPage({ reducedMotion: 'reduce' })
+await calm.goto(origin, { waitUntil: 'networkidle' })
+if (await calm.getByText('reading, ').first().isVisible())
+  problems.push('/: moves in spite of reduced motion')
 
 // Without JavaScript the first page shows a run that is over.
 const still = await browser.newPage({ javaScriptEnabled: false })

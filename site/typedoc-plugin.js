@@ -28,9 +28,6 @@ export function load(app) {
       // What a type parameter is, the signature shows.
       .replace(/^(# \w+)\\<.*$/m, '$1')
       .replaceAll(/^#+ Type Parameters\n\n(?:\|.*\n)+/gm, '')
-      .replaceAll(/^#+ Default Value\n\n(?:```ts\n(.*)\n```|(.*))$/gm, (_all, code, text) =>
-        (code ?? text) === 'undefined' ? '' : `Default: ${code ? `\`${code}\`` : text}`,
-      )
       // Where a property comes from is said once, at the top.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
@@ -40,38 +37,55 @@ export function load(app) {
         const linked = bases.match(/(?<=^- )\[`\w+`\]\([^)]+\)/gm) ?? []
         return linked.length > 0 ? `Extends ${linked.join(', ')}.\n` : ''
       })
+      // A long signature has a line for each parameter.
+      .replaceAll(
+        /^((?:readonly )?\w+(?:<\w+>)?)\((\w+\??: .*)\): (.*;)$/gm,
+        (line, start, parameters, result) =>
+          line.length > 72
+            ? `${start}(\n  ${parameters.replaceAll(/, (?=\w+\??: )/g, ',\n  ')}\n): ${result}`
+            : line,
+      )
+      // A description that there is not.
+      .replaceAll(/ \| - \|$/gm, ' | |')
       .replace(/^## Properties\n\n(?:\|.*\n)+/m, table => propertiesOf(name, table))
   })
 }
 
-/** One table, required ones first, with the default in the description. */
+/** One table, required ones first. The type is below the name, and the default in the description. */
 function propertiesOf(name, table) {
   const isOptions = /(Options|Params)$/.test(name)
   const [head, , ...rows] = table.split('\n').filter(row => row.startsWith('|'))
   const hasDefault = head.includes('| Default value |')
   const shown = rows.map(row => {
-    const cells = row.slice(2, -2).split(/(?<!\\) \| /)
-    const [property, type, ...others] = cells
-    const byDefault = hasDefault ? others.shift() : undefined
+    const [property, type, ...others] = row.slice(2, -2).split(/(?<!\\) \| /)
+    const byDefault = hasDefault ? others.shift() : '`undefined`'
     const option = /`(\w+)\??`$/.exec(property)?.[1]
     const isOptional = property.endsWith('?`')
+    // TypeDoc joins the lines of a list.
+    const text = others.join(' ').replaceAll(' - ', '<br>• ').replaceAll(' **Throws**', '<br>**Throws**')
+    const isSaid = !isOptional || /^`(undefined|none)`$/.test(byDefault)
     const parts = [
-      others
-        .join(' ')
-        .replaceAll(/ (?:- |(?=\*\*Throws\*\*))/g, match => (match === ' ' ? '<br>' : '<br>• ')),
-      isOptional && byDefault && !/^`(undefined|none)`$/.test(byDefault) && `Default: ${proseOf(byDefault)}.`,
-      isOptions &&
-        `[Guide](${guides[name] ?? guideOf.get(option) ?? (/Probe/.test(name) ? `/${service}` : '/docs/options.md')})`,
+      text,
+      isSaid ? '' : `Default: ${proseOf(byDefault)}.`,
+      isOptions ? `[Guide](${guideTo(name, option)})` : '',
     ]
-    return {
-      isOptional,
-      cells: [property, type.replace(/^\\\| /, ''), parts.filter(Boolean).join(' ')],
-    }
+    const left = `${property}<br>${type.replace(/^\\\| /, '')}`
+    return { isOptional, row: `| ${left} | ${parts.filter(Boolean).join(' ')} |` }
   })
   const sorted = shown.toSorted((one, other) => one.isOptional - other.isOptional)
-  const title = isOptions ? 'Options' : 'Properties'
-  const titles = [isOptions ? 'Option' : 'Property', 'Type', 'Description']
-  return `## ${title}\n\n| ${titles.join(' | ')} |\n|---|---|---|\n${sorted.map(({ cells }) => `| ${cells.join(' | ')} |`).join('\n')}\n`
+  const [heading, title] = isOptions ? ['Options', 'Option'] : ['Properties', 'Property']
+  return [
+    `## ${heading}\n`,
+    `| ${title} | Description |`,
+    '|---|---|',
+    ...sorted.map(({ row }) => row),
+    '',
+  ].join('\n')
+}
+
+function guideTo(name, option) {
+  const other = name === 'ProbeOptions' ? `/${service}` : '/docs/options.md'
+  return guides[name] ?? guideOf.get(option) ?? other
 }
 
 /** TypeDoc takes every default for code. */

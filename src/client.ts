@@ -6,8 +6,8 @@ import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
-import { assertNoMore, readOptions } from './internal/validate.js'
-import { type ClientConfig, type ClientOptions, clientOptions, resolveClientOptions } from './options.js'
+import { assertNoMore } from './internal/validate.js'
+import { type ClientConfig, type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -21,7 +21,10 @@ import type { Schema } from './schema.js'
  *
  * @example
  * ```ts
- * const client = new Client({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
+ * const client = new Client({
+ *   baseUrl: 'https://api.example.com',
+ *   apiKey: process.env.API_KEY,
+ * })
  * ```
  */
 export class Client {
@@ -41,7 +44,7 @@ export class Client {
   constructor(options: ClientOptions, ...surplus: unknown[]) {
     const config = checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'new Client({ … })')
-      return resolveClientOptions(readOptions('options', options, clientOptions) as ClientOptions)
+      return resolveClientOptions(readClientOptions(options))
     })
     const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
@@ -60,7 +63,8 @@ export class Client {
    * @throws TypeError immediately, for an invalid path, params or options.
    * @example
    * ```ts
-   * const refunds = client.list('/refunds', { limit: 100 }, { schema: z.looseObject({ id: z.string() }) })
+   * const schema = z.looseObject({ id: z.string() })
+   * const refunds = client.list('/refunds', { limit: 100 }, { schema })
    * ```
    */
   list<Item>(
@@ -92,7 +96,8 @@ export class Client {
    * @throws ApiError, or a TypeError for a wrong argument.
    * @example
    * ```ts
-   * const { data } = await client.request('POST', '/customers', { body: { name: 'Ada' } })
+   * const body = { name: 'Ada' }
+   * const { data } = await client.request('POST', '/customers', { body })
    * ```
    */
   async request<M extends HttpMethod>(
@@ -112,7 +117,7 @@ export class Client {
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
    * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget
-   * is shared, and the pace of calls with the same key and URL.
+   * is shared, and the pace of calls with the same key and URL. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.
    */
@@ -122,7 +127,7 @@ export class Client {
     return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
-      const replaced = readOptions('options', options, clientOptions)
+      const replaced = readClientOptions(options)
       // An environment variable that is not set must not mean the key of another tenant.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)

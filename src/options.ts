@@ -4,11 +4,13 @@ import { assertApiKey } from './internal/keys.js'
 import { parseBaseUrl } from './internal/url.js'
 import {
   abortSignal,
+  type Check,
   type Checks,
   callback,
   checkedLater,
   duration,
   type KnownOptions,
+  readOptions,
   trueOrFalse,
   wholeNumber,
 } from './internal/validate.js'
@@ -133,8 +135,9 @@ export interface ClientOptions extends CommonOptions {
   maxInFlight?: number | undefined
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must send each request once, and reject only if that fails. It must not use this client, as it holds one of its `maxInFlight` places. If it retries, as undici's `RetryAgent` does, follows redirects,
-   * as axios and got do, or rejects for any other reason, an error cannot tell whether a write was applied.
+   * must send each request once, and reject only if that fails. If it retries, as undici's `RetryAgent` does, follows redirects,
+   * as axios and got do, or rejects for any other reason, an error cannot tell whether a write was applied. It must not use this
+   * client: it holds one of its `maxInFlight` places.
    */
   fetch?: Fetch | undefined
   /**
@@ -144,36 +147,63 @@ export interface ClientOptions extends CommonOptions {
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
 
-/** The common options with defaults applied: those of a client, and those of a call. */
-export interface CallSettings {
-  readonly timeout: number
-  readonly totalTimeout: number | undefined
-  readonly maxRetries: number
-  /** By lower-case name. */
-  readonly headers: Readonly<Record<string, string>>
+/** Client options that have no default. */
+type WithoutDefault = 'totalTimeout' | 'fetch' | 'onEvent'
+
+/** Client options after checks and with defaults applied. Derived, so that no option can be lost on the way. */
+export type ClientConfig = {
+  readonly [Name in keyof ClientOptions]-?: Name extends 'baseUrl'
+    ? string
+    : Name extends 'headers'
+      ? /** By lower-case name. */ Readonly<Record<string, string>>
+      : Name extends WithoutDefault
+        ? ClientOptions[Name]
+        : Exclude<ClientOptions[Name], undefined>
 }
 
-export interface ClientConfig extends CallSettings {
-  readonly baseUrl: string
-  readonly apiKey: string | null | (() => string | Promise<string>)
-  readonly allowInsecureHttp: boolean
-  readonly maxResponseBytes: number
-  readonly concurrency: number
-  readonly maxInFlight: number
-  readonly fetch: Fetch | undefined
-  readonly onEvent: ((event: ClientEvent) => void) | undefined
+/** The common options after checks and with defaults applied: those of a client, and those of a call. */
+export type CallSettings = Pick<ClientConfig, keyof CommonOptions>
+
+/** A line for each option. A missing or a surplus one does not compile. */
+type Table<Names extends keyof ClientOptions> = {
+  readonly [Name in Names]: readonly [
+    check: Check,
+    whenNotGiven: Name extends 'baseUrl' | 'apiKey' ? undefined : ClientConfig[Name],
+  ]
 }
 
-const commonChecks: Checks<CommonOptions> = {
-  timeout: duration,
-  totalTimeout: duration,
-  maxRetries: /* @__PURE__ */ wholeNumber(0),
-  headers: checkedLater,
+const commonOptions: Table<keyof CommonOptions> = {
+  timeout: [duration, 60_000],
+  totalTimeout: [duration, undefined],
+  maxRetries: [wholeNumber(0), 2],
+  headers: [checkedLater, { accept: 'application/json' }],
+}
+
+const clientOptions: Table<keyof ClientOptions> = {
+  ...commonOptions,
+  baseUrl: [checkedLater, undefined],
+  apiKey: [checkedLater, undefined],
+  allowInsecureHttp: [trueOrFalse, false],
+  maxResponseBytes: [wholeNumber(1), 10 * 1024 * 1024],
+  concurrency: [wholeNumber(1), 4],
+  maxInFlight: [wholeNumber(1, Number.POSITIVE_INFINITY), 50],
+  fetch: [callback, undefined],
+  onEvent: [callback, undefined],
+}
+
+function fromTable<T>(table: object, valueFor: (name: never) => unknown): T {
+  return Object.fromEntries(Object.keys(table).map(name => [name, valueFor(name as never)])) as T
+}
+
+function checksOf<Names extends keyof ClientOptions>(
+  table: Table<Names>,
+): Checks<Pick<ClientOptions, Names>> {
+  return fromTable(table, (name: Names) => table[name][0])
 }
 
 /** The options of every call. */
 export const callChecks: Checks<RequestOptions> = {
-  ...commonChecks,
+  ...checksOf(commonOptions),
   signal: abortSignal,
   schema: checkedLater,
 }
@@ -181,56 +211,37 @@ export const callChecks: Checks<RequestOptions> = {
 /** Where options are that no call has. */
 export const onTheClient = 'Others are set on the client: new Client({ … }).'
 
-const clientChecks: Checks<ClientOptions> = {
-  ...commonChecks,
-  baseUrl: checkedLater,
-  apiKey: checkedLater,
-  allowInsecureHttp: trueOrFalse,
-  maxResponseBytes: /* @__PURE__ */ wholeNumber(1),
-  concurrency: /* @__PURE__ */ wholeNumber(1),
-  maxInFlight: /* @__PURE__ */ wholeNumber(1, Number.POSITIVE_INFINITY),
-  fetch: callback,
-  onEvent: callback,
+const knownOptions: KnownOptions<ClientOptions> = {
+  checks: checksOf(clientOptions),
+  help: `Client options are: ${Object.keys(clientOptions).sort().join(', ')}.`,
 }
 
-/** The options of a client. */
-export const clientOptions: KnownOptions<ClientOptions> = {
-  checks: clientChecks,
-  help: `Client options are: ${Object.keys(clientChecks).sort().join(', ')}.`,
+/** A checked copy of the options of a client. `baseUrl`, `apiKey` and `headers` are checked when they are resolved. */
+export function readClientOptions(given: Partial<ClientOptions>): Partial<ClientOptions> {
+  return readOptions('options', given, knownOptions)
 }
 
-const tenMebibytes = 10 * 1024 * 1024
-const defaults: CallSettings = {
-  timeout: 60_000,
-  totalTimeout: undefined,
-  maxRetries: 2,
-  headers: { accept: 'application/json' },
-}
-
-/** The options of a client with defaults applied. `baseUrl`, `apiKey` and `headers` are checked here. */
-export function resolveClientOptions(options: ClientOptions): ClientConfig {
-  const { apiKey, allowInsecureHttp = false, maxResponseBytes = tenMebibytes } = options
-  const { concurrency = 4, maxInFlight = 50, fetch, onEvent } = options
+/** The options of a client, which were read before, with defaults applied. */
+export function resolveClientOptions(options: Partial<ClientOptions>): ClientConfig {
+  const { apiKey, allowInsecureHttp = false, headers = {} } = options
   if (typeof apiKey !== 'function' && apiKey !== null)
     assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {
-    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
+    ...fromTable<ClientConfig>(
+      clientOptions,
+      (name: keyof ClientOptions) => options[name] ?? clientOptions[name][1],
+    ),
     apiKey,
-    allowInsecureHttp,
-    maxResponseBytes,
-    concurrency,
-    maxInFlight,
-    fetch,
-    onEvent,
-    ...mergeSettings(defaults, options),
+    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
+    headers: { ...clientOptions.headers[1], ...readHeaders(headers) },
   }
 }
 
 /** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
-  const { timeout = settings.timeout, maxRetries = settings.maxRetries } = given
-  const { totalTimeout = settings.totalTimeout } = given
-  const headers =
-    given.headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(given.headers) }
-  return { timeout, totalTimeout, maxRetries, headers }
+  const { headers } = given
+  return {
+    ...fromTable<CallSettings>(commonOptions, (name: keyof CommonOptions) => given[name] ?? settings[name]),
+    headers: headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(headers) },
+  }
 }

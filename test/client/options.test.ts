@@ -1,4 +1,4 @@
-import { Client } from 'virtual-accounts'
+import { Client, type ClientOptions } from 'virtual-accounts'
 import { describe, expect, test, vi } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
@@ -115,7 +115,133 @@ describe('options', () => {
   })
 })
 
+/** A value of each client option, and an effect that it has. An option without a line does not compile. */
+const effects: {
+  readonly [Name in keyof ClientOptions]-?: readonly [
+    value: ClientOptions[Name],
+    effectOf: (client: Client) => unknown,
+  ]
+} = {
+  baseUrl: [`${service.baseUrl}/v1`, client => messageOf(client.request('GET', '/x'))],
+  apiKey: ['key of another tenant', client => sent(client, 'Api-Key')],
+  headers: [{ 'X-Team': 'a' }, client => sent(client, 'X-Team')],
+  timeout: [5, client => hanging(client)],
+  totalTimeout: [6, client => hanging(client)],
+  maxRetries: [
+    1,
+    client => {
+      const controller = new AbortController()
+      const { signal } = controller
+      const onEvent: ClientOptions['onEvent'] = ({ type }) => type === 'retry' && controller.abort()
+      service.fail({ with: new Response(null, { status: 503 }) })
+      return messageOf(client.withOptions({ onEvent }).request('GET', '/x', { signal }))
+    },
+  ],
+  maxResponseBytes: [3, client => messageOf(client.transactions.list())],
+  concurrency: [
+    1,
+    client =>
+      mostInFlight(client, async client => {
+        for await (const _ of client.transactions.list({ limit: 1 }));
+      }),
+  ],
+  maxInFlight: [
+    1,
+    client =>
+      mostInFlight(client, client => Promise.all([1, 2, 3].map(page => client.transactions.list({ page })))),
+  ],
+  allowInsecureHttp: [
+    true,
+    client => {
+      try {
+        return client.withOptions({ baseUrl: 'http://10.0.0.1' }) instanceof Client
+      } catch {
+        return false
+      }
+    },
+  ],
+  fetch: [
+    async () => Response.json('from another fetch'),
+    async client => (await client.request('GET', '/transactions')).data,
+  ],
+  onEvent: [
+    event => events.push(event.type),
+    async client => {
+      events.length = 0
+      await client.transactions.list()
+      return events.length > 0
+    },
+  ],
+}
+const events: string[] = []
+
+async function sent(client: Client, header: string): Promise<string | null | undefined> {
+  await client.transactions.list().catch(() => {})
+  return service.requests.at(-1)?.headers.get(header)
+}
+
+/** How many requests were in flight together. */
+async function mostInFlight(client: Client, run: (client: Client) => Promise<unknown>): Promise<number> {
+  let inFlight = 0
+  let most = 0
+  const fetch = async (url: string, init: RequestInit) => {
+    most = Math.max(most, ++inFlight)
+    await new Promise(resolve => setTimeout(resolve))
+    inFlight--
+    return service.fetch(url, init)
+  }
+  await run(client.withOptions({ fetch }))
+  return most
+}
+
+function messageOf(call: PromiseLike<unknown>): PromiseLike<string | undefined> {
+  return call.then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+}
+
+function hanging(client: Client): PromiseLike<string | undefined> {
+  service.fail({ with: 'hang' })
+  return messageOf(client.transactions.list())
+}
+
 describe('withOptions', () => {
+  test('keeps every option, and replaces every option', async () => {
+    const { baseUrl, apiKey, fetch } = service
+    await checkEach(
+      Object.entries<(typeof effects)[keyof ClientOptions]>(effects),
+      async ([name, [value, effectOf]]) => {
+        const plain = { baseUrl, apiKey, fetch, maxRetries: 0, timeout: 20 }
+        const seen = []
+        for (const client of [
+          new Client({ ...plain, [name]: value }),
+          new Client({ ...plain, [name]: value }).withOptions({}),
+          new Client({ ...plain, [name]: value }).withOptions({}).withOptions({ timeout: undefined }),
+          new Client(plain).withOptions({ [name]: value }),
+          new Client(plain),
+        ]) {
+          service.reset()
+          seen.push(await effectOf(client))
+        }
+        const without = seen.pop()
+        expect(seen).toEqual(Array(4).fill(seen[0]))
+        expect(seen[0]).not.toEqual(without)
+      },
+    )
+  })
+
+  test('checks the options that the constructor of a subclass adds', () => {
+    const added: object[] = [{}, { timout: 5 }]
+    class Ours extends Client {
+      constructor(options: ClientOptions) {
+        super({ ...options, ...added.shift() })
+      }
+    }
+    const client = new Ours({ baseUrl: 'https://a.example.com', apiKey: 'key' })
+    expect(() => client.withOptions({ maxRetries: 0 })).toThrow('timout: unknown option.')
+  })
+
   test('sends the new key to the new URL, whatever the constructor of a subclass makes of its arguments', async () => {
     const fetch = vi.fn(async (_url: string, _init: RequestInit) => new Response(null, { status: 404 }))
     class TenantA extends Client {
