@@ -66,17 +66,20 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   concurrency?: number | undefined
   /**
-   * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. Where pages overlap, nothing is
-   * missed, whatever happened to the list in between. Pass the same `query`, and no `page`. `undefined` begins at the beginning.
-   * @throws PaginationError if every item that the cursor names (up to 125) is gone: start over without it.
+   * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. For lists that grow at their end, it
+   * reads what is new. If pages overlap, nothing is missed, whatever happened to the list in between. Pass the same `query`, and no
+   * `page`. `undefined` starts at the beginning.
+   * @throws PaginationError if every item that the cursor names (up to 150) is gone: start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
-   * Reads only what is new in a list that shows the newest first: ends before the first item that a cursor names. Pass the cursor of
-   * the first batch of the last loop that reached its end, or if that had none, the one passed to it. Not together with `after` or
-   * `maxItems`. An item that is added below the newest one is not read.
-   * @throws PaginationError if the list ended without any of those items. Then every item was yielded.
+   * Reads only what is new in a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
+   * cursor of the first batch of the last loop that reached its end. If that loop had no batch, pass the cursor that it was given. Not
+   * together with `after` or `maxItems`.
+   *
+   * Items that were added between those that the cursor names are yielded, too. If all of them are gone, the whole list is read: store
+   * items by id.
    * @defaultValue undefined
    */
   until?: string | undefined
@@ -93,8 +96,8 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
   /**
-   * What happens when items may have been missed: if the list shrank while pages could not overlap, or ended before its total. An
-   * empty page in the middle of a list is an error anyway.
+   * What happens when items may have been missed: the order of the list is not stable, or it shrank while pages could not overlap, or
+   * ended before its total. With `'continue'`, the `end` event says so. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined

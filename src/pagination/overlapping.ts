@@ -1,7 +1,7 @@
 import { Drift } from './drift.js'
 import type { ReadBatch } from './page.js'
 import type { Position, Reading } from './position.js'
-import type { Plan, Seen, Window } from './requests.js'
+import { isRefusal, type Plan, type Seen, type Window } from './requests.js'
 import { CannotOverlap, cursorGone, emptyPage, endsShort, failure, keysRepeat } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
@@ -96,7 +96,9 @@ export class OverlappingReader<T> {
 
   async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
     const { requests, limit, total, options } = this.#at
-    const seen = await requests.get(window, plan)
+    // A larger limit than the list's own may be refused for its first page, too.
+    const isOther = window.page === 1 && window.limit !== limit
+    const seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
     if (seen.problem) throw new CannotOverlap(seen.problem)
     // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
     if (seen.isRefused && !(this.#honoursLimits && seen.limit <= limit)) {
@@ -136,7 +138,7 @@ export class OverlappingReader<T> {
   async #checkOrder(seen: Seen<T>): Promise<Seen<T> | undefined> {
     const at = this.#at
     const { end, total, shownBy } = at
-    const holdsEnd = seen.start < end && end <= seen.start + seen.limit
+    const holdsEnd = seen.data.length > 0 && seen.start < end && end <= seen.start + seen.limit
     const isInPlace = this.#endShownBy(seen) === end
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined

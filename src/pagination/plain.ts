@@ -2,8 +2,8 @@ import type { Position, Reading } from './position.js'
 import type { Seen, Window } from './requests.js'
 import { endsShort, failure, keysRepeat, noProgress, shrank, tooMany } from './walk-errors.js'
 
-/** So many responses in a row may come no closer to the end of a list that grows. */
-const patience = 40
+/** So many requests in a row may come no closer to the end of a list that grows. */
+const patience = 50
 /** So many responses may hold items beyond twice the largest total. */
 const maxBeyond = 8
 
@@ -33,7 +33,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   let hasGrown = false
   let largestTotal = at.total
   let leastLeft = Number.POSITIVE_INFINITY
-  let stuck = 0
+  let sentBefore = at.requests.sent
   let beyond = 0
 
   while (at.remaining > 0) {
@@ -49,6 +49,10 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
     if (lost > 0 && at.doubt !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
+    const left = Math.min(total - at.end, at.remaining)
+    if (left < leastLeft) sentBefore = at.requests.sent
+    leastLeft = Math.min(leastLeft, left)
+    if (at.requests.sent - sentBefore > patience) throw failure(seen, noProgress)
     if (total !== at.total && seen.isAhead) continue
     // After a cursor, the first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
@@ -70,10 +74,6 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
     if (at.end === total && at.count >= total && !areFiltered) return false
     largestTotal = Math.max(largestTotal, total)
-    const left = Math.min(total - at.end, at.remaining)
-    stuck = left < leastLeft ? 0 : stuck + 1
-    leastLeft = Math.min(leastLeft, left)
-    if (stuck > patience) throw failure(seen, noProgress)
     if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw')
       throw failure(seen, tooMany(at.count, largestTotal))
     page++

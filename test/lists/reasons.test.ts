@@ -1,0 +1,305 @@
+import { HttpError, type IncompleteReason, type ListOptions, type Transaction } from 'virtual-accounts'
+import { sampleTransactions } from 'virtual-accounts/testing'
+import { describe, expect, test } from 'vitest'
+import { checkEach } from '../support.ts'
+import {
+  collect,
+  createList,
+  createServed,
+  type Envelope,
+  endOf,
+  envelopeOf,
+  ids,
+  iterateToError,
+  iterateToPaginationError,
+  modes,
+  newItems,
+} from './lists.ts'
+
+// What a loop says when it cannot be complete, or has no end. What changing lists need is in changing-lists.test.ts and pressure.test.ts.
+
+describe('equal dates whose order depends on the limit', () => {
+  /** As PostgreSQL sorts equal dates: the same request gives the same rows, another limit others. */
+  const tied = (count: number) => {
+    const rows = sampleTransactions(count)
+    return (page: number, limit: number): Envelope => {
+      const rank = (place: number) => Math.imul(place + 1, 0x9e3779b1 * (limit + 1)) >>> 0
+      const sorted = rows
+        .map((row, place) => ({ row, order: rank(place) }))
+        .toSorted((a, b) => a.order - b.order)
+        .map(({ row }) => row)
+      return envelopeOf(sorted, page, limit)
+    }
+  }
+
+  test('are an error, with the smallest list and window, too', () =>
+    checkEach(
+      [
+        [6, 3],
+        [90, 50],
+        [180, 100],
+        [330, 100],
+      ] as const,
+      async ([count, limit]) => {
+        for (const verified of [undefined, true]) {
+          const { list } = createServed(tied(count))
+          const { error } = await iterateToPaginationError(list({ limit }, { verified }))
+          expect(error).toMatchObject({ reason: 'order-not-stable' })
+        }
+      },
+    ))
+
+  test("are read on with onMissedItems: 'continue', and the end event says so", async () => {
+    const { list, events } = createServed(tied(180))
+    await collect(list({ limit: 100 }, { onMissedItems: 'continue' }))
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })
+  })
+
+  test('are not suspected where responses come from two replicas in turn', async () => {
+    const old = sampleTransactions(60)
+    const moved = [...old.slice(1), ...newItems(1)]
+    const replicas = createServed((page, limit, count) => envelopeOf(count % 2 ? old : moved, page, limit))
+    const read = await collect(replicas.list({ limit: 20 }))
+    expect(ids(read).filter(id => id !== 'new0')).toEqual(ids(old))
+  })
+})
+
+describe('a loop `until` a cursor', () => {
+  const newestFirst = async (count: number) => {
+    const created = createList(count)
+    const [batch] = await collect(created.list({}, { maxItems: 100 }).batches())
+    return { ...created, until: batch?.cursor }
+  }
+
+  test('yields what was committed late between the items that the cursor names', async () => {
+    const { fake, list, events, until } = await newestFirst(300)
+    const [first, late, later] = newItems(3)
+    fake.transactions.splice(30, 0, late as never)
+    fake.transactions.splice(80, 0, later as never)
+    fake.transactions.unshift(first as never)
+    const batches = await collect(list({}, { until }).batches())
+    expect(batches.flatMap(({ items }) => ids(items))).toEqual(['new0', 'new1', 'new2'])
+    expect(endOf(events)).toMatchObject({ isComplete: true, items: 3 })
+    expect(await collect(list({}, { until: batches[0]?.cursor }))).toEqual([])
+  })
+
+  test('whose run was longer than its first batch yields no item of it again', async () => {
+    const { fake, list, until } = await newestFirst(300)
+    const added = newItems(250)
+    fake.transactions.unshift(...added)
+    const batches = await collect(list({}, { until }).batches())
+    expect(batches.flatMap(({ items }) => items)).toEqual(added)
+    expect(await collect(list({}, { until: batches[0]?.cursor }))).toEqual([])
+  })
+})
+
+describe('a list that grows where a loop does not read', () => {
+  const grow = (where: 'at the beginning' | 'at the end', items: unknown[]) =>
+    where === 'at the end' ? items.push(...newItems(30)) : items.unshift(...newItems(30))
+
+  test('is not complete, and with `verified: true` the error names the other option', () =>
+    checkEach(
+      [
+        ['until', 'at the end'],
+        ['after', 'at the beginning'],
+      ] as const,
+      async ([option, where]) => {
+        const { fake, list, events } = createList(300)
+        const batches = await collect(list().batches())
+        const cursor = batches.at(option === 'until' ? 0 : -1)?.cursor
+        grow(where, fake.transactions)
+        expect(await collect(list({}, { [option]: cursor }))).toEqual([])
+        expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'added-elsewhere' })
+        const { error } = await iterateToPaginationError(list({}, { [option]: cursor, verified: true }))
+        expect(error).toMatchObject({ reason: 'added-elsewhere' })
+        expect(error.message).toMatch(/has 30 more items .* `until` .* `after`/)
+      },
+    ))
+
+  test('is complete where the loop finds what was added, or nothing was', () =>
+    checkEach(
+      [
+        ['until', 'at the beginning'],
+        ['after', 'at the end'],
+      ] as const,
+      async ([option, where]) => {
+        const { fake, list, events } = createList(300)
+        const batches = await collect(list().batches())
+        const cursor = batches.at(option === 'until' ? 0 : -1)?.cursor
+        const options = { [option]: cursor, verified: true }
+        expect(await collect(list({}, options))).toEqual([])
+        grow(where, fake.transactions)
+        expect(await collect(list({}, options))).toHaveLength(30)
+        expect(endOf(events)).toMatchObject({ isComplete: true })
+      },
+    ))
+})
+
+describe('a service that contradicts itself', () => {
+  const all = sampleTransactions(300)
+
+  test('whose count is of later rows than its page has a complete list', async () => {
+    const rows = sampleTransactions(250)
+    const { list, events } = createServed((page, limit) => {
+      const { data } = envelopeOf(rows, page, limit)
+      if (rows.length < 256) rows.push(...sampleTransactions(1, 1_000 + rows.length))
+      return { data, page, limit, totalItems: rows.length }
+    })
+    const read = await collect(list({ limit: 100 }, { verified: true, concurrency: 1 }))
+    expect(read.slice(0, 250)).toEqual(rows.slice(0, 250))
+    expect(endOf(events)).toMatchObject({ isComplete: true })
+  })
+
+  test('whose last page says its own length as limit, or 0, is read to its end', () =>
+    checkEach(modes, async verified => {
+      for (const limitOfLast of [
+        (length: number) => length,
+        (length: number, limit: number) => length && limit,
+      ]) {
+        const { client } = createServed((page, limit) => {
+          const envelope = envelopeOf(all.slice(0, 90), page, limit)
+          const { length } = envelope.data
+          return length < limit ? { ...envelope, limit: limitOfLast(length, limit) } : envelope
+        })
+        const { list } = client.transactions
+        expect(await collect(list({ limit: 20 }, { verified }))).toEqual(all.slice(0, 90))
+        const page = await list({ page: 4, limit: 20 })
+        expect(await page.nextPage()).toMatchObject({ page: 5, limit: 20 })
+      }
+    }))
+
+  test('that refuses pages too far into a list is quoted', () =>
+    checkEach(modes, async verified => {
+      const { list } = createServed((page, limit) =>
+        page * limit > 200 && (page - 1) * limit < 300
+          ? Response.json({ message: 'page too deep' }, { status: 400 })
+          : envelopeOf(all, page, limit),
+      )
+      const { before, error } = await iterateToError(list({ limit: 20 }, { verified, concurrency: 1 }))
+      expect(error).toBeInstanceOf(HttpError)
+      expect(error.message).toContain('HTTP 400: "page too deep"')
+      expect(before.length).toBeGreaterThan(150)
+    }))
+
+  test('that has no page in the middle of a list fails with that page, in few requests', () =>
+    checkEach(modes, async verified => {
+      for (const onMissedItems of verified ? (['throw'] as const) : (['throw', 'continue'] as const)) {
+        const { list, requested } = createServed((page, limit) =>
+          (page - 1) * limit < 110 && page * limit > 105
+            ? new Response(null, { status: 404 })
+            : envelopeOf(all, page, limit),
+        )
+        const { before, error } = await iterateToError(list({ limit: 20 }, { verified, onMissedItems }))
+        expect(error).toMatchObject({ status: 404 })
+        expect(before).toEqual(all.slice(0, before.length))
+        expect((error.page as number) * (error.limit as number)).toBeGreaterThan(105)
+        expect(requested.length).toBeLessThanOrEqual(20)
+      }
+    }))
+
+  test('that has an empty page in the middle of a list is an error that says so', () =>
+    checkEach(modes, async verified => {
+      const { list } = createServed((page, limit) => {
+        const envelope = envelopeOf(all, page, limit)
+        return page * limit > 110 && (page - 1) * limit < 140 ? { ...envelope, data: [] } : envelope
+      })
+      const { error } = await iterateToPaginationError(list({ limit: 20 }, { verified, concurrency: 1 }))
+      expect(error).toMatchObject({ reason: 'contradiction' })
+      expect(error.message).toMatch(/page \d+ is empty, although totalItems is 300/)
+    }))
+
+  test('that knows one limit fails no loop with a limit of 1 or 2', () =>
+    checkEach([1, 2], async known => {
+      for (const verified of [undefined, false]) {
+        const { list } = createServed((page, limit) =>
+          limit === known ? envelopeOf(all.slice(0, 7), page, limit) : new Response(null, { status: 422 }),
+        )
+        expect(await collect(list({ limit: known }, { verified }))).toEqual(all.slice(0, 7))
+      }
+    }))
+
+  test('that filters pages after cutting them is not called complete by a chain of runs', async () => {
+    const shown = all.slice(0, 70).filter((_, place) => place % 5 > 0)
+    const { list, events } = createServed((page, limit) => ({
+      ...envelopeOf(all.slice(0, 70), page, limit),
+      data: all.slice((page - 1) * limit, Math.min(70, page * limit)).filter(item => shown.includes(item)),
+    }))
+    const { error } = await iterateToPaginationError(list({ limit: 7 }, { verified: true }))
+    expect(error).toMatchObject({ reason: 'short-page' })
+    await collect(list({ limit: 7 }, { after: error.cursor, onMissedItems: 'continue' }))
+    expect(endOf(events).isComplete).toBe(false)
+  })
+})
+
+describe('a loop has an end', () => {
+  const fresh = (count: number, page: number, limit: number, totalItems: number): Envelope => ({
+    data: sampleTransactions(limit, count),
+    page,
+    limit,
+    totalItems,
+  })
+
+  test('although a service ignores `page`, whatever its ids are', () =>
+    checkEach<
+      [string, (page: number, limit: number, count: number) => Envelope, ListOptions, string, number]
+    >(
+      [
+        [
+          'new ids',
+          (page, limit, count) => fresh(count, page, limit, 50),
+          { verified: false },
+          'contradiction',
+          40,
+        ],
+        ['one limit, new ids', (page, _, count) => fresh(count, page, 20, 50), {}, 'contradiction', 40],
+        [
+          'no keys',
+          (page, limit, count) => fresh(count, page, limit, 50),
+          { itemKey: () => undefined },
+          'contradiction',
+          40,
+        ],
+        [
+          'new ids and a growing total',
+          (page, limit, count) => fresh(count, page, limit, 50 + 30 * count),
+          { verified: false },
+          'no-progress',
+          80,
+        ],
+        [
+          'the same page while its total grows',
+          (page, limit, count) => fresh(1, page, limit, 40 + 4 * count),
+          { verified: false },
+          'no-progress',
+          80,
+        ],
+      ],
+      async ([, respond, options, reason, most]) => {
+        const { list, requested } = createServed(respond)
+        const { error } = await iterateToPaginationError(list({ limit: 20 }, options))
+        expect(error).toMatchObject({ reason: reason as IncompleteReason })
+        expect(requested.length).toBeLessThanOrEqual(most)
+      },
+    ))
+
+  test('although a list gains more than a page with each request', async () => {
+    const rows = sampleTransactions(50)
+    const { list, requested } = createServed((page, limit) => {
+      rows.push(...sampleTransactions(9, rows.length))
+      return envelopeOf(rows, page, limit)
+    })
+    const { error } = await iterateToPaginationError(list({ limit: 5 }, { verified: false }))
+    expect(error).toMatchObject({ reason: 'no-progress' })
+    expect(requested.length).toBeLessThanOrEqual(80)
+  })
+
+  test('where a total is capped only behind the last item', async () => {
+    const rows = sampleTransactions(2_500)
+    const respond = (page: number, limit: number) => ({ ...envelopeOf(rows, page, limit), totalItems: 550 })
+    expect(await collect(createServed(respond).list({ limit: 100 }))).toEqual(rows)
+    const plain = (onMissedItems: 'throw' | 'continue') =>
+      createServed(respond).list({ limit: 100 }, { verified: false, onMissedItems })
+    expect((await iterateToPaginationError(plain('throw'))).error).toMatchObject({ reason: 'contradiction' })
+    expect(await collect(plain('continue'))).toEqual(rows)
+  })
+})
