@@ -241,7 +241,13 @@ describe('a loop has an end', () => {
 
   test('although a service ignores `page`, whatever its ids are', () =>
     checkEach<
-      [string, (page: number, limit: number, count: number) => Envelope, ListOptions, string, number]
+      [
+        string,
+        (page: number, limit: number, count: number) => Envelope,
+        ListOptions<Transaction>,
+        string,
+        number,
+      ]
     >(
       [
         [
