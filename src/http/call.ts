@@ -132,7 +132,7 @@ async function attempt(run: Run, turns: Turns): Promise<Attempt> {
         report.attempts++
         return { outcome: key, startedAt, turn, refusedMs: undefined }
       }
-      const pace = paces.of(transport, key, turns)
+      const pace = typeof given === 'function' ? paces.of(transport, key, turns) : entrance
       if (pace !== entrance && !pace.isOpenTo(turns)) {
         places.leave(turns)
         continue

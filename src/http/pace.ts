@@ -61,7 +61,6 @@ export class Pace {
   #nextAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
-
   readonly #places: Places
 
   constructor(places: Places) {
@@ -145,6 +144,7 @@ export class Pace {
       this.#nextAt = now
       this.#pausedMs = 0
       this.#pauses = 0
+      this.dispatch()
     } else if (this.#state === 'paced') {
       const seconds = (now - this.#at) / 1_000
       this.#growth += acceleration * seconds
@@ -158,7 +158,6 @@ export class Pace {
       if (this.#rate > unlimited) this.#open()
     }
     if (this.#state !== 'closed') this.#at = now
-    this.dispatch()
   }
 
   /** An attempt failed, or had no response: no limit is the reason. */
@@ -170,6 +169,8 @@ export class Pace {
   refused(turn: number, call: Turns, retryAfterMs: number, toError: () => AnyApiError): number | undefined {
     call.refusals++
     const isNews = this.#state !== 'closed' || turn > this.#paused
+    // It was no probe, and is not sent again.
+    if (this.#state === 'closed' && call.isUrgent) return undefined
     if (this.#state !== 'closed') {
       // Of a call, only the first is news.
       if (call.waitedMs === 0) this.#row.add(call)

@@ -14,7 +14,7 @@ interface Waiters {
 
 /** The places of requests in flight. Those of one client and those derived from it share them, though each has a number of its own. */
 export class Places {
-  /** Place are numbered. */
+  /** Turns are numbered. */
   turn = 0
   #taken = 0
   /** The largest number of a client. */

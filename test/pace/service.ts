@@ -28,7 +28,7 @@ export interface Conditions {
   /** Refused whatever others do, by the number of the call; -1 is a report. */
   readonly isRefusedAlone?: (call: number, now: number) => boolean
   /** What happens to all requests of a time. */
-  readonly outage?: (now: number, random: Random) => 500 | 503 | 'lost' | 'refused' | 'hang' | undefined
+  readonly outage?: (now: number, lot: number) => 500 | 503 | 'lost' | 'refused' | 'hang' | false | undefined
   /** More requests than these at a time have no file descriptor. */
   readonly sockets?: number
 }
@@ -116,7 +116,7 @@ export class LimitedService {
     const isFirst = !this.#isRefusing
     const wayMs = (latency * (0.8 + 0.4 * this.#random.fraction())) / 2
     if (sockets && this.#open > sockets) throw failedFetch('EMFILE')
-    const failure = outage?.(time.now, this.#random)
+    const failure = outage?.(time.now, this.#random.fraction())
     if (failure === 'hang')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     if (failure === 'lost') throw failedFetch('ECONNRESET')

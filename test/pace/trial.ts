@@ -5,6 +5,7 @@ import { type Conditions, idealMs, LimitedService } from './service.ts'
 
 /** A service, and what is asked of it. */
 export interface Scenario extends Conditions {
+  readonly group: string
   readonly name: string
   readonly calls: number
   /** So many at a time; all if not given. */
