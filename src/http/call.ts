@@ -72,6 +72,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const turns: Turns = {
     maxInFlight,
     isUrgent: maxRetries === 0,
+    onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
     pace: undefined,
     hasPlace: false,
     refusals: 0,
@@ -157,7 +158,7 @@ async function attempt(run: Run, turns: Turns): Promise<Attempt> {
 
 async function waitForTurn(run: Run, turns: Turns, pace: Pace, isNext: boolean): Promise<number> {
   const { report, waiting } = run
-  const turn = await pace.wait(turns, isNext, waiting, (delayMs, refusal) => report.waits(delayMs, refusal))
+  const turn = await pace.wait(turns, isNext, waiting)
   if (typeof turn === 'number') return turn
   const { lastError } = report
   const reason = turn ? 'no call got through for more than a minute.' : 'no request in flight got a response.'

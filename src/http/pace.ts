@@ -18,6 +18,8 @@ const unlimited = 1_000
 export interface Turns extends Place {
   /** With `maxRetries: 0`: it waits for a place at most. */
   readonly isUrgent: boolean
+  /** Called when it begins to wait, and when a refusal becomes the reason. */
+  readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
   pace: Pace | undefined
   refusals: number
   /** How long refusals that concerned it alone made it wait: not by the clock, as a process may be frozen meanwhile. */
@@ -92,12 +94,7 @@ export class Pace {
   }
 
   /** Waits for a turn and a place. */
-  async wait(
-    call: Turns,
-    isNext: boolean,
-    waiting: Waiting,
-    onWait: (ms: number, refusal: AnyApiError | undefined) => void,
-  ): Promise<Turn> {
+  async wait(call: Turns, isNext: boolean, waiting: Waiting): Promise<Turn> {
     let settle: (turn: Turn) => void = () => {}
     const turn = new Promise<Turn>(resolve => {
       settle = resolve
@@ -108,14 +105,17 @@ export class Pace {
     queue.set(settle, call)
     this.#places.waiting.add(this)
     this.dispatch()
-    if (queue.has(settle))
-      onWait(Math.max(0, this.#nextAt - this.#now), this.#state === 'open' ? undefined : this.#refusal)
+    if (queue.has(settle)) this.#tell(call)
     try {
       return (await waiting.within(Number.POSITIVE_INFINITY, turn)) as Turn
     } finally {
       // Nobody else may be waiting: no timer must keep the process alive.
       if (queue.delete(settle)) this.dispatch()
     }
+  }
+
+  #tell(call: Turns): void {
+    call.onWait(Math.max(0, this.#nextAt - this.#now), this.#state === 'open' ? undefined : this.#refusal)
   }
 
   /** Ends the waiting of all, or of those that wait for more than a place. */
@@ -198,6 +198,7 @@ export class Pace {
       this.#paused = this.#places.turn
     }
     this.#nextAt = Math.max(this.#nextAt, this.#now + ms)
+    for (const other of this.#queues[1].values()) this.#tell(other)
     if (isOver) {
       this.#pausedMs = Infinity
       this.giveUp(this.#refusal)

@@ -242,6 +242,17 @@ describe('several 429 in a row', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
+  test('show in events: each call of a batch waits or is retried', async () => {
+    const { service, client } = limited(40)
+    const events: string[] = []
+    const observed = client.withOptions({ onEvent: ({ type }) => void events.push(type) })
+    await passing(Promise.all(accounts(300).map(account => observed.virtualAccounts.deactivate(account))))
+    const count = (type: string) => events.filter(each => each === type).length
+    expect(count('retry')).toBeLessThan(100)
+    expect(count('wait')).toBeGreaterThan(200)
+    expect(service.requests).toHaveLength(300 + count('retry'))
+  })
+
   test('show in events: `retry` for those that were refused, `wait` once for others, with whose refusal', async () => {
     const { client, events } = stubbed([busy, busy, ok])
     const first = refusedCalls(client)
