@@ -30,6 +30,8 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
   close: () => void
 }> {
   const outcomes = faults.map(toOutcome)
+  // Wrong options must throw before anything listens, or the process would not end.
+  const items = sampleTransactions(transactions)
   const server = createServer()
   server.listen(port, host)
   await once(server, 'listening').catch(error => {
@@ -37,7 +39,7 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
   })
   const { port: actualPort } = server.address() as AddressInfo
   const url = `http://${host}:${actualPort}`
-  const service = new FakeService({ baseUrl: url, transactions: sampleTransactions(transactions) })
+  const service = new FakeService({ baseUrl: url, transactions: items })
   if (rate !== undefined) service.limit({ perSecond: rate })
   let requests = 0
   server.on('request', (message, reply) => {
@@ -59,7 +61,11 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
     server.close()
     server.closeAllConnections()
   }
-  return { introduction: introduce(service, transactions), close }
+  const limits = [
+    rate === undefined ? '' : `${rate} requests a second`,
+    faults.length > 0 ? `every fourth request fails: ${faults.join(', ')}` : '',
+  ]
+  return { introduction: introduce(service, transactions, limits.filter(Boolean)), close }
 }
 
 function outcomeOf({ headersSent, statusCode, writableFinished }: ServerResponse): string {
@@ -70,7 +76,9 @@ function outcomeOf({ headersSent, statusCode, writableFinished }: ServerResponse
 function toOutcome(name: string): Fault['with'] {
   if (name === 'network-error' || name === 'truncate' || name === 'hang') return name
   if (!/^[45]\d\d$/.test(name))
-    throw new TypeError('faults: expected statuses from 400 to 599, network-error, truncate or hang')
+    throw new TypeError(
+      `--faults: expected statuses from 400 to 599, network-error, truncate or hang, got ${name}`,
+    )
   return () => Response.json({ error: { message: 'an injected fault' } }, { status: Number(name) })
 }
 
@@ -104,10 +112,14 @@ export async function respond(
   reply.end()
 }
 
-function introduce({ baseUrl, apiKey }: FakeService, transactions: number): string {
+function introduce(
+  { baseUrl, apiKey }: FakeService,
+  transactions: number,
+  limits: readonly string[],
+): string {
   return `A fake service with ${transactions} transactions: ${baseUrl}
 API key: ${apiKey}
-
+${limits.map(limit => `${limit[0]?.toUpperCase()}${limit.slice(1)}\n`).join('')}
   curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?page=1&limit=3'
 
   curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\

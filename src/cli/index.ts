@@ -21,7 +21,7 @@ fake                      Serves a fake service on this machine.
   --transactions <count>    250 if not given.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
-  --rate <count>            Requests a second; what is more gets a 429.
+  --rate <count>            Requests a second. Extra requests get a 429.
 help                      Prints this; --version prints the version.
 
 probe and schema read the API key from the environment variable API_KEY, and
@@ -60,7 +60,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
     if (write !== isNamed || (customerId === undefined) !== (virtualAccountId === undefined))
       throw new UsageError('Pass --customer-id, --virtual-account-id and --write together, or none of them.')
     const account = isNamed ? { customerId, virtualAccountId } : undefined
-    const report = await probe({ ...connection(baseUrl, values), account, origin })
+    const report = await probe({ ...connection('probe', baseUrl, values), account, origin })
     print(json ? JSON.stringify(report, null, 2) : styled(String(report)))
     return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
   },
@@ -69,7 +69,8 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: overHttp })
     const needed = `schema needs the service's URL and a path: ${call} schema ${host} /transactions`
     const [baseUrl = '', path = ''] = expectArguments(positionals, 2, needed)
-    print(await inferSchema({ ...connection(baseUrl, values), path }))
+    if (!path.startsWith('/')) throw new UsageError('schema: path must start with "/": try /transactions')
+    print(await inferSchema({ ...connection('schema', baseUrl, values), path }))
     return 0
   },
 
@@ -85,11 +86,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
     })
     const { port = '4010', transactions = '250', faults = '', rate } = values
     const served = await serveFake({
-      port: toNumber('port', port, 65_535),
-      transactions: toNumber('transactions', transactions, 1_000_000),
+      port: toNumber('port', port, 0, 65_535),
+      transactions: toNumber('transactions', transactions, 0, 1_000_000),
       faults: faults.split(',').filter(Boolean),
-      rate: rate === undefined ? undefined : toNumber('rate', rate, 1_000_000),
-      log: line => print(line.replace('(fault)', fault => util.styleText('yellow', fault))),
+      rate: rate === undefined ? undefined : toNumber('rate', rate, 1, 1_000_000),
+      log: line => print(coloured(line)),
     })
     print(`${served.introduction}\n`)
     interrupted.signal.addEventListener('abort', served.close)
@@ -111,9 +112,23 @@ function expectArguments(given: string[], count: number, needed: string): string
   return given
 }
 
-function toNumber(option: string, text: string, max: number): number {
-  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text)
-  throw new UsageError(`--${option}: expected 0 to ${max}, got ${text}`)
+function toNumber(option: string, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  const expected = min === 1 ? 'a number above 0' : `a number from ${min} to ${max}`
+  throw new UsageError(`--${option}: expected ${expected}, got ${text}`)
+}
+
+/** A line of the fake's log: on a terminal, its status in the colour of success or failure. */
+function coloured(line: string): string {
+  if (!process.stdout.isTTY || process.env.NO_COLOR) return line
+  return line
+    .replace(/→ ([1-3]\d\d)$/, (_, status) => `→ ${util.styleText('green', status)}`)
+    .replace(
+      /→ ([45]\d\d.*|no response.*|\d\d\d, cut off.*)$/,
+      (_, status) => `→ ${util.styleText('red', status)}`,
+    )
+    .replace('(fault)', fault => util.styleText('yellow', fault))
 }
 
 /** On a terminal: a report with its verdict in bold, and with symbols instead of the column of words. */
@@ -134,11 +149,23 @@ function styled(report: string): string {
   return `${util.styleText('bold', verdict)}\n\n${table}`
 }
 
-function connection(baseUrl: string, values: { 'allow-insecure-http'?: boolean }): ProbeOptions {
+function connection(
+  command: string,
+  baseUrl: string,
+  values: { 'allow-insecure-http'?: boolean },
+): ProbeOptions {
+  if (!/^https?:\/\/./i.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new UsageError(`${command}: "${baseUrl}" is not an https URL, such as ${host}`)
   const { API_KEY: apiKey } = process.env
   if (!apiKey)
     throw new UsageError('API_KEY is not set. Run: read -rs API_KEY && export API_KEY, then paste the key.')
   const allowInsecureHttp = values['allow-insecure-http'] ?? false
+  const { protocol, hostname } = new URL(baseUrl)
+  const isLocal = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol === 'http:' && !isLocal && !allowInsecureHttp)
+    throw new UsageError(
+      `${command}: over http, anyone on the network can read the API key. Pass https, or --allow-insecure-http`,
+    )
   return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showRetry }
 }
 
@@ -159,7 +186,10 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   else if (name === '--version')
     print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
   else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
-  else throw new UsageError(name ? `Unknown command: ${name}\n\n${usage}` : usage)
+  else
+    throw new UsageError(
+      name ? `${name}: unknown command. Commands are: ${Object.keys(commands).join(', ')}, help` : usage,
+    )
   return 0
 }
 

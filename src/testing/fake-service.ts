@@ -60,8 +60,8 @@ const knownOptions = { checks, help: `FakeService options are: ${Object.keys(che
  * An in-memory fake of the service, for tests, demos and development. It needs no server.
  *
  * The API specification leaves much open. What follows are choices of the fake, not promises of a real service:
- * - Every account exists and is active at first. Deactivate and reactivate respond with 200 and an empty body, even if
- *   nothing changes.
+ * - Every account exists and is active at first, whatever its ids are. Deactivate and reactivate respond with 200 and an empty
+ *   body, even if nothing changes. For a service that refuses, such as with a 422, use `fail()`.
  * - Every request needs the API key: without it, or with a different one, 401.
  * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
  *   was used with a different method, path or body: 422. Only writes that were applied use up their key, and keys are
@@ -148,6 +148,19 @@ export class FakeService {
   /** Requests received under `baseUrl`, oldest first, including those that failed. Live: it grows with each request. */
   get requests(): readonly ReceivedRequest[] {
     return this.#requests
+  }
+
+  /**
+   * Faults of `fail()` that no request has met yet, oldest first; `times` is how many requests each would still fail. Empty at the end of
+   * a test, unless a fault matched nothing, such as one with a misspelt path.
+   *
+   * @example
+   * ```ts
+   * expect(service.unusedFaults).toEqual([])
+   * ```
+   */
+  get unusedFaults(): readonly Fault[] {
+    return this.#faults.unused
   }
 
   /**

@@ -51,7 +51,13 @@ type Matcher = (request: ReceivedRequest) => boolean
 
 /** The faults still to come, in the order in which they were added. */
 export class FaultQueue {
-  #faults: { left: number; matches: Matcher; with: Fault['with'] }[] = []
+  #faults: { left: number; isUsed: boolean; matches: Matcher; readonly fault: Fault }[] = []
+
+  /** Those that did not fail as many requests as they should; one without an end that failed none. */
+  get unused(): Fault[] {
+    const unused = this.#faults.filter(({ left, isUsed }) => Number.isFinite(left) || !isUsed)
+    return unused.map(({ left, fault }) => ({ ...fault, times: left }))
+  }
 
   add(fault: Fault): void {
     if (typeof fault !== 'object' || fault === null) {
@@ -64,16 +70,18 @@ export class FaultQueue {
       throw new TypeError(`times: expected a whole number of at least 1, or Infinity, got ${describe(times)}`)
     }
     assertOutcome(outcome)
-    this.#faults.push({ left: times, matches: createMatcher(method, path), with: outcome })
+    const matches = createMatcher(method, path)
+    this.#faults.push({ left: times, isUsed: false, matches, fault: { ...fault, with: outcome } })
   }
 
   /** What this request gets instead of its response; `undefined` when nothing goes wrong. */
   take(request: ReceivedRequest): Fault['with'] | undefined {
-    const fault = this.#faults.find(fault => fault.matches(request))
-    if (!fault) return undefined
-    fault.left--
-    if (fault.left === 0) this.#faults.splice(this.#faults.indexOf(fault), 1)
-    return fault.with
+    const next = this.#faults.find(({ matches }) => matches(request))
+    if (!next) return undefined
+    next.isUsed = true
+    next.left--
+    if (next.left === 0) this.#faults.splice(this.#faults.indexOf(next), 1)
+    return next.fault.with
   }
 
   clear(): void {

@@ -16,7 +16,13 @@ export interface Paging {
   readonly maxLimit: number
 }
 
-const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/(deactivate|reactivate)$/
+const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/([^/]+)$/
+
+/** What each write does to an account. */
+const effects: Readonly<Record<string, (deactivated: Set<string>, account: string) => void>> = {
+  deactivate: (deactivated, account) => deactivated.add(account),
+  reactivate: (deactivated, account) => deactivated.delete(account),
+}
 
 /** How the service responds, and what it remembers from one request to the next. */
 export class Rules {
@@ -40,13 +46,13 @@ export class Rules {
     const items = this.#lists.get(path)
     if (items) return method === 'GET' ? this.#page(items, request.query) : methodNotAllowed('GET')
 
-    const [, customerId, virtualAccountId, operation] = accountPath.exec(path) ?? []
+    const [, customerId, virtualAccountId, operation = ''] = accountPath.exec(path) ?? []
     const account = accountKey(customerId, virtualAccountId)
-    if (account === undefined) return errorResponse(404, `There is nothing at ${path}.`)
+    const effect = Object.hasOwn(effects, operation) ? effects[operation] : undefined
+    if (account === undefined || !effect) return errorResponse(404, `There is nothing at ${path}.`)
     if (method !== 'POST') return methodNotAllowed('POST')
     return this.#once(request, () => {
-      if (operation === 'deactivate') this.#deactivated.add(account)
-      else this.#deactivated.delete(account)
+      effect(this.#deactivated, account)
       return { status: 200, headers: {}, body: null }
     })
   }

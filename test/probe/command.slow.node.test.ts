@@ -67,6 +67,7 @@ describe('the command fake', () => {
 
   test('refuses what is more than its rate', async () => {
     using fake = await startFake('--rate', '5')
+    expect(fake.introduction).toContain('\n5 requests a second\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0 })
     const calls = await Promise.allSettled(Array.from({ length: 8 }, () => client.transactions.list().then()))
     const refused = calls.flatMap(call => (call.status === 'rejected' ? [call.reason] : []))
@@ -87,6 +88,7 @@ describe('the command fake', () => {
 
   test('prints a line for each request, without its key and body', async () => {
     using fake = await startFake('--faults', '500,truncate')
+    expect(fake.introduction).toContain('\nEvery fourth request fails: 500, truncate\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'my_secret_key', maxRetries: 0 })
     for (let page = 1; page <= 8; page++) await client.transactions.list({ page }).catch(() => {})
     await client.request('POST', '/x', { body: { name: 'Ada' } }).catch(() => {})
@@ -180,10 +182,17 @@ test('a wrong command exits with 2, and says what is wrong', () =>
         'Pass --customer-id, --virtual-account-id and --write together',
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
-      [['probe', 'http://a.test'], 'baseUrl: expected https'],
-      [['fake', '--rate', 'many'], '--rate: expected'],
-      [['fake', '--port', 'abc'], '--port: expected 0 to 65535, got abc\n'],
-      [['fake', '--faults', '200'], 'faults: expected statuses from 400 to 599'],
+      [['probe', 'http://a.test'], 'Pass https, or --allow-insecure-http\n'],
+      [['probe', 'ftp://x'], 'probe: "ftp://x" is not an https URL, such as https://api.example.com\n'],
+      [['schema', 'https://a.test', 'transactions'], 'schema: path must start with "/": try /transactions\n'],
+      [['fake', '--rate', 'many'], '--rate: expected a number above 0, got many\n'],
+      [['fake', '--rate', '0'], '--rate: expected a number above 0, got 0\n'],
+      [['fake', '--port', 'abc'], '--port: expected a number from 0 to 65535, got abc\n'],
+      [
+        ['fake', '--faults', '200'],
+        '--faults: expected statuses from 400 to 599, network-error, truncate or hang, got 200\n',
+      ],
+      [['prob'], 'prob: unknown command. Commands are: probe, schema, fake, help\n'],
     ],
     async ([args, message, apiKey]) => {
       const { status, stdout, stderr } = await run(args, apiKey)

@@ -158,6 +158,11 @@ describe('an account', () => {
     expect(new FakeService().isActive({ customerId: 'anyone', virtualAccountId: 'any' })).toBe(true)
   })
 
+  test('knows no other write', async () => {
+    const response = await post(new FakeService(), '/customers/c1/virtual_accounts/v1/freeze', 'k1')
+    expect(response.status).toBe(404)
+  })
+
   test('is deactivated and reactivated, each with 200 and no body', async () => {
     const service = new FakeService()
 

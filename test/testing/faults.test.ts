@@ -270,6 +270,23 @@ describe('a fault', () => {
   })
 })
 
+test('faults that no request has met are listed, with how many requests each would still fail', async () => {
+  const service = new FakeService()
+  const never = { path: /typo$/, with: 'hang' } as const
+  service.fail({ path: '/transactions', times: 3, with: 'network-error' })
+  service.fail(never)
+  service.fail({ method: 'PUT', times: Number.POSITIVE_INFINITY, with: 'truncate' })
+  expect(service.unusedFaults.map(({ times }) => times)).toEqual([3, 1, Number.POSITIVE_INFINITY])
+  await get(service, '/transactions').catch(() => {})
+  await service.handle(new Request(`${service.baseUrl}/x`, { method: 'PUT' }))
+  expect(service.unusedFaults).toEqual([
+    { path: '/transactions', times: 2, with: 'network-error' },
+    { ...never, times: 1 },
+  ])
+  service.reset()
+  expect(service.unusedFaults).toEqual([])
+})
+
 describe('a rate limit', () => {
   test('refuses what is too many, with the time after which one more is taken', async () => {
     const service = new FakeService()
