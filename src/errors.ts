@@ -339,7 +339,7 @@ export type AnyApiError =
   | PaginationError
 
 /** Errors that have not left a method of ours. That of another call, which a caller passes on, stays as it is. */
-const unseen = /* @__PURE__ */ new WeakSet<object>()
+const unseen = new WeakSet<object>()
 
 /** An error that leaves a method of ours: V8 knows who awaits that. In Node, a frame of its queue comes before. */
 export function atCaller(error: unknown, method: object): unknown {

@@ -16,10 +16,10 @@ import { describeAbort, describeHttpError, describeIssues, describeNoResponse } 
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
-const callIdPrefix = /* @__PURE__ */ Math.random().toString(36).slice(2, 10)
+const callIdPrefix = Math.random().toString(36).slice(2, 10)
 
 /** Listeners whose first error was shown. */
-const failedListeners = /* @__PURE__ */ new WeakSet<object>()
+const failedListeners = new WeakSet<object>()
 
 /**
  * What a call says to others: its events and its errors. Nothing leaves it with an API key. Its fields are what is known of the

@@ -17,12 +17,9 @@ export const maxTimerMs: number = 2 ** 31 - 1
 
 const isDuration = (value: unknown) => typeof value === 'number' && value > 0 && value <= maxTimerMs
 
-export const duration: Check = /* @__PURE__ */ check(
-  isDuration,
-  `milliseconds, more than 0 and at most ${maxTimerMs}`,
-)
-export const trueOrFalse: Check = /* @__PURE__ */ check(value => typeof value === 'boolean', 'true or false')
-export const callback: Check = /* @__PURE__ */ check(value => typeof value === 'function', 'a function')
+export const duration: Check = check(isDuration, `milliseconds, more than 0 and at most ${maxTimerMs}`)
+export const trueOrFalse: Check = check(value => typeof value === 'boolean', 'true or false')
+export const callback: Check = check(value => typeof value === 'function', 'a function')
 
 export function wholeNumber(minimum: number, orElse?: number): Check {
   const isValid = (value: unknown) =>

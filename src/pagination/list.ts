@@ -136,7 +136,7 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   batches(): AsyncGenerator<Batch<T>, void>
 }
 
-const positive = /* @__PURE__ */ wholeNumber(1)
+const positive = wholeNumber(1)
 const paramChecks: Checks<ListParams> = { page: positive, limit: positive, query: checkedLater }
 const optionChecks: Checks<ListOptions> = {
   ...callChecks,
@@ -147,7 +147,7 @@ const optionChecks: Checks<ListOptions> = {
     if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
   },
   itemKey: callback,
-  onMissedItems: /* @__PURE__ */ oneOf('throw', 'continue'),
+  onMissedItems: oneOf('throw', 'continue'),
   verified: trueOrFalse,
 }
 const optionsHelp = `List options are: ${Object.keys(optionChecks).sort().join(', ')}. Filters go into \`query\`, among the params. ${onTheClient}`

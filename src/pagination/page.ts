@@ -115,11 +115,11 @@ export interface ListSpec<T> extends ListName {
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
 const envelope: Validator = {
-  schema: /* @__PURE__ */ z.looseObject({
-    data: /* @__PURE__ */ z.array(/* @__PURE__ */ z.unknown()),
-    page: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(1)),
-    totalItems: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
-    limit: /* @__PURE__ */ z.int().check(/* @__PURE__ */ z.gte(0)),
+  schema: z.looseObject({
+    data: z.array(z.unknown()),
+    page: z.int().check(z.gte(1)),
+    totalItems: z.int().check(z.gte(0)),
+    limit: z.int().check(z.gte(0)),
   }),
   isCustom: false,
 }

@@ -51,11 +51,11 @@ export interface Transactions {
 const transactions: ListEndpoint<ListParams> = {
   path: '/transactions',
   params: {},
-  schema: /* @__PURE__ */ z.looseObject({
-    id: /* @__PURE__ */ z.string(),
-    amount: /* @__PURE__ */ z.number(),
-    currency: /* @__PURE__ */ z.string(),
-    description: /* @__PURE__ */ z.string(),
+  schema: z.looseObject({
+    id: z.string(),
+    amount: z.number(),
+    currency: z.string(),
+    description: z.string(),
   }),
   itemKey: item => (item as Partial<Transaction> | null)?.id,
 }

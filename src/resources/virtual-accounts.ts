@@ -57,8 +57,8 @@ const endpoint = (name: string): WriteEndpoint => ({
   path: id => `/customers/${id('customerId')}/virtual_accounts/${id('virtualAccountId')}/${name}`,
   schema: undefined,
 })
-const reactivate = /* @__PURE__ */ endpoint('reactivate')
-const deactivate = /* @__PURE__ */ endpoint('deactivate')
+const reactivate = endpoint('reactivate')
+const deactivate = endpoint('deactivate')
 
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   return {

@@ -50,8 +50,8 @@ const checks: KnownOptions<FakeServiceOptions>['checks'] = {
   baseUrl: checkedLater,
   apiKey: checkedLater,
   transactions: checkedLater,
-  defaultLimit: /* @__PURE__ */ wholeNumber(1),
-  maxLimit: /* @__PURE__ */ wholeNumber(1),
+  defaultLimit: wholeNumber(1),
+  maxLimit: wholeNumber(1),
   latency: checkedLater,
 }
 const knownOptions = { checks, help: `FakeService options are: ${Object.keys(checks).join(', ')}.` }
