@@ -7,17 +7,32 @@ export function typeName(value: unknown): string {
   return tag === 'Object' ? 'an object' : withArticle(tag)
 }
 
+/** Of a key of an object, or of a value, in a message. */
+const maxKeyLength = 60
+
 /** A text that only a bug makes of a missing id or key, and that no URL keeps: `undefined`, `[object Object]`, `..`. */
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
-/** What a caller passed by mistake. Only numbers, booleans and what a bug makes are quoted: a string may be a secret. */
+/** What a caller passed by mistake. A URL is quoted without user info and query. */
 export function describe(value: unknown): string {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string' && madeByBug.test(value)) return `"${value}"`
   if (value === '') return 'an empty string'
+  if (typeof value === 'string') {
+    const text = value.replace(/^.*@/s, '...@').replace(/[?#].*/s, '...')
+    return `"${escapeControl(text.slice(0, maxKeyLength))}${text.length > maxKeyLength ? '...' : ''}"`
+  }
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describeSecret(value)
+}
+
+/** What a caller passed by mistake, without its value, unless only a bug makes it. */
+function describeSecret(value: unknown): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (typeof value === 'string' && (value === '' || madeByBug.test(value))) return describe(value)
   const name = typeName(value)
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
+
+/** The names of arguments whose value may be a secret, or holds one. */
+const secrets = /^(?:options|apiKey|idempotencyKey|headers|body|query)\b/
 
 /** For a value that is usually read from the environment. */
 export function environmentHint(value: unknown): string {
@@ -25,14 +40,13 @@ export function environmentHint(value: unknown): string {
 }
 
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
-  return new TypeError(`${name}: expected ${expected}, got ${describe(value)}${hint}`)
+  const got = secrets.test(name) ? describeSecret(value) : describe(value)
+  return new TypeError(`${name}: expected ${expected}, got ${got}${hint}`)
 }
 
 function withArticle(noun: string): string {
   return `${/^(?:[aeio]|u(?!int|rl))/i.test(noun) ? 'an' : 'a'} ${noun}`
 }
-
-const maxKeyLength = 60
 
 /** `['data', 0, 'amount']` as `data[0].amount`. */
 export function formatPath(path: readonly PropertyKey[]): string {

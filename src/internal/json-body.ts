@@ -1,4 +1,5 @@
 import { wrongArgument } from './describe.js'
+import { isExactNumber } from './validate.js'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
@@ -12,7 +13,10 @@ export function toJson(body: unknown): string {
     const isAltered = (value === null && original !== null) || ArrayBuffer.isView(original)
     const isHole = value === undefined && (key === '' || Array.isArray(this))
     if (!isAltered && !isHole && isJsonData(value)) return value
-    misuse = wrongArgument('body', 'JSON data', original, key === '' ? '' : ` at ${JSON.stringify(key)}`)
+    const place = key === '' ? '' : ` at ${JSON.stringify(key)}`
+    misuse = Number.isInteger(value)
+      ? new TypeError(`body: an integer beyond 2^53 - 1 has lost digits${place}: send it as a string`)
+      : wrongArgument('body', 'JSON data', original, place)
     throw misuse
   }
   try {
@@ -33,7 +37,7 @@ function isJsonOfObject(text: string): boolean {
 
 /** By its tag: FormData, streams, Blobs and Maps would all be written as {}. */
 function isJsonData(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value === 'number') return isExactNumber(value)
   if (typeof value !== 'object') return !['function', 'symbol', 'bigint'].includes(typeof value)
   if (value === null || Array.isArray(value)) return true
   return !(Symbol.asyncIterator in value) && Object.prototype.toString.call(value) === '[object Object]'

@@ -7,7 +7,12 @@ const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1
 /** Throws unless a key can be sent. The message never shows it, not even if it is a number. */
 export function assertApiKey(key: unknown, expected: string): asserts key is string {
   if (typeof key !== 'string' || key === '' || madeByBug.test(key))
-    throw wrongArgument('apiKey', expected, typeof key === 'number' ? Object(key) : key, environmentHint(key))
+    throw wrongArgument('apiKey', expected, key, environmentHint(key))
+  if (/^(["'`]).*\1$|^\$\{.*\}$/.test(key)) {
+    throw new TypeError(
+      'apiKey: expected the key itself, got quotes around it or a placeholder (does your environment file keep them as they are?)',
+    )
+  }
   if (!headerValue.test(key)) {
     throw new TypeError(
       'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (a key that is read from a file often ends with a line break: trim it)',

@@ -1,5 +1,5 @@
 import { environmentHint, madeByBug, wrongArgument } from './describe.js'
-import { assertObject } from './validate.js'
+import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
 
@@ -30,9 +30,9 @@ export function toQueryString(given: Query | undefined): string {
   for (const [name, value] of Object.entries(assertObject('query', given))) {
     for (const single of Array.isArray(value) ? value : [value]) {
       if (single === undefined) continue
-      const isValue = typeof single === 'string' || typeof single === 'boolean' || Number.isFinite(single)
+      const isValue = typeof single === 'string' || typeof single === 'boolean' || isExactNumber(single)
       if (!isValue || !`${name}${single}`.isWellFormed()) {
-        const expected = 'well-formed text, a finite number, a boolean, or an array of these'
+        const expected = 'well-formed text, a number without rounded digits, a boolean, or an array of these'
         throw wrongArgument(`query.${name}`, expected, single)
       }
       pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(single as QueryValue)}`)

@@ -27,6 +27,11 @@ export function wholeNumber(minimum: number, orElse?: number): Check {
   return check(isValid, `a whole number of at least ${minimum}${orElse ? `, or ${orElse}` : ''}`)
 }
 
+/** A finite number, but no integer that has lost digits. */
+export function isExactNumber(value: unknown): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+}
+
 export function oneOf(...values: readonly string[]): Check {
   const names = values.map(value => `'${value}'`).join(' or ')
   return check(value => values.includes(value as string), names)
@@ -37,10 +42,16 @@ export const checkedLater: Check = () => {}
 
 /** A signal of the platform's kind: the npm package `abort-controller`, for one, has neither reasons nor `throwIfAborted`. */
 export const abortSignal: Check = (name, value) => {
-  const { addEventListener, removeEventListener, throwIfAborted } = Object(value) as Partial<AbortSignal>
-  if (addEventListener && removeEventListener && throwIfAborted) return
+  const signal: Partial<AbortSignal> = Object(value)
+  if (signal.addEventListener && signal.removeEventListener && signal.throwIfAborted && 'reason' in signal)
+    return
   const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
-  throw wrongArgument(name, 'an AbortSignal with throwIfAborted, as the platform has it', value, hint)
+  throw wrongArgument(
+    name,
+    'an AbortSignal with `reason` and `throwIfAborted`, as the platform has it',
+    value,
+    hint,
+  )
 }
 
 /** Throws unless the value is a plain object, of any realm; `undefined` counts as an empty one. */
@@ -72,11 +83,30 @@ export function readOptions<T extends object>(
   const options: Partial<T> = Object.create(null)
   for (const [name, value] of Object.entries(assertObject(argument, given))) {
     if (value === undefined) continue
-    if (!Object.hasOwn(checks, name)) throw new TypeError(`${name}: unknown option. ${help}`)
+    if (!Object.hasOwn(checks, name))
+      throw new TypeError(`${name}: unknown option. ${didYouMean(name, Object.keys(checks))}${help}`)
     checks[name as keyof T](name, value)
     options[name as keyof T] = value
   }
   return options
+}
+
+/** The known name that differs in case, separators, or one letter (two from eight letters on), as a question. */
+function didYouMean(given: string, known: readonly string[]): string {
+  const bare = (name: string) => name.toLowerCase().replace(/[^a-z\d]/g, '')
+  const isMeant = (edits: number) => (name: string) => isNear(bare(given), bare(name), edits)
+  const meant = known.find(isMeant(0)) ?? known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
+  return meant === undefined ? '' : `Did you mean \`${meant}\`? `
+}
+
+/** Whether it takes at most so many letters that are added, removed or replaced. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (edits < 0) return false
+  if (a === b) return true
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return isNear(restOfA, restOfB, edits)
+  const left = edits - 1
+  return isNear(restOfA, b, left) || isNear(a, restOfB, left) || isNear(restOfA, restOfB, left)
 }
 
 /** Throws for arguments that a method does not have: what they say would be ignored. `correct` is the right call. */

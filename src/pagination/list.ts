@@ -84,8 +84,8 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   until?: string | undefined
   /**
-   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Not together with `until`. No effect
-   * when the list is awaited: the size of a page is `limit`.
+   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Not together with `until`, and not for
+   * a list that is awaited: the size of a page is `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
@@ -94,7 +94,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * `NaN`) are always yielded, but a list that has any is not proven to be complete.
    * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
    */
-  itemKey?: ((item: NoInfer<Item>) => unknown) | undefined
+  itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
    * What happens when items may have been missed: the order of the list is not stable, or it shrank while pages could not overlap, or
    * ended before its total. With `'continue'`, the `end` event says so. An empty page in the middle of a list is always an error.
@@ -207,6 +207,7 @@ function prepareList<Item, Params extends ListParams>(
     isStrict && !itemKey && !rawItemKey,
     'verified: expected `itemKey` too, as nothing else identifies the items of this list',
   )
+  forbid(isStrict && onMissedItems === 'continue', "verified: not together with onMissedItems: 'continue'")
   const doubt = `what was read before this cursor is not proven to be complete (${after?.doubt})`
   forbid(isStrict && after?.doubt, `verified: ${doubt}: start over without \`after\``)
   forbid(after && page !== undefined, 'page: not together with `after`, which says where to go on')
@@ -277,7 +278,9 @@ class LazyList<T> implements List<T> {
     const setup = this.#setup
     for (const name of ['after', 'until'] as const)
       if (setup[name]) throw new TypeError(`${name}: a list with a cursor has no page to await: iterate it`)
-    const { firstPage, limit } = setup
+    const { firstPage, limit, maxItems } = setup
+    if (maxItems !== Number.POSITIVE_INFINITY)
+      throw new TypeError('maxItems: an awaited list is one page: pass `limit`, or iterate the list')
     const load = (page: number, expectedLimit: number | undefined) =>
       loadPage(setup, { ...singlePage, page, limit, expectedLimit })
     try {

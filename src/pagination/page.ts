@@ -31,7 +31,7 @@ export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'request
   /** Whether the list continues after this page, according to `totalItems`. */
   readonly hasNextPage: boolean
   /**
-   * Fetches the page after this one, with the same options and signal; `undefined` after the last.
+   * Fetches the page after this one, with the same options and signal; `undefined` after the last. Arguments are ignored.
    * @throws PaginationError if its limit is not that of this page.
    */
   nextPage(): Promise<Page<T> | undefined>

@@ -174,7 +174,7 @@ describe('a cursor', () => {
     const rows = Array.from({ length: 60 }, (_, index) => ({ number: index }))
     const strings = rows.map(({ number }) => ({ number: String(number) }))
     const schema = z.looseObject({ number: z.unknown() })
-    const itemKey = ({ number }: { number: unknown }) => number
+    const itemKey = ({ number }: { number: unknown }) => number as number
     const list = (after?: string) =>
       createClient().list('/refunds', { limit: 20 }, { schema, itemKey, concurrency: 1, after })
     service.serveList('/refunds', rows)

@@ -24,7 +24,7 @@ import {
 startService()
 
 const schema = z.looseObject({ id: z.unknown() })
-const itemKey = ({ id }: { id: unknown }) => id
+const itemKey = ({ id }: { id: unknown }) => id as string
 
 /** Lists items that are no transactions, identified by their `id`. */
 function listOf(client: Client, items: readonly unknown[], options: ListOptions = {}) {
@@ -300,6 +300,7 @@ describe('a service that is broken in places', () => {
     await fc.assert(
       fc.asyncProperty(loop, fc.array(fault, { minLength: 1, maxLength: 3 }), async (loop, faults) => {
         const { limit, ...options } = loop
+        fc.pre(!options.verified || options.onMissedItems === 'throw')
         let requests = 0
         const fetch = async (url: string) => {
           requests++
@@ -411,8 +412,8 @@ describe('services as they are often written', () => {
   test('a page that contradicts its total is asked for again by a loop, twice at most', () =>
     checkEach<[string, times: number, verified: boolean | undefined, requested: string]>(
       [
-        ['once', 1, true, '1/20 1/20 2/19 2/19 3/18 3/18'],
-        ['twice', 2, true, '1/20 1/20 1/20 2/19 2/19 2/19 3/18'],
+        ['once', 1, undefined, '1/20 1/20 2/19 2/19 3/18 3/18'],
+        ['twice', 2, undefined, '1/20 1/20 1/20 2/19 2/19 2/19 3/18'],
         // Then pages are known to be short.
         ['always', 9, undefined, '1/20 1/20 1/20 2/20 3/20 4/20 5/20 6/20'],
         ['in plain pages', 1, false, '1/20 1/20 2/20 2/20 3/20 3/20 4/20 4/20 5/20 5/20'],

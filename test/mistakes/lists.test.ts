@@ -31,7 +31,17 @@ test('params of a list', () =>
     params('calls `limit` something else', { pageSize: 50 }, /^pageSize: .*\blimit\b/),
     params('passes a filter beside `query`', { currency: 'AED' }, /^currency: .*\bquery\b/),
     params('passes an option among the params', { signal }, /signal: .*second argument/),
-    params('passes the limit as a string', { limit: '50' }, /^limit: .* 1, got a string$/),
+    params('passes the limit as a string', { limit: '50' }, /^limit: .* 1, got "50"$/),
+    params(
+      'writes a name with a letter too many',
+      { limits: 50 },
+      /^limits: .* Did you mean `limit`\? List params/,
+    ),
+    params(
+      'passes an id that has lost digits',
+      { query: { account: 2 ** 53 } },
+      /^query\.account: .* without rounded digits, .* got a number$/,
+    ),
     params('counts pages from 0', { page: 0 }, /^page: .* 1, got 0$/),
     params('passes the number of a page', 2, 'params: expected a plain object, got 2'),
     params(
@@ -64,8 +74,23 @@ test('options of a list', () =>
       { signal: controller },
       /^signal: expected an AbortSignal .* got an AbortController \(pass controller\.signal\)$/,
     ),
+    options(
+      'passes a signal of the npm package abort-controller',
+      { signal: { addEventListener() {}, removeEventListener() {}, throwIfAborted() {}, aborted: false } },
+      /^signal: .* `reason` and `throwIfAborted`, .* got an object$/,
+    ),
+    options(
+      'wants a proof and no errors',
+      { verified: true, onMissedItems: 'continue' },
+      "verified: not together with onMissedItems: 'continue'",
+    ),
+    {
+      mistake: 'limits a list that is awaited',
+      wrote: async () => client.transactions.list({}, { maxItems: 3 }),
+      gets: 'maxItems: an awaited list is one page: pass `limit`, or iterate the list',
+    },
     options('passes -1 for all items', { maxItems: -1 }, /^maxItems: .* 0, got -1$/),
-    options('passes a field as itemKey', { itemKey: 'id' }, 'itemKey: expected a function, got a string'),
+    options('passes a field as itemKey', { itemKey: 'id' }, 'itemKey: expected a function, got "id"'),
     options('guesses a value', { onMissedItems: 'ignore' }, /^onMissedItems: expected 'throw' or 'continue'/),
     options(
       'passes a batch as cursor',
@@ -91,12 +116,14 @@ test('options of a list', () =>
     },
     {
       mistake: 'returns a promise from itemKey',
+      // @ts-expect-error
       wrote: () => countOf(client.transactions.list({}, { itemKey: async ({ id }) => id })),
       gets: /^itemKey: expected it to return a string or a number, got a Promise/,
       sends: true,
     },
     {
       mistake: 'returns an object from itemKey',
+      // @ts-expect-error
       wrote: () => countOf(client.transactions.list({}, { itemKey: ({ id }) => ({ id }) })),
       gets: /^itemKey: expected it to return a string or a number, got an object/,
       sends: true,

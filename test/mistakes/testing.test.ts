@@ -132,7 +132,7 @@ test('testing with a FakeService', () =>
     fault(
       'passes only a name',
       'hang',
-      "fault: expected an object such as { with: 'network-error' }, got a string",
+      'fault: expected an object such as { with: \'network-error\' }, got "hang"',
     ),
     fault(
       'leaves out a slash',
@@ -159,7 +159,7 @@ test('testing with a FakeService', () =>
       () => service.isActive({ customerId: 'c1' } as never),
       /^account: .* undefined \}$/,
     ),
-    row('counts in text', () => sampleTransactions('25' as never), /^count: .* 0, got a string$/),
+    row('counts in text', () => sampleTransactions('25' as never), /^count: .* 0, got "25"$/),
     row(
       'passes what MSW gives to a handler',
       () => service.handle({ request: new Request(baseUrl) } as never),
