@@ -9,9 +9,9 @@ const entries = { 'virtual-accounts': 'index.js', 'virtual-accounts/testing': 't
 registerHooks({
   resolve: (name, context, next) => next(entries[name] ? new URL(entries[name], dist).href : name, context),
 })
-const { compare, simulate, whyLost } = await import('./playground/simulate.js')
+const { compare, firstSettings, runMany, simulate, whyLost } = await import('./playground/simulate.js')
 
-const settings = { seed: 48, changes: 3, kind: 'swapped' }
+const settings = firstSettings
 const run = await simulate(settings)
 const sides = run.readers.map(reader => {
   const result = compare(run, reader, run.endedAt)
@@ -20,12 +20,7 @@ const sides = run.readers.map(reader => {
   )
   return { ...result, endedAt: reader.endedAt, why: { ...why } }
 })
-const runs = []
-for (let seed = 1; seed <= 100; seed++) {
-  const { readers, ...others } = await simulate({ ...settings, seed })
-  const results = readers.map(reader => compare({ readers, ...others }, reader, reader.endedAt))
-  runs.push(results.map(({ outcome, lost }) => ({ outcome, lost })))
-}
+const runs = await runMany(settings)
 writeFileSync(
   new URL('playground/first-run.json', import.meta.url),
   JSON.stringify({ settings, endedAt: run.endedAt, sides, runs }),

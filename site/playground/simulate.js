@@ -243,3 +243,17 @@ class Clock {
     }
   }
 }
+
+/** What the playground begins with. */
+export const firstSettings = { seed: 48, changes: 3, kind: 'swapped' }
+
+/** How 100 runs end, each of another list: for the loop, and for the client. */
+export async function runMany(settings) {
+  const runs = []
+  for (let seed = 1; seed <= 100; seed++) {
+    const { readers, ...others } = await simulate({ ...settings, seed })
+    const results = readers.map(reader => compare({ readers, ...others }, reader, reader.endedAt))
+    runs.push(results.map(({ outcome, lost }) => ({ outcome, lost })))
+  }
+  return runs
+}

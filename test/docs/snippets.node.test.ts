@@ -33,9 +33,15 @@ const amountsOf = (...amounts: unknown[]) => {
   service.fail({ with: () => new Response(page) })
 }
 
+function loseResponses() {
+  const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: lost }))
+  vi.stubGlobal('fetch', fetch)
+}
+
 /** What a program needs to find. */
 const prepared: Record<string, () => void> = {
-  'README.md: When it fails': () => respond({ message: 'account is already inactive' }, 422),
+  'README.md: When it fails': () => loseResponses(),
   'README.md: Other endpoints': serveRefunds,
   // The fake knows no filters.
   'lists.md: A part of a list': () => respond({ data: [], page: 1, limit: 20, totalItems: 0 }),
