@@ -100,7 +100,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
       }
       report.lastError = report.createError(outcome, true, undefined)
       report.emitRetry(decision.delayMs, durationMs, report.lastError)
-      await waiting.pause(decision.delayMs)
+      await (turns.pace ? turns.pace.pause(decision.delayMs, waiting) : waiting.pause(decision.delayMs))
     }
   } finally {
     turns.pace?.end()

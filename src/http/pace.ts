@@ -11,6 +11,8 @@ export const patienceMs = 80_000
 const easing = 0.85
 /** How much the growth of the rate grows in a second: slow at first, then fast, as the limit may be far away. */
 const acceleration = 0.02
+/** Attempts a second after a long pause, of which nothing follows for the time after it. */
+const slowest = 0.1
 /** Attempts a second that are as good as no limit. */
 const unlimited = 1_000
 
@@ -93,6 +95,13 @@ export class Pace {
     return this.#state === 'open' || call.isUrgent
   }
 
+  /** Waits before a call asks for its next turn. */
+  async pause(ms: number, waiting: Waiting): Promise<void> {
+    const until = this.#now + ms
+    await waiting.pause(ms)
+    this.#firedAt = Math.max(this.#firedAt, until)
+  }
+
   /** Waits for a turn and a place. */
   async wait(call: Turns, isNext: boolean, waiting: Waiting): Promise<Turn> {
     let settle: (turn: Turn) => void = () => {}
@@ -139,7 +148,7 @@ export class Pace {
       // A short pause is longer than needed, as Retry-After is in whole seconds.
       this.#since += now - this.#at - Math.max(0, this.#pausedMs - 2_000)
       this.#state = 'paced'
-      this.#rate = easing * this.#passesPerSecond
+      this.#rate = Math.max(slowest, easing * this.#passesPerSecond)
       this.#growth = 0
       this.#nextAt = now
       this.#pausedMs = 0

@@ -5,13 +5,6 @@ export interface Place {
   hasPlace: boolean
 }
 
-/** Those that wait, by their API key. */
-interface Waiters {
-  /** Lets those go whose turn it is. */
-  dispatch(): void
-  giveUp(): void
-}
-
 /** The places of requests in flight. Those of one client and those derived from it share them, though each has a number of its own. */
 export class Places {
   /** Turns are numbered. */
@@ -23,7 +16,8 @@ export class Places {
   #answered = 0
   /** Calls in a row that ended with a timeout, and left after that. */
   #timeouts = 0
-  readonly waiting: Set<Waiters> = new Set<Waiters>()
+  /** Where calls wait. */
+  readonly waiting: Set<{ dispatch(): void; giveUp(): void }> = new Set()
 
   get areTaken(): boolean {
     return this.#taken >= this.#most
