@@ -1,5 +1,38 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild'
 import { defineConfig } from 'tsup'
+
+type Plugin = NonNullable<
+  Extract<Parameters<typeof defineConfig>[0], { plugins?: unknown }>['plugins']
+>[number]
+
+/** Rewrites what Rollup writes between files. No module here has side effects, or changes an export later. */
+const plainModules: Plugin = {
+  name: 'plain-modules',
+  buildEnd({ writtenFiles }) {
+    for (const { name } of writtenFiles) {
+      if (!/\.c?js$/.test(name)) continue
+      const code = readFileSync(name, 'utf8')
+        .replace(/^(?:import |require\()'\.\/chunk-\w+\.c?js'\)?;\n/gm, '')
+        // Jest mocks and spies on properties that it can replace, not on getters.
+        .replace(
+          /^Object\.defineProperty\(exports, "(\w+)", \{\n {2}enumerable: true,\n {2}get: function \(\) \{ return ([\w.]+); \}\n\}\);/gm,
+          'exports.$1 = $2;',
+        )
+      const isEmpty = /^\s*(?:'use strict';)?\s*$/.test(code)
+      if (isEmpty) rmSync(name)
+      else if (name.endsWith('.cjs'))
+        writeFileSync(
+          name,
+          code.replace(
+            "'use strict';",
+            "'use strict';\nObject.defineProperty(exports, '__esModule', { value: true });",
+          ),
+        )
+      else writeFileSync(name, code)
+    }
+  },
+}
 
 export default defineConfig([
   {
@@ -19,6 +52,7 @@ export default defineConfig([
     // Users install one package, and ky cannot change under them.
     noExternal: ['ky', 'zod'],
     // Names what is bundled, which npm and scanners cannot see.
+    plugins: [plainModules],
     esbuildPlugins: [
       cyclonedxEsbuildPlugin({
         outputFile: 'sbom.cdx.json',

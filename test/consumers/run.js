@@ -155,7 +155,7 @@ async function checkPages(world) {
 // ---- programs for Node
 
 async function checkPrograms({ servers }) {
-  await check('Jest with no configuration runs tests that require both entries', () => {
+  await check('Jest with no configuration runs tests that require, mock and spy on the entries', () => {
     run(join(here, '../node_modules/jest/bin/jest.js'), ['--ci'], { cwd: project('jest') })
   })
 
