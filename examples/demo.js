@@ -28,11 +28,16 @@ runMain(import.meta.filename, async () => {
   title('A message that says what to do')
   await failWithMessage()
 
+  title('The six lines that ran')
+  console.log(`  const client = new Client({ baseUrl, apiKey, fetch })
+  for await (const transaction of client.transactions.list()) {
+    transactions.push(transaction)
+  }
+  const account = { customerId: 'c1', virtualAccountId: 'v1' }
+  await client.virtualAccounts.deactivate(account)`)
+
   title('Next')
-  console.log(`  npm run example            programs to run, and to copy from
-  npm run example:react      a page with tables and charts
-  docs/getting-started.md    from installing the package to your first loop
-  examples/demo.js           the code of this demo`)
+  console.log('  Write your first loop: docs/getting-started.md')
 })
 
 /** As it is written by hand. @param {Service} service */

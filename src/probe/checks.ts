@@ -24,13 +24,15 @@ export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boo
   const key = ok('api-key', hasKey ? 'accepted, or not needed' : 'not sent, and not needed')
   if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
   if (error?.kind === 'http' && (error.status === 401 || error.status === 403)) {
-    return [reachable, broken('api-key', problem, 'Pass another `apiKey`, or check `baseUrl`.')]
+    // One advice is enough.
+    const observed = problem.replace(/ Check apiKey: .*$/s, '')
+    return [reachable, broken('api-key', observed, 'Pass another API key, or check the URL.')]
   }
   if (error?.kind === 'invalid-response' || error?.kind === 'pagination') {
-    const advice = 'Check `baseUrl`. Other endpoints are read with `client.request`.'
+    const advice = 'Check the URL. Other endpoints are read with `client.request`.'
     return [reachable, key, broken('envelope', problem, advice)]
   }
-  const advice = 'Check `baseUrl`, or try again later.'
+  const advice = 'Check the URL, or try again later.'
   return error?.kind === 'http'
     ? [reachable, broken('envelope', problem, advice)]
     : [broken('reachable', problem, advice)]
@@ -216,6 +218,27 @@ export function comparePages(list: ListReads): Finding {
   if (misplaced) return broken('order', misplaced, advice)
   if (first.data.length === 0) return notChecked('order', emptyList)
   return ok('order', `the same on all ${countOf(pages.length, 'page')} that were read`)
+}
+
+/** At which end new items seem to come, if the items have a date. */
+export function checkGrowth({ first, last }: ListReads): Finding {
+  const items = [...first.data, ...(last.value?.data ?? [])]
+  if (items.length < 2) return notChecked('growth', emptyList)
+  const field = Object.keys(Object(items[0])).find(name => items.every(item => isDate(Object(item)[name])))
+  if (field === undefined) return notChecked('growth', 'items have no date')
+  const times = items.map(item => Date.parse(Object(item)[field]))
+  const [oldest, newest] = [times[0] as number, times.at(-1) as number]
+  const isSorted = (sign: 1 | -1) =>
+    times.every((time, index) => index === 0 || sign * (time - (times[index - 1] as number)) >= 0)
+  if (oldest < newest && isSorted(1))
+    return ok('growth', `oldest first, by ${field}`, 'To read only new items, pass `after`.')
+  if (oldest > newest && isSorted(-1))
+    return ok('growth', `newest first, by ${field}`, 'To read only new items, pass `until`.')
+  return notChecked('growth', `items are not sorted by ${field}`)
+}
+
+function isDate(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
 }
 
 /** Counted along with the items of a page, the total is 0 where there are none. */

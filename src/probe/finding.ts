@@ -26,6 +26,7 @@ export const findingIds = [
   'largest-limit',
   'ids',
   'order',
+  'growth',
   'total',
   'beyond-end',
   'cors',

@@ -59,10 +59,13 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     ...(failed ? [`Not read: ${failed.problem}`] : []),
   ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
-  const itemKey = hasIds ? ', itemKey: item => item.id' : ''
+  const itemKey = hasIds ? ['  itemKey: item => item.id,'] : []
   const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
   const example = [
-    `const list = client.list(${toLiteral(path)}, ${params}, { schema: ${name}Schema${itemKey} })`,
+    `const list = client.list(${toLiteral(path)}, ${params}, {`,
+    `  schema: ${name}Schema,`,
+    ...itemKey,
+    '})',
     'for await (const item of list) console.log(item)',
   ]
   return toFile(`${name}Item`, name, items, comments, example, options)

@@ -25,11 +25,12 @@ export class ProbeReport {
       findings.filter(({ status }) => status === 'not-checked'),
       ({ observed }) => observed,
     )
-    const reasons = Array.from(
-      notChecked,
-      ([reason, same]) => `${same.map(({ id }) => id).join(', ')}: ${reason}`,
+    const reasons = Array.from(notChecked, ([reason, same]) => [reason, same.map(({ id }) => id)] as const)
+    const others = reasons.flatMap(([reason, [id = '', ...more]]) =>
+      more.length === 0
+        ? wrap(reason, 'not-checked'.padEnd(statusWidth) + id.padEnd(idWidth))
+        : wrap(`${[id, ...more].join(', ')}: ${reason}`, 'not-checked'.padEnd(statusWidth)),
     )
-    const others = reasons.flatMap(reason => wrap(reason, 'not-checked'.padEnd(statusWidth)))
     return [...wrap(verdict, ''), '', ...rows, ...others, '', `${countOf(requests, 'request')} sent.`].join(
       '\n',
     )

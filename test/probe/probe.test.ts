@@ -28,9 +28,29 @@ test('nothing is broken in a service that conforms to the API specification', as
     advice: 'Loops without a `limit` use it.',
   })
   expect(report.findings.filter(({ status }) => status === 'not-checked').map(({ id }) => id)).toEqual([
+    'growth',
     'cors',
   ])
 })
+
+test('it says at which end the list seems to grow, if its items have a date', () =>
+  checkEach(
+    [
+      ['oldest first, by created_at', 1, /`after`/],
+      ['newest first, by created_at', -1, /`until`/],
+    ] as const,
+    async ([observed, sign, advice]) => {
+      const dated: Change = ({ data, page, limit }) => ({
+        data: data.map((item, index) => ({
+          ...Object(item),
+          created_at: new Date(1e12 + sign * 1e7 * ((page - 1) * limit + index)).toISOString(),
+        })),
+      })
+      const { broken, find } = await probeService(dated)
+      expect(broken).toEqual([])
+      expect(find('growth')).toMatchObject({ status: 'ok', observed, advice: expect.stringMatching(advice) })
+    },
+  ))
 
 test('nor is it in a list of any length', () =>
   checkEach([0, 1, 2, 19, 20, 21, 99, 100, 101], async totalItems => {

@@ -55,7 +55,10 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // const list = client.list('/refunds', { limit: 100 }, { schema: refundsSchema, itemKey: item => item.id })
+    // const list = client.list('/refunds', { limit: 100 }, {
+    //   schema: refundsSchema,
+    //   itemKey: item => item.id,
+    // })
     // for await (const item of list) console.log(item)"
   `)
 })
