@@ -22,7 +22,7 @@ export async function settle(call: () => PromiseLike<unknown>): Promise<Outcome>
   }
 }
 
-/** A value or one of the five failures; where misuse is possible, also a TypeError with a message of the client. */
+/** A value or an `ApiError`. Where misuse is possible, also a TypeError with a message of the client. */
 export function expectDocumented(outcome: Outcome, { misuse = false } = {}): void {
   if ('value' in outcome || isApiError(outcome.error)) return
   if (misuse && isMisuse(outcome.error)) return

@@ -48,7 +48,7 @@ describe('a service that contradicts itself is a PaginationError, and nothing of
     ))
 
   test("while iterating with onMissedItems: 'continue', as nothing tells where the items of an empty page went", () =>
-    checkEach(modes, async verified => {
+    checkEach([undefined, false], async verified => {
       respondTo(wrongFrom(1, () => ({ data: [] })))
       const options = { verified, onMissedItems: 'continue' } as const
       const { before } = await iterateToPaginationError(
@@ -208,15 +208,12 @@ describe('the end', () => {
     }))
 
   test("is where its pages end with onMissedItems: 'continue'", async () => {
-    for (const verified of [undefined, true]) {
-      const options = { verified, onMissedItems: 'continue' } as const
-      const list = () => createClient().transactions.list({ limit: 20 }, options)
-      respondTo(countFromZero)
-      expect(await collect(list())).toEqual(all.slice(20))
-      for (const respond of [tooLarge, tooLargeThenMissing]) {
-        respondTo(respond)
-        expect(await collect(list())).toEqual(all.slice(0, 95))
-      }
+    const list = () => createClient().transactions.list({ limit: 20 }, { onMissedItems: 'continue' })
+    respondTo(countFromZero)
+    expect(await collect(list())).toEqual(all.slice(20))
+    for (const respond of [tooLarge, tooLargeThenMissing]) {
+      respondTo(respond)
+      expect(await collect(list())).toEqual(all.slice(0, 95))
     }
   })
 
