@@ -31,6 +31,8 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   let page = nextPage
   let textBefore: unknown
   let hasGrown = false
+  /** The end was reached by a page of known items alone: the service may return the same page again and again. */
+  let hasEnded = false
   let largestTotal = at.total
   let leastLeft = Number.POSITIVE_INFINITY
   let sentBefore = at.requests.sent
@@ -58,7 +60,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
-      if (end < total) at.noteMissed(seen, total - end, endsShort(end, total))
+      if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))
       return false
     }
     hasGrown ||= total > at.total
@@ -72,7 +74,9 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
     textBefore = text
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
-    if (at.end === total && at.count >= total && !areFiltered) return false
+    const isEnd = at.end === total && !areFiltered
+    if (isEnd && (news > 0 || at.count >= total)) return false
+    hasEnded ||= isEnd
     largestTotal = Math.max(largestTotal, total)
     if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw')
       throw failure(seen, tooMany(at.count, largestTotal))
