@@ -70,7 +70,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     // `itemKey` returns what is unique only within a page, such as a row number.
-    if (news === 0 && read === 0 && !hasGrown) throw failure(seen, keysRepeat)
+    if (news === 0 && read === 0 && !hasGrown && !at.isNearUntil) throw failure(seen, keysRepeat)
     at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
     textBefore = text
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.

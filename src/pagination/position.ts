@@ -155,7 +155,7 @@ export class Position<T> {
     this.#mark = markAt(place, items.length)
     if (named && (until === 0 || keys[until - 1] === [...named].at(-1) || this.#lateReads-- === 0))
       this.hasArrived = true
-    const cursor = () => this.#writeCursor(added)
+    const cursor = () => this.#writeCursor(named ? keys.slice(from, place) : added)
     const aborted = (reason: unknown, given: number) =>
       this.withCursor(
         response.report.abortError(reason),
@@ -164,6 +164,11 @@ export class Position<T> {
     const hasMore = this.end < total
     if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, aborted, response }
     return items.length
+  }
+
+  /** Whether a response has shown an item that `until` names. From there on, pages may bring nothing new. */
+  get isNearUntil(): boolean {
+    return this.#met !== undefined
   }
 
   /** Those that `until` names, once a response has shown any. */
@@ -220,14 +225,12 @@ export class Position<T> {
     return error.inLoop(this.options.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
-  /** `batch` are the keys of the batch that it is written for: `until` looks for its first items. */
+  /** `batch` are the keys that `until` looks for: of what was new, or where an `until` has been met, of the whole response. */
   #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.#mark): string {
     const { limit, doubt, options } = this
     const { behind, others } = frontier.names
-    // What was read lies between the first and the last item that `until` names, or it would come again. If all that is new is
-    // removed, the next loop meets what this one has met.
-    const isNamed = !this.#met && batch.length <= maxNamed
-    const first = isNamed ? [] : [...batch, ...(this.#met ?? [])].slice(0, maxNamed)
+    // What was read later lies behind all that is named, or it would come again.
+    const first = this.isNearUntil || batch.length > maxNamed ? batch.slice(0, maxNamed) : []
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
     const names = {

@@ -34,7 +34,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     at.end = start
     at.total = total
     const end = start + data.length
-    const problem = first.problem ?? (first.isShort ? 'short-page' : undefined)
+    const problem = first.problem ?? (first.isShort && at.requests.pagesAreShort ? 'short-page' : undefined)
     const isLast = data.length === 0 || end === total
     // One response is one state of the list. But its total may lag: a full page may not be the end.
     const isWhole = isLast && data.length < first.limit

@@ -18,9 +18,11 @@ export interface Design {
   /** Status of a page beyond the end. */
   readonly beyond: 200 | 404
   /** Meanwhile rows are added with the latest dates, removed anywhere or where they are oldest, or stored anew. */
-  readonly kinds: readonly ('add' | 'remove' | 'remove the oldest' | 'rewrite')[]
+  readonly kinds: readonly ('add' | 'add late' | 'remove' | 'remove the oldest' | 'rewrite')[]
   /** How probable that is before each statement, and after it. */
   readonly chance: number
+  /** Rows that are added late have their date at once. Their transaction commits up to so many chances of a change later. */
+  readonly commitsWithin: number
 }
 
 type Row = Transaction & { readonly deleted: boolean; readonly all?: number }
@@ -36,7 +38,8 @@ export const close = () => db.close()
 export async function open(): Promise<void> {
   await db.exec(`
     CREATE TABLE transactions (id text PRIMARY KEY, amount float8 NOT NULL, currency text NOT NULL,
-      description text NOT NULL, created_at timestamptz NOT NULL, deleted boolean NOT NULL);
+      description text NOT NULL, created_at timestamptz NOT NULL, deleted boolean NOT NULL,
+      committed_at int NOT NULL);
     CREATE INDEX ON transactions (created_at);
   `)
 }
@@ -47,29 +50,33 @@ export type DatabaseService = Awaited<ReturnType<typeof createService>>
 export async function createService(design: Design, size: number, seed: string) {
   const { count, order, ties, isIndexed, filtersAfterwards, limits, beyond } = design
   const random = new Random(`changes ${seed}`)
-  const where = filtersAfterwards ? '' : 'WHERE NOT deleted'
   let added = 0
+  /** PGlite has one connection. So a row whose transaction has not been committed is one that no statement may show yet. */
+  let time = 0
+  const where = () => `WHERE committed_at <= ${time} ${filtersAfterwards ? '' : 'AND NOT deleted'}`
   let requests = 0
   // It was filled when the list was as long as a page of it.
   let cached = { total: random.pick([20, 50, 100]), until: count === 'cached' ? cachedFor : 0 }
 
-  async function add(number: number): Promise<void> {
+  async function add(number: number, isLate = false): Promise<void> {
     const first = added
+    const commit = isLate ? time + random.integer(1, design.commitsWithin) : 0
     added += number
     await db.query(
       `INSERT INTO transactions SELECT md5($1 || n), n, 'EUR', 'Invoice ' || n,
-         timestamptz '2026-01-01' + (n / $2) * interval '1 hour', n % 10 = 3 AND $3
+         timestamptz '2026-01-01' + (n / $2) * interval '1 hour', n % 10 = 3 AND $3, $6
        FROM generate_series($4::int, $5::int) n`,
-      [seed, ties, filtersAfterwards, first, first + number - 1],
+      [seed, ties, filtersAfterwards, first, first + number - 1, commit],
     )
   }
 
   /** Changes the table, perhaps. */
   async function change(chance: number = design.chance): Promise<void> {
+    time++
     if (!random.chance(chance)) return
     const kind = random.pick(design.kinds)
     const number = random.integer(1, 3)
-    if (kind === 'add') return add(number)
+    if (kind === 'add' || kind === 'add late') return add(number, kind === 'add late')
     const which = kind === 'remove the oldest' ? 'created_at, id' : `md5(id || '${random.fraction()}')`
     const verb =
       kind === 'rewrite' ? 'UPDATE transactions SET amount = amount + 1' : 'DELETE FROM transactions'
@@ -86,7 +93,7 @@ export async function createService(design: Design, size: number, seed: string) 
   async function countRows(): Promise<number> {
     if (requests < cached.until) return cached.total
     const most = count === 'capped' ? 'LIMIT 150' : ''
-    const statement = `SELECT count(*)::int AS all FROM (SELECT FROM transactions ${where} ${most})`
+    const statement = `SELECT count(*)::int AS all FROM (SELECT FROM transactions ${where()} ${most})`
     const [{ all: total } = { all: 0 }] = await select<{ all: number }>(statement)
     if (count === 'cached') cached = { total, until: requests + cachedFor }
     return total
@@ -105,7 +112,7 @@ export async function createService(design: Design, size: number, seed: string) 
     let total = isCountedFirst ? await countRows() : 0
     const rows = await select<Row>(
       `SELECT *${count === 'with the rows' ? ', count(*) OVER ()::int AS all' : ''}
-       FROM transactions ${where} ORDER BY ${order} LIMIT $1 OFFSET $2`,
+       FROM transactions ${where()} ORDER BY ${order} LIMIT $1 OFFSET $2`,
       [limit, (page - 1) * limit],
     )
     if (count === 'with the rows') total = rows[0]?.all ?? 0
@@ -118,9 +125,14 @@ export async function createService(design: Design, size: number, seed: string) 
   /** The ids in the order of the list, and their dates. */
   async function rows(): Promise<Map<string, Date>> {
     const { rows } = await db.query<{ id: string; created_at: Date }>(
-      `SELECT id, created_at FROM transactions WHERE NOT deleted ORDER BY ${order}`,
+      `SELECT id, created_at FROM transactions WHERE committed_at <= ${time} AND NOT deleted ORDER BY ${order}`,
     )
     return new Map(rows.map(row => [row.id, row.created_at]))
+  }
+
+  /** Every transaction is committed. */
+  function commit(): void {
+    time += design.commitsWithin
   }
 
   /** Returns whether it was there. */
@@ -131,5 +143,5 @@ export async function createService(design: Design, size: number, seed: string) 
   await db.exec(`TRUNCATE transactions; SET enable_bitmapscan = off;
     SET enable_seqscan = ${!isIndexed}; SET enable_indexscan = ${isIndexed}`)
   await add(size)
-  return { fetch, rows, change, remove }
+  return { fetch, rows, change, commit, remove }
 }

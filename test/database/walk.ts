@@ -1,8 +1,15 @@
-import { Client, type EndEvent, isApiError, type ListOptions, type Transaction } from 'virtual-accounts'
+import {
+  type AnyApiError,
+  Client,
+  type EndEvent,
+  isApiError,
+  type ListOptions,
+  type Transaction,
+} from 'virtual-accounts'
 import type { Random } from '../simulation/random.ts'
 import type { DatabaseService, Design } from './service.ts'
 
-type Walk = ReturnType<typeof createWalk>
+export type Walk = ReturnType<typeof createWalk>
 
 /** How a list is read. After so many batches a loop is left, and another one goes on with the cursor. */
 export function createWalk(random: Random, { limits, count, filtersAfterwards }: Design) {
@@ -26,7 +33,7 @@ export async function read(service: DatabaseService, walk: Walk, options: ListOp
   const seen: string[] = []
   const removed = new Set<string>()
   let ended: EndEvent | undefined
-  let error: unknown
+  let error: AnyApiError | undefined
   const client = new Client({
     baseUrl: 'https://database.test',
     apiKey: 'test_key',
@@ -59,7 +66,7 @@ export async function read(service: DatabaseService, walk: Walk, options: ListOp
   }
   const after = await service.rows()
   const kept = [...before].filter(([id]) => after.has(id) || removed.has(id))
-  return { seen, kept, ended, error, first }
+  return { seen, kept, ended, error, first, last: cursor }
 }
 
 /** The database is the judge: what it had all the time must have been yielded, each once, in order, if a loop calls itself complete. */
@@ -67,7 +74,7 @@ export function judge(
   { seen, kept, ended, error }: Awaited<ReturnType<typeof read>>,
   order: Design['order'],
 ): string {
-  if (error) return `thrown: ${error}`
+  if (error) return `thrown: ${error.kind === 'pagination' ? error.reason : error.kind}, ${error}`
   if (!ended?.isComplete) return `not proven: ${ended?.reason}`
   const missing = kept.filter(([id]) => !seen.includes(id)).length
   if (missing > 0) return `WRONG: ${missing} of ${kept.length} rows are missing`
