@@ -186,8 +186,13 @@ export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
   return data.length < limit && (page - 1) * limit + data.length < totalItems
 }
 
-/** The limit in effect. A last page that says its own length has the one that was requested. */
+/**
+ * The limit in effect. A last page that says its own length has the one that was requested. But a first page that is followed by others
+ * counts as full: the service may have lowered the limit, and its total may lag.
+ */
 function limitOf({ data, page, limit, totalItems }: Envelope, request: PageRequest): number {
+  if (request.expectedLimit === undefined && !request.overlaps && request.mayContradict && limit > 0)
+    return limit
   const requested = request.expectedLimit ?? request.limit ?? 1
   const isLast = data.length < requested && (page - 1) * requested + data.length >= totalItems
   return limit === 0 || (limit === data.length && isLast) ? requested : limit
