@@ -51,6 +51,12 @@ export class OverlappingReader<T> {
       const held = this.#held.find(seen => this.#showsKnown(seen) && !at.known.has(seen.keys.at(-1)))
       let seen = held ?? (await this.#confirm(await this.#requestNext()))
       const again = await this.#checkOrder(seen)
+      // If the item by which it would be read has moved, what is new in front of that comes next.
+      const isNext = again && this.#showsKnown(again) && again.keys.some(key => !at.known.has(key))
+      if (isNext && this.#showsKnown(seen) && !at.known.has(seen.keys[0])) {
+        this.#held.unshift(seen)
+        seen = again
+      }
       let missed: Seen<T> | undefined
       if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
         missed = seen

@@ -1,5 +1,6 @@
+import { Drift } from '../../src/pagination/drift.ts'
 import { Frontier } from '../../src/pagination/frontier.ts'
-import { KnownItems } from '../../src/pagination/known-items.ts'
+import { type Key, KnownItems } from '../../src/pagination/known-items.ts'
 import { Position } from '../../src/pagination/position.ts'
 import { Requests, type Seen, type Window } from '../../src/pagination/requests.ts'
 import type { Mode } from './trials.ts'
@@ -137,7 +138,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
             return { frontier: this.append(news), isAtEnd: true }
           },
       ),
-    family: 'cut and resumed, items come among those that were read',
+    family: 'cut and resumed, many items come among those that were read',
     mode: 'default',
   },
   {
@@ -153,6 +154,37 @@ export const deliberateBugs: readonly DeliberateBug[] = [
           },
       ),
     family: 'cut and resumed, stale replicas, mixed changes',
+    mode: 'default',
+  },
+  {
+    name: 'a cursor does not name what lies ahead of a response that goes over known items',
+    inject: () =>
+      replace(
+        Frontier,
+        'advance',
+        original =>
+          function (shown, news) {
+            const { frontier, isAtEnd } = original.call(this, shown, news)
+            const { behind, others } = frontier.names
+            const end = behind.lastIndexOf((shown as Key[]).at(-1) as Key) + 1
+            return { frontier: new Frontier(behind.slice(0, end || undefined), others), isAtEnd }
+          },
+      ),
+    family: 'cut and resumed, items come among those that were read',
+    mode: 'default',
+  },
+  {
+    name: 'a window that missed the last item does not widen the margin',
+    inject: () =>
+      replace(
+        Drift,
+        'learn',
+        original =>
+          function (moved, time, _isMissed, limit) {
+            original.call(this, moved, time, false, limit)
+          },
+      ),
+    family: 'a fifth of a window rotates with each response',
     mode: 'default',
   },
   {

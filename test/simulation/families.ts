@@ -358,6 +358,17 @@ export const families: readonly Family[] = [
     ...outside,
   },
   {
+    name: 'one item moves by 1 to 20 places',
+    vary: (plain, random) => ({
+      limit: Math.max(10, limitOf(plain)),
+      changes: spread(plain, random, 1, () => ({
+        move: { place: random.fraction(), by: random.integer(1, 20) * random.pick([-1, 1]) },
+      })),
+    }),
+    default: { isProven: true },
+    plain: { isProven: false },
+  },
+  {
     name: 'ids occur twice',
     vary: (plain, random) => {
       // At limits of 2 and 3 nothing overlaps: a twin cannot be told from an item that has moved, and the walk may throw.
@@ -481,6 +492,16 @@ export const families: readonly Family[] = [
     ...proven,
   },
   {
+    name: 'cut and resumed, many items come among those that were read',
+    vary: (plain, random) => {
+      const long = { ...plain, limit: 50, size: random.integer(300, 600), pause: undefined }
+      const insert = () => ({ insert: { place: random.fraction() / 2, count: random.integer(50, 80) } })
+      return { ...long, changes: spread(long, random, 2, insert), cuts: cuts(random) }
+    },
+    default: { isProven: true },
+    plain: { isOutsideGuarantee: true },
+  },
+  {
     name: 'cut and resumed, stale replicas, mixed changes',
     vary: (plain, random) => ({
       changes: mixed(plain, random),
@@ -572,6 +593,17 @@ export const families: readonly Family[] = [
       isSkipped: ['plain'],
     },
   ]),
+  ...(['rotates', 'shrinks'] as const).flatMap(kind =>
+    [false, true].map(
+      (isByClock): Family => ({
+        name: `a fifth of a window ${kind} ${isByClock ? 'by the clock' : 'with each response'}`,
+        isSlow: true,
+        vary: (_plain, random) => pressed(random, kind, isByClock),
+        default: { isProven: true, mayThrow: 'no-progress', mostRequests: 1.5 },
+        isSkipped: ['plain'],
+      }),
+    ),
+  ),
   {
     name: 'never at rest, cut and resumed',
     vary: (plain, random) => ({ ...ceaseless(plain, 'rotates'), cuts: cuts(random) }),
@@ -639,7 +671,26 @@ function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial
   const limit = Math.max(10, limitOf(plain))
   const slowest = Math.max(...plain.routes.map(({ serveMs, arriveMs }) => serveMs + arriveMs), 1)
   const inFlight = 2 * plain.concurrency
-  return { limit, ceaseless: { kind, everyMs: (slack * slowest * inFlight * 4) / limit } }
+  return { limit, ceaseless: { kind, count: 1, every: { ms: (slack * slowest * inFlight * 4) / limit } } }
+}
+
+/**
+ * A long list of which up to a fifth of a window goes with each response, or in the time of one. Responses come in turn: where they overtake
+ * each other, nothing says how fast items move.
+ */
+function pressed(random: Random, kind: Ceaseless['kind'], isByClock: boolean): Partial<Scenario> {
+  const limit = random.pick([20, 50, 100])
+  const latency = random.integer(4, 40)
+  const count = Math.max(1, Math.floor((random.fraction() * limit) / 5))
+  const route = { serveMs: latency / 2, arriveMs: latency / 2, replica: 0 }
+  const every = isByClock ? { ms: latency } : 'response'
+  return {
+    limit,
+    size: limit * random.integer(20, 40),
+    pause: undefined,
+    routes: [route],
+    ceaseless: { kind, count, every },
+  }
 }
 
 /** Stops after a few batches, so often, for moments or for longer than the walk takes. */

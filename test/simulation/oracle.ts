@@ -1,4 +1,4 @@
-import { isApiError } from 'virtual-accounts'
+import { isApiError, type PaginationReason } from 'virtual-accounts'
 import { giveaways, type Received, receivedIn } from './evidence.ts'
 import type { WalkRecord } from './walk.ts'
 
@@ -30,6 +30,10 @@ export interface Expectations {
   readonly rarelyThrows?: boolean
   /** A list of at least so many pages cannot be read, and must not seem to have been. */
   readonly mustThrowFromPages?: number
+  /** Nothing else gives a reason to throw. */
+  readonly mayThrow?: PaginationReason
+  /** How many times the requests of a list that does not change a walk may take, and a third more before it throws. */
+  readonly mostRequests?: number
   /** Every walk that ends is proven to be complete. */
   readonly isProven?: boolean
   /** All that happens to the list shows: nothing may be lost unseen. */
@@ -52,11 +56,21 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
     return 'VIOLATION: an error without a cursor'
   if (expected.isOutsideGuarantee) return 'not judged'
   if (outcome === 'thrown' && expected.neverThrows) return 'VIOLATION: throws for no reason'
-  if (outcome === 'completed' && expected.isProven && !record.ended?.isComplete)
-    return 'VIOLATION: not proven'
+  if (
+    outcome === 'thrown' &&
+    expected.mayThrow &&
+    !(isApiError(error) && error.kind === 'pagination' && error.reason === expected.mayThrow)
+  )
+    return 'VIOLATION: throws for another reason'
+  if (expected.mostRequests && record.exchanges.length > mostRequests(record, expected.mostRequests))
+    return 'VIOLATION: too many requests'
+  // A loop that goes on from the end of a list may say so, and be right.
+  const isProvenEnough = record.ended?.isComplete || record.ended?.reason === 'added-elsewhere'
+  if (outcome === 'completed' && expected.isProven && !isProvenEnough) return 'VIOLATION: not proven'
   if (scenario.twinDistance !== undefined) return judgeTwins(record)
   // What was added at the beginning while one loop ran may come again in the next.
-  const isEachOnce = new Set(yielded).size === yielded.length || scenario.untilRuns > 0
+  const judged = yielded.filter(id => !record.moved.has(id))
+  const isEachOnce = new Set(judged).size === judged.length || scenario.untilRuns > 0
   if (!isEachOnce) return 'VIOLATION: yields an item twice'
 
   const before = itemsBeforeFirstPage(record, received)
@@ -64,7 +78,9 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   // The reader itself removes what it has read.
   const kept = scenario.drains
     ? (record.states[0] ?? [])
-    : keptThroughout(record, ofLastUntil(record, received)).filter(id => !before.has(id))
+    : keptThroughout(record, ofLastUntil(record, received)).filter(
+        id => !before.has(id) && !record.moved.has(id),
+      )
   const inOrder = kept.filter(id => yielded.includes(id))
   const isProven = outcome === 'completed' ? record.ended?.isComplete === true : expected.isProven === true
   // Asked to go on, it may miss what it says that it may have missed.
@@ -80,6 +96,13 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (isProven) return 'VIOLATION: loses items and says that it is complete'
   if (giveaways(received, missing).length > 0) return 'shown loss'
   return expected.hidesNothing ? 'VIOLATION: loses items' : 'unseen loss'
+}
+
+/** Measured by the items that the walk has met: a log goes on while it is read. */
+function mostRequests({ outcome, scenario, yielded, exchanges }: WalkRecord, factor: number): number {
+  const limit = exchanges[0]?.requestedLimit ?? scenario.service.defaultLimit
+  const calm = Math.max(scenario.size, yielded.length) / limit / (1 - Math.sqrt(Math.PI / 2 / limit))
+  return (outcome === 'thrown' ? (4 / 3) * factor : factor) * calm + 8
 }
 
 /** Of an unchanged list with ids that occur twice, nothing is lost, and nothing comes more often than it is there. */

@@ -7,14 +7,18 @@ export interface Change {
   readonly at: number
   readonly remove?: { readonly place: Place; readonly count: number }
   readonly insert?: { readonly place: Place; readonly count: number }
-  /** One item leaves its place and becomes the first. */
+  /** One item leaves its place and becomes the first, or moves by so many places. */
   readonly moveToHead?: Place
+  readonly move?: { readonly place: Place; readonly by: number }
 }
 
-/** What happens again and again until the walk is over: one item goes at the head and one comes at the tail, or anywhere, … */
+/** What happens again and again until the walk is over, by the clock or with each response. */
 export interface Ceaseless {
-  readonly everyMs: number
-  readonly kind: 'rotates' | 'swaps' | 'grows'
+  readonly every: { readonly ms: number } | 'response'
+  /** How many items come or go at a time. */
+  readonly count: number
+  /** They go at the head and come at the tail, go and come anywhere, come at the head, or go at the head. */
+  readonly kind: 'rotates' | 'swaps' | 'grows' | 'shrinks'
 }
 
 /** How one request fares; the requests of a walk take these in turn. */

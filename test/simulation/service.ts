@@ -45,6 +45,10 @@ export class SimulatedService {
   #isRepaired = false
   #isAtRest = false
   #inserted = 0
+  /** What the ceaseless changes are chosen by. */
+  readonly #random: Random
+  /** The items that have moved. */
+  readonly moved = new Set<string>()
 
   constructor(scenario: Scenario, time: VirtualTime) {
     this.#scenario = scenario
@@ -52,14 +56,13 @@ export class SimulatedService {
     this.states = [initialIds(scenario)]
     for (const change of scenario.changes) time.after(change.at, () => this.#change(change))
     const { ceaseless, seed } = scenario
-    const random = new Random(`ceaseless ${seed}`)
-    const goOn = ({ everyMs, kind }: Ceaseless) =>
-      time.after(everyMs, () => {
-        if (this.#isAtRest) return
-        this.#change({ at: time.now, ...nextChange(kind, random) })
-        goOn({ everyMs, kind })
+    this.#random = new Random(`ceaseless ${seed}`)
+    const goOn = (ms: number) =>
+      time.after(ms, () => {
+        this.#changeAgain()
+        if (!this.#isAtRest) goOn(ms)
       })
-    if (ceaseless) goOn(ceaseless)
+    if (ceaseless && ceaseless.every !== 'response') goOn(ceaseless.every.ms)
   }
 
   /** Nothing changes any more. */
@@ -161,6 +164,7 @@ export class SimulatedService {
     exchange.countLater = service.countsLater ? count : undefined
     exchange.servedAt = this.log.length
     this.#record('serve', exchange)
+    if (this.#scenario.ceaseless?.every === 'response') this.#changeAgain()
   }
 
   #pageOf(ids: readonly string[], page: number, size: number): readonly string[] {
@@ -187,7 +191,12 @@ export class SimulatedService {
     this.#inFlight.get(exchange)?.(reason)
   }
 
-  #change({ remove, insert, moveToHead }: Change): void {
+  #changeAgain(): void {
+    const { ceaseless } = this.#scenario
+    if (ceaseless && !this.#isAtRest) this.#change(nextChange(ceaseless, this.#random))
+  }
+
+  #change({ remove, insert, moveToHead, move }: Omit<Change, 'at'>): void {
     const ids = [...(this.states.at(-1) as string[])]
     const what: string[] = []
     if (remove) {
@@ -200,10 +209,13 @@ export class SimulatedService {
       ids.splice(Math.floor(insert.place * (ids.length + 1)), 0, ...added)
       what.push(`insert ${added.join(' ')}`)
     }
-    if (moveToHead !== undefined && ids.length > 0) {
-      const moved = ids.splice(Math.min(Math.floor(moveToHead * ids.length), ids.length - 1), 1)
-      ids.unshift(...moved)
-      what.push(`move ${moved.join(' ')} to the head`)
+    const from = moveToHead ?? move?.place
+    if (from !== undefined && ids.length > 0) {
+      const place = Math.min(Math.floor(from * ids.length), ids.length - 1)
+      const [moved = ''] = ids.splice(place, 1)
+      ids.splice(move ? Math.max(0, place + move.by) : 0, 0, moved)
+      this.moved.add(moved)
+      what.push(`move ${moved} ${move ? `by ${move.by}` : 'to the head'}`)
     }
     this.#note(ids, what.join(', '))
   }
@@ -223,12 +235,13 @@ export class SimulatedService {
   }
 }
 
-function nextChange(kind: Ceaseless['kind'], random: Random): Omit<Change, 'at'> {
-  if (kind === 'grows') return { insert: { place: 0, count: 1 } }
+function nextChange({ kind, count }: Ceaseless, random: Random): Omit<Change, 'at'> {
+  if (kind === 'grows') return { insert: { place: 0, count } }
+  if (kind === 'shrinks') return { remove: { place: 0, count } }
   const isRotation = kind === 'rotates'
   return {
-    remove: { place: isRotation ? 0 : random.fraction(), count: 1 },
-    insert: { place: isRotation ? 1 : random.fraction(), count: 1 },
+    remove: { place: isRotation ? 0 : random.fraction(), count },
+    insert: { place: isRotation ? 1 : random.fraction(), count },
   }
 }
 

@@ -15,6 +15,8 @@ export interface WalkRecord {
   readonly exchanges: readonly Exchange[]
   readonly states: readonly (readonly string[])[]
   readonly log: readonly LogEntry[]
+  /** The items that moved within the list: nothing is promised of them. */
+  readonly moved: ReadonlySet<string>
   readonly mostInFlight: number
   /** Requests that were sent, or still in flight, after the walk was over. */
   readonly leftOver: number
@@ -127,11 +129,12 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
   service.rest()
   // What the walk still has in flight, or sends from here on, nobody wants.
   const requests = service.exchanges.length
-  const { inFlight, exchanges, states, log, mostInFlight } = service
+  const { inFlight, exchanges, states, log, moved, mostInFlight } = service
   if (outcome !== 'endless') await time.run(() => false)
   const leftOver = inFlight + exchanges.length - requests
   const settled = outcome as WalkRecord['outcome']
-  return { scenario, outcome: settled, error, ended, yielded, exchanges, states, log, mostInFlight, leftOver }
+  const facts = { scenario, outcome: settled, error, ended, yielded }
+  return { ...facts, exchanges, states, log, moved, mostInFlight, leftOver }
 }
 
 function sum(numbers: readonly number[]): number {
