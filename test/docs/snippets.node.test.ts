@@ -53,7 +53,7 @@ const prepared: Record<string, () => void> = {
   },
   'testing.md: With MSW': () => vi.unstubAllGlobals(), // MSW intercepts only the runtime's own fetch.
   'typing.md: Numbers': () => amountsOf('9007199254740993', 0.1, 0.2),
-  'typing.md: Typing what is not specified': () =>
+  'typing.md: Types and schemas': () =>
     service.fail({ path: '/customers/c1', with: Response.json({ id: 'c1', name: 'Ada' }) }),
 }
 
