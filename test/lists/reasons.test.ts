@@ -168,6 +168,17 @@ describe('a service that contradicts itself', () => {
       }
     }))
 
+  test('whose total and lowered limit agree by chance on page 1 is read to its end', () =>
+    checkEach([undefined, true], async verified => {
+      const { list, events } = createServed((page, limit) => {
+        const envelope = envelopeOf(all, page, Math.min(limit, 20))
+        // The total of page 1 was cached when the list was that long.
+        return page === 1 && limit > 20 ? { ...envelope, totalItems: 20 } : envelope
+      })
+      expect(await collect(list({ limit: 100 }, { verified }))).toEqual(all)
+      expect(endOf(events)).toMatchObject({ isComplete: true })
+    }))
+
   test('that refuses pages too far into a list is quoted', () =>
     checkEach(modes, async verified => {
       const { list } = createServed((page, limit) =>
