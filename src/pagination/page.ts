@@ -194,7 +194,7 @@ function limitOf({ data, page, limit, totalItems }: Envelope, request: PageReque
   if (request.expectedLimit === undefined && !request.overlaps && request.mayContradict && limit > 0)
     return limit
   const requested = request.expectedLimit ?? request.limit ?? 1
-  const isLast = data.length < requested && (page - 1) * requested + data.length >= totalItems
+  const isLast = data.length < requested && (page - 1) * requested + data.length === totalItems
   return limit === 0 || (limit === data.length && isLast) ? requested : limit
 }
 
