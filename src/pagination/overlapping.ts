@@ -29,6 +29,8 @@ export class OverlappingReader<T> {
   /** The last response that was read. */
   #before: Seen<T> | undefined
   #orderChecks = 0
+  /** How many pages in a row have shown the same items. */
+  #samePages = 0
   /** A limit other than the one in effect was honoured. */
   #honoursLimits = false
   /** Items may have moved since they were read. After a cursor, nobody knows. */
@@ -149,10 +151,11 @@ export class OverlappingReader<T> {
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
     if (this.#isSamePage(seen)) {
-      // Its items are not all that there are, so their keys are row numbers, or the service ignores `page`.
-      if (at.count < total) throw failure(seen, keysRepeat)
+      // Once can be chance. Again, and its items are not all that there are: keys are row numbers, or the service ignores `page`.
+      if (++this.#samePages > 1 && at.count < total) throw failure(seen, keysRepeat)
       return undefined
     }
+    this.#samePages = 0
     this.#orderChecks++
     const before = windowOf(shownBy.page, shownBy.limit)
     const now = windowOf(seen.page, seen.limit)
