@@ -80,19 +80,20 @@ const cases = {
 
   'an answer that does not end in time is a TimeoutError': ({ visit }) => timesOut(visit('half an answer')),
 
-  'an abort before the answer rejects with its own reason, and ends the connection': ({ visit }) =>
+  'an abort before the answer is an AbortError with its reason, and ends the connection': ({ visit }) =>
     abortEndsTheConnection(visit('silence')),
 
-  'an abort within the answer rejects with its own reason, and ends the connection': ({ visit }) =>
+  'an abort within the answer is an AbortError with its reason, and ends the connection': ({ visit }) =>
     abortEndsTheConnection(visit('half an answer')),
 
-  'an abort during the wait before a retry rejects with its own reason': async ({ visit }) => {
+  'an abort during the wait before a retry is an AbortError with its reason': async ({ visit }) => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const onEvent = ({ type }) => type === 'retry' && controller.abort(reason)
     const { client, seen } = visit('busy for long', { onEvent })
     const { signal } = controller
-    equal((await rejectionOf(client.virtualAccounts.deactivate(account, { signal }))) === reason, true)
+    const error = await failureOf('aborted', client.virtualAccounts.deactivate(account, { signal }))
+    equal(error.cause === reason, true)
     equal((await seen()).length, 1)
   },
 
@@ -226,10 +227,11 @@ async function timesOut({ client, seen }) {
 async function abortEndsTheConnection({ client, seen }) {
   const controller = new AbortController()
   const reason = { why: 'anything may be one' }
-  const rejection = rejectionOf(client.virtualAccounts.deactivate(account, { signal: controller.signal }))
+  const call = failureOf('aborted', client.virtualAccounts.deactivate(account, { signal: controller.signal }))
   while ((await seen()).length === 0) await soon()
   controller.abort(reason)
-  equal((await rejection) === reason, true)
+  const { cause, outcomeUnknown } = await call
+  equal([cause === reason, outcomeUnknown], [true, true])
   while (!(await seen())[0].gone) await soon()
 }
 

@@ -8,7 +8,7 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
   slow: ['Slow service', 'Each response takes 3 s.'],
   overloaded: ['Overloaded', '503 and Retry-After: 5 s. The client retries twice.'],
   offline: ['No network', 'No request reaches the service.'],
-  busy: ['Rate limited', '429 and Retry-After: 65 s, longer than the client waits.'],
+  busy: ['Rate limited', '429 and Retry-After: 120 s, longer than the client waits.'],
   key: ['Wrong API key', 'The service responds with 401.'],
   broken: ['Invalid page', 'Lists do not match the interface.'],
   missing: ['No such account', 'Changes of accounts are rejected with 404.'],

@@ -43,7 +43,7 @@ const faultsFor: Record<ServiceFault, (request: { method: string; url: string })
     with: Response.json(
       { error: { message: 'Too many requests.' } },
       // Longer than the client waits before it retries.
-      { status: 429, headers: { 'Retry-After': '65' } },
+      { status: 429, headers: { 'Retry-After': '120' } },
     ),
   }),
   broken: ({ method, url }) =>

@@ -98,7 +98,7 @@ const quiet = {
     await ask('/arrived')
     const reason = new Error('left')
     leaving.abort(reason)
-    equal((await call) === reason, true)
+    equal((await call).cause === reason, true)
     await ask('/gone')
   },
 
