@@ -84,8 +84,9 @@ export interface CommonOptions {
 /** Options of every call. */
 export interface RequestOptions<T = unknown> extends CommonOptions {
   /**
-   * Cancels the call when it is aborted: the call rejects immediately, with the signal's reason alone. A write that was sent may
-   * have been applied, and only your own `idempotencyKey` can repeat it: for a deadline, pass `totalTimeout`.
+   * Cancels the call when it is aborted. The call rejects immediately with an `AbortError`, whose `cause` is the signal's reason. Its
+   * `outcomeUnknown` says whether a write may have been applied. A response that has arrived is still returned. For a deadline, pass
+   * `totalTimeout`.
    */
   signal?: AbortSignal | undefined
   /**
@@ -141,8 +142,8 @@ export interface ClientOptions extends CommonOptions {
    */
   fetch?: Fetch | undefined
   /**
-   * Listener for logs, metrics and traces. Events never contain an API key of 8 characters or more. Errors of the listener
-   * are ignored.
+   * Listener for logs, metrics and traces. Events never contain an API key of 8 characters or more. Errors of the listener never
+   * break a call: the first one is logged with `console.error`.
    */
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
