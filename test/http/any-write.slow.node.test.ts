@@ -123,12 +123,11 @@ function check({ plan, keys, events, ...call }: Call, applied: number): void {
   if (result) {
     expect(applied, 'how often it was applied').toBe(1)
     expect(result.idempotencyKey).toBe(key)
-  } else if (call.isAborted) {
-    expect(error).toBe(call.signal.reason)
   } else if (error === keyError) {
     expect(applied, 'how often it was applied').toBe(0)
   } else {
-    if (!isApiError(error)) throw new Error('neither an ApiError nor the reason', { cause: error })
+    if (!isApiError(error)) throw new Error('no ApiError', { cause: error })
+    if (error.kind === 'aborted') expect(error.cause).toBe(call.signal.reason)
     if (!error.outcomeUnknown) expect(applied, 'how often it was applied').toBe(0)
     expect(error.idempotencyKey).toEqual(key ?? expect.any(String))
     expect(error.message).not.toMatch(/[\r\n\u2028\u2029]/)

@@ -23,7 +23,7 @@ test.concurrent.each([
     silence,
     `const controller = new AbortController()
      setTimeout(() => controller.abort('enough'), 100)
-     await client.virtualAccounts.deactivate(account, { signal: controller.signal }).catch(reason => process.stdout.write(reason))`,
+     await client.virtualAccounts.deactivate(account, { signal: controller.signal }).catch(error => process.stdout.write(error.cause))`,
     'enough',
   ],
   [
@@ -31,7 +31,7 @@ test.concurrent.each([
     respond(503, '', { 'retry-after': 50 }),
     `const controller = new AbortController()
      setTimeout(() => controller.abort('enough'), 300)
-     await client.virtualAccounts.deactivate(account, { signal: controller.signal }).catch(reason => process.stdout.write(reason))`,
+     await client.virtualAccounts.deactivate(account, { signal: controller.signal }).catch(error => process.stdout.write(error.cause))`,
     'enough',
   ],
   [
