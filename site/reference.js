@@ -26,6 +26,7 @@ const named = {
     'AbortError',
     'InvalidResponseError',
     'PaginationError',
+    'PaginationReason',
     'Issue',
   ],
   'Log and measure': [
