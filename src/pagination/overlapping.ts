@@ -159,11 +159,15 @@ export class OverlappingReader<T> {
     this.#orderChecks++
     const before = windowOf(shownBy.page, shownBy.limit)
     const now = windowOf(seen.page, seen.limit)
+    const keysBefore =
+      this.#before?.page === before.page && this.#before.limit === before.limit && this.#before.keys
     for (const window of [before, now, now, before]) {
       const again = await this.#get(window)
-      const isAsItWas = again.total === total && (this.#endShownBy(again) === end) === (window === before)
+      const keys = window === now ? seen.keys : keysBefore
+      // After a cursor, only the last item is known.
+      const isSame = keys ? isSameOrder(keys, again.keys) : this.#endShownBy(again) === end
       // What a cache returns is no evidence.
-      if (!isAsItWas || again.response.headers.has('age')) return again
+      if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
     // Or its limit cuts a page without moving it.
     const whole = await this.#get(windowOf(seen.page, at.limit))
@@ -301,4 +305,8 @@ export class OverlappingReader<T> {
     }
     this.#at.noteMissed(short, promised - end, endsShort(end, promised))
   }
+}
+
+function isSameOrder(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((key, place) => key === others[place])
 }

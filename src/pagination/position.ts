@@ -187,7 +187,7 @@ export class Position<T> {
     this.#spent += Math.min(requests.sent - this.#sent, maxSearch)
     this.#sent = requests.sent
     const calm = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
-    if (this.#patience < 0 || this.#spent > 64 + (2.5 * this.items) / (limit * calm))
+    if (this.#patience < 0 || this.#spent > 100 + (2.5 * this.items) / (limit * calm))
       throw failure(seen, noProgress)
   }
 
