@@ -56,7 +56,7 @@ export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   readonly error: AnyApiError
 }
 
-/** A call succeeded: its last event. Each page of a list is a call. */
+/** A call succeeded. This is its last event. Each page of a list is a call. */
 export interface SuccessEvent extends EventBase, Pick<ApiError, 'attempts'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'success'
@@ -65,7 +65,7 @@ export interface SuccessEvent extends EventBase, Pick<ApiError, 'attempts'> {
 }
 
 /**
- * A call failed: its last event. Not emitted for a wrong argument or a signal that was aborted before the call. Also not emitted for
+ * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor is it for
  * errors that belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
 export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {

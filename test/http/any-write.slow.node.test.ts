@@ -116,7 +116,9 @@ function check({ plan, keys, events, ...call }: Call, applied: number): void {
   expect(applied, 'how often it was applied').toBeLessThanOrEqual(1)
   expect(new Set(keys).size, 'number of keys').toBeLessThanOrEqual(1)
   if (plan.ownKey && key) expect(key).toBe(`write ${call.number}`)
-  expect(keys.length).toBeLessThanOrEqual(plan.maxRetries + 1)
+  // A refusal counts as no retry.
+  const refusals = plan.attempts.slice(0, keys.length).filter(([kind]) => kind === '429').length
+  expect(keys.length).toBeLessThanOrEqual(plan.maxRetries + 1 + refusals)
   expect(call.isSentAfterAbort, 'sent after the abort').toBe(false)
   expectNoApiKey(events)
   const { result, error } = call
