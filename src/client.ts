@@ -14,7 +14,7 @@ import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual
 import type { Schema } from './schema.js'
 
 /**
- * Client for the service. Create one and share it: it holds no connections, and there is nothing to close.
+ * Client for the service. Create one and share it. It holds no connections, so there is nothing to close.
  *
  * To log or measure requests and retries, pass `onEvent`. In tests, pass the `fetch` of a `FakeService` from
  * `virtual-accounts/testing`, rather than an object of your own.
@@ -57,7 +57,7 @@ export class Client {
   }
 
   /**
-   * Lists the items of an endpoint that has no method of its own; `schema` describes one item, as nothing else is known of it.
+   * Lists the items of an endpoint that has no method of its own. `schema` is required, and describes one item.
    *
    * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
    * @throws TypeError immediately, for an invalid path, params or options.
@@ -115,9 +115,9 @@ export class Client {
   }
 
   /**
-   * Creates a client with some options replaced. Each given option replaces the old one entirely, `headers` too; `undefined`
-   * keeps it, except for `apiKey` and `baseUrl`: there it is a `TypeError`. The retry budget
-   * is shared, and the pace of calls with the same key and URL. A subclass must accept all options in its constructor.
+   * Creates a client with some options replaced. Each given option replaces the old one entirely, even `headers`. `undefined`
+   * keeps the old one. Exception: an `apiKey` or `baseUrl` that is `undefined` throws. Both clients share the retry budget and,
+   * with the same key and URL, the pace. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.
    */

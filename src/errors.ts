@@ -43,15 +43,15 @@ export interface Issue {
 const brand = Symbol.for('virtual-accounts.ApiError')
 
 /**
- * Base class of all failures of a call. Use {@link isApiError} to detect one, and `kind` to tell them apart: it narrows the union
- * {@link AnyApiError}.
+ * Base class of all failures of a call. Use {@link isApiError} to detect one, and `kind` to tell them apart. `kind` narrows the
+ * union {@link AnyApiError}.
  *
  * Three errors are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey` propagate
  * unchanged. So do errors that a framework throws for control flow (those with a `digest`). If an earlier attempt of a write may
  * have been applied, you get that attempt's error instead, with the thrown one as its `cause`.
  *
- * An API key of 8 characters or more never appears in an `ApiError`, even if the service echoed it. Only what you threw or passed
- * as an abort reason is shown as it is.
+ * An API key of 8 characters or more never appears in an `ApiError`, even if the service echoed it. Exception: your own errors
+ * and abort reasons appear unchanged.
  */
 export abstract class ApiError extends Error {
   /** Which failure it is. Narrows {@link AnyApiError}. */
@@ -71,8 +71,8 @@ export abstract class ApiError extends Error {
   /** For a list: the `limit` that the page was requested with; `undefined` if it was sent without one. */
   declare readonly limit: number | undefined
   /**
-   * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it has yielded
-   * none, the given `after`, else `undefined`.
+   * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it yielded
+   * none, this is the given `after`, or `undefined`.
    */
   declare readonly cursor: string | undefined
   /**
@@ -219,7 +219,7 @@ export class HttpError extends ApiError {
   }
 }
 
-/** There was no connection, or no complete response could be read from it. */
+/** The client could not connect, or the response was cut off. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
 
@@ -229,7 +229,7 @@ export class ConnectionError extends ApiError {
   }
 }
 
-/** There was no complete response in time. */
+/** No complete response arrived in time. */
 export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
   /** The `timeout` or `totalTimeout` that was exceeded, in milliseconds. */
@@ -242,8 +242,8 @@ export class TimeoutError extends ApiError {
 }
 
 /**
- * Your `signal` aborted the call. `cause` is the signal's reason, and `name` is `'TimeoutError'` if the reason has that name, as that
- * of `AbortSignal.timeout` has.
+ * Your `signal` aborted the call. `cause` is the signal's reason. `name` is `'TimeoutError'` if the reason has that name, as
+ * after `AbortSignal.timeout`.
  */
 export class AbortError extends ApiError {
   readonly kind = 'aborted'
@@ -254,7 +254,7 @@ export class AbortError extends ApiError {
   }
 }
 
-/** A 2xx response that does not have the documented shape, or does not match your `schema`. It is not retried. */
+/** A 2xx response does not match its documentation or your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
   /** The HTTP status, from 200 to 299. */
@@ -264,8 +264,8 @@ export class InvalidResponseError extends ApiError {
   /** The validation problems found, at most 20. */
   declare readonly issues: readonly Issue[]
   /**
-   * The response body: the JSON value, else the text, else `undefined`. Not enumerable, and not part of the message,
-   * of what `console.log` prints or of `toJSON`.
+   * The response body: the JSON value, else the text, else `undefined`. It is not enumerable. The message, `console.log` and
+   * `toJSON` do not show it.
    */
   get body(): unknown {
     return this.#body
@@ -282,13 +282,13 @@ export class InvalidResponseError extends ApiError {
 }
 
 /**
- * Why a list could not be read, or not completely. The first seven are also reasons of the {@link EndEvent | `end` event}:
+ * Why a list could not be read completely. The first seven are also reasons of the {@link EndEvent | `end` event}:
  *
  * - `no-item-key`: `itemKey` returned nothing for an item
  * - `item-key-not-unique`: two items had the same key
  * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
- * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
+ * - `order-not-stable`: items came back in a different order, for example those with equal dates
  * - `missed-items`: items may have been missed, as the list shrank or ended before its total
  * - `added-elsewhere`: the list has grown, but not where `after` or `until` reads
  * - `cursor-gone`: every item that the cursor names is gone
@@ -304,7 +304,7 @@ export type PaginationReason =
 /** The pages of a list are inconsistent, or the list changed and items may have been missed. `reason` says which. */
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
-  /** What went wrong. The message says what to do. */
+  /** The reason of the failure. The message says what to do. */
   declare readonly reason: PaginationReason
 
   /** @internal */

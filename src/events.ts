@@ -1,14 +1,17 @@
 import type { AnyApiError, ApiError, HttpError } from './errors.js'
 
-/** What all events of a call have in common. */
+/** Properties that all events have. */
 export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
-  /** Identifies the call: the same on all of its events, so that concurrent calls can be told apart. */
+  /** Identifies the call. All of its events have the same id, which tells concurrent calls apart. */
   readonly callId: string
   /** The full URL, query included. It does not contain the API key. */
   readonly url: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
   readonly page: number | undefined
-  /** The loop that the page is fetched for: the same number on all events of one `for await`. `undefined` outside of one. */
+  /**
+   * Identifies the loop that the page is fetched for. All events of one `for await` have the same number. `undefined` outside a
+   * loop.
+   */
   readonly loop: number | undefined
 }
 
@@ -44,15 +47,14 @@ export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /**
- * A call waits for its turn, as the service limits the rate of requests. Emitted at most once per call, and not if a `retry` event
- * announced the wait.
+ * A call waits while it is being rate limited. Emitted at most once per call, and not if a `retry` event announced the delay.
  */
 export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'wait'
   /** The delay until its turn, in milliseconds, as far as it is known. */
   readonly delayMs: number
-  /** Why: the last request that the service refused, of whichever call. */
+  /** The error of the last request that the service refused, which may belong to another call. */
   readonly error: AnyApiError
 }
 
@@ -73,7 +75,7 @@ export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
   readonly type: 'failure'
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
-  /** What the call rejects with: an `ApiError`, or what one of your callbacks threw. */
+  /** The error that the call rejects with. An `ApiError`, or a value that one of your callbacks threw. */
   readonly error: unknown
 }
 
@@ -82,7 +84,7 @@ export interface DriftEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'drift'
   /**
-   * What `before` and `after` are:
+   * The meaning of `before` and `after`:
    * - `total`: `totalItems`, before and after
    * - `missing`: the total, and the total without the items that may have been missed
    */
@@ -94,15 +96,15 @@ export interface DriftEvent extends EventBase {
 }
 
 /**
- * Why it is not proven that a loop yielded every item:
+ * Why a loop is not proven to be complete:
  * - `no-item-key`: items were not identified (see `itemKey`)
  * - `item-key-not-unique`: two items had the same key
  * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: `verified: false` was given
- * - `order-not-stable`: items came back in another order than they were read in, such as equal dates
+ * - `order-not-stable`: items came back in a different order, for example those with equal dates
  * - `missed-items`: items were missed, and `onMissedItems: 'continue'` was given, or the loop resumed after such an error
- * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown: it may grow at its other end
+ * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown, perhaps at its other end
  * - `max-items`: the loop ended at `maxItems`
  */
 export type IncompleteReason =
@@ -116,23 +118,26 @@ export type IncompleteReason =
   | 'added-elsewhere'
   | 'max-items'
 
-/** A loop over a list has come to its end. There is none after `break`, an error or an abort. */
+/** A loop over a list reached its end. Not emitted after `break`, an error or an abort. */
 export interface EndEvent extends EventBase {
   /** Narrows {@link ClientEvent}. */
   readonly type: 'end'
-  /** How many items the loop yielded. */
+  /** Number of items that the loop yielded. */
   readonly items: number
-  /** How many pages it requested; retries do not count. */
+  /** Number of pages that the loop requested. Retries do not count. */
   readonly requests: number
   /** The `totalItems` of the last response. */
   readonly totalItems: number
-  /** Whether it is proven that the loop yielded every item that was in the list all the time, from its first page on; with `until`, up to that cursor. */
+  /**
+   * Whether every item that stayed in the list was provably yielded. This covers the list from the loop's first page on. With
+   * `until`, it ends at that cursor.
+   */
   readonly isComplete: boolean
   /** Why that is not proven; `undefined` if it is. */
   readonly reason: IncompleteReason | undefined
 }
 
-/** What `onEvent` is called with; `type` narrows it. See {@link ClientOptions.onEvent}. */
+/** An event that `onEvent` receives. `type` narrows it. See {@link ClientOptions.onEvent}. */
 export type ClientEvent =
   | RequestEvent
   | ResponseEvent

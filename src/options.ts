@@ -22,7 +22,7 @@ import type { Schema } from './schema.js'
  */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
-/** What {@link Fetch} is called with. Made to be assignable to the `RequestInit` of common fetch libraries. */
+/** The second argument of {@link Fetch}. It is assignable to the `RequestInit` of common fetch libraries. */
 export interface FetchInit {
   /** The HTTP method, in capitals. */
   readonly method: string
@@ -38,7 +38,7 @@ export interface FetchInit {
   readonly cache?: 'no-store'
 }
 
-/** What {@link Fetch} resolves with: a `Response` of any library. */
+/** The result of {@link Fetch}, a `Response` of any library. */
 export interface FetchResponse {
   /** The HTTP status. */
   readonly status: number
@@ -56,27 +56,27 @@ export interface FetchResponse {
 /** Options of the client that a call can override. */
 export interface CommonOptions {
   /**
-   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds. A call can take several, with
-   * the delays between them: for a deadline, pass `totalTimeout`.
+   * Time limit for one attempt, from calling `apiKey` to the last byte of the body, in milliseconds. A call can take several
+   * attempts, with delays between them. For a deadline, pass `totalTimeout`.
    * @defaultValue 60_000
    */
   timeout?: number | undefined
   /**
-   * Time limit for the whole call, in milliseconds: all attempts, the delays between them, and waiting for the service's rate limit;
-   * in a loop, for each page. The call then rejects with a `TimeoutError`, which says whether a write may have been applied, and
-   * has its `idempotencyKey`.
+   * Time limit for the whole call, in milliseconds. It includes all attempts, the delays between them, and waiting for the
+   * service's rate limit. In a loop, it applies to each page. After it, the call rejects with a `TimeoutError`. Its
+   * `outcomeUnknown` says whether a write may have been applied.
    * @defaultValue none
    */
   totalTimeout?: number | undefined
   /**
-   * Number of retries after the first attempt. A 429 does not count: its call waits, and others too if several were refused in a row.
-   * It fails after 80 s of such delays. With 0, a call waits for no rate limit and never retries.
+   * Number of retries after the first attempt. A 429 does not count. Its call waits, and all calls wait if several were refused
+   * in a row. A call fails after 80 s of such delays. With 0, a call waits for no rate limit and never retries.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
-   * value is `undefined` is skipped. `Api-Key`, `Idempotency-Key` and `Content-Type` throw a `TypeError`: the client sets them.
+   * value is `undefined` is skipped. `Api-Key`, `Idempotency-Key` and `Content-Type` throw a `TypeError`, as the client sets them.
    */
   headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
 }
@@ -106,14 +106,14 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
-   * An absolute https URL; http on loopback only, unless `allowInsecureHttp`. Or a path (`/api`), which is resolved against
-   * the page's `location` at each call, in whatever scheme the page has. `undefined` compiles, as for `apiKey`, and throws a
-   * `TypeError`.
+   * An absolute https URL, or in a web page a path such as `/api`. Each call resolves a path against the page's `location`, also
+   * over http. Otherwise http is for loopback only, unless you set `allowInsecureHttp`. `undefined`, such as an unset environment
+   * variable, compiles, but throws a `TypeError`.
    */
   baseUrl: string | URL | undefined
   /**
    * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt, within
-   * its `timeout`. `undefined`, as of an environment variable that is not set, compiles, and throws a `TypeError`.
+   * its `timeout`. `undefined`, such as an unset environment variable, compiles, but throws a `TypeError`.
    */
   apiKey: string | null | undefined | (() => string | Promise<string>)
   /**
@@ -122,23 +122,23 @@ export interface ClientOptions extends CommonOptions {
    */
   allowInsecureHttp?: boolean | undefined
   /**
-   * Maximum size of a response body in bytes, counted after decompression. A larger one is an `InvalidResponseError`;
-   * an `HttpError` then has no `body`.
+   * Maximum size of a response body in bytes, counted after decompression. A larger one fails with an `InvalidResponseError`. The
+   * `body` of an `HttpError` is then `undefined`.
    * @defaultValue 10_485_760 (10 MiB)
    */
   maxResponseBytes?: number | undefined
   /**
    * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others wait for
-   * their turn. The `timeout` of an attempt begins when it leaves. If an endpoint hangs, its calls hold their places until they time
-   * out. `Infinity` lifts the limit.
+   * their turn. The `timeout` of an attempt starts when it is sent. If an endpoint hangs, its calls hold their places until they
+   * time out. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined
   /**
-   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It
-   * must send each request once, and reject only if that fails. If it retries, as undici's `RetryAgent` does, follows redirects,
-   * as axios and got do, or rejects for any other reason, an error cannot tell whether a write was applied. It must not use this
-   * client: it holds one of its `maxInFlight` places.
+   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It must
+   * send each request once, and reject only if that fails. It must not retry, as undici's `RetryAgent` does, or follow redirects,
+   * as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not use this client, as it holds one
+   * of its `maxInFlight` places.
    */
   fetch?: Fetch | undefined
   /**
@@ -210,7 +210,7 @@ export const callChecks: Checks<RequestOptions> = {
 }
 
 /** Where options are that no call has. */
-export const onTheClient = 'Others are set on the client: new Client({ … }).'
+export const onTheClient = 'Set others on the client: new Client({ … }).'
 
 const knownOptions: KnownOptions<ClientOptions> = {
   checks: checksOf(clientOptions),

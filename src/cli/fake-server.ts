@@ -125,5 +125,5 @@ ${limits.map(limit => `${limit[0]?.toUpperCase()}${limit.slice(1)}\n`).join('')}
   curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\
     ${baseUrl}/customers/c1/virtual_accounts/v1/deactivate
 
-Ctrl-C ends it.`
+Press Ctrl-C to stop it.`
 }

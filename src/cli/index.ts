@@ -17,17 +17,18 @@ probe <baseUrl>           Checks whether a service works as the client expects.
   --json                    Prints the report as JSON.
 schema <baseUrl> <path>   Prints a zod schema of the items of a list.
 fake                      Serves a fake service on this machine.
-  --port <port>             4010 if not given, 0 for any free one.
-  --transactions <count>    250 if not given.
+  --port <port>             Default: 4010. 0 takes any free port.
+  --transactions <count>    Default: 250.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
   --rate <count>            Requests a second. Extra requests get a 429.
 help                      Prints this; --version prints the version.
 
-probe and schema read the API key from the environment variable API_KEY, and
-take --allow-insecure-http: anyone on the network can then read the key.
+probe and schema read the API key from the environment variable API_KEY. With
+--allow-insecure-http, they accept http, and anyone on the network can then
+read the key.
 
-Exit status: 0; 1 if something is broken or failed; 2 after a wrong command.`
+Exit status: 0, 1 if something is broken or failed, or 2 for a wrong command.`
 
 const call = 'virtual-accounts'
 const host = 'https://api.example.com'

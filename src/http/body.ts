@@ -32,8 +32,8 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
 /** A body that a schema has not accepted. */
 export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
   const hint = validator.isCustom
-    ? 'Details are in error.issues (if the schema threw, see error.cause), and the response is in error.body. If the response is right, change the schema: in a list, it describes one item of `data`.'
-    : 'If the response is as intended, pass a `schema` that accepts it. The response is in error.body.'
+    ? 'See error.issues and error.body, and error.cause if the schema threw. Change the schema if the response is right. In a list, it describes one item of `data`.'
+    : 'Pass a `schema` that accepts the response if the service is right. The response is in error.body.'
   return new InvalidBody(issues, hint, body, validator)
 }
 
@@ -98,15 +98,15 @@ function decode(bytes: Uint8Array): BodyText {
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
-    const hint = 'If this is the service, ask its owner for UTF-8, and for the right Content-Encoding.'
+    const hint = 'Ask the owner of the service for UTF-8 and the right Content-Encoding.'
     return invalid('expected UTF-8, got other bytes', hint)
   }
 }
 
 const notAList =
-  'Is this a list? For other endpoints use client.request. A proxy or a login page may also have responded: check baseUrl.'
+  'Is this a list? For other endpoints use client.request. Check baseUrl, as a proxy or a login page may have responded.'
 const notTheService =
-  'Is this the service? A proxy or a login page may have responded: check baseUrl. The text is in error.body.'
+  'Check baseUrl, as a proxy or a login page may have responded. The text is in error.body.'
 const html = /^\s*<(?:!doctype|html)\b/i
 
 /** The body of a list: it must be JSON. */

@@ -54,12 +54,12 @@ function hintFor(
 ) {
   const { status, retryAfterMs } = failed
   const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
-  if (status < 400) return 'Check baseUrl and the path: use an address that does not redirect.'
+  if (status < 400) return 'Use a baseUrl and a path that do not redirect.'
   if (isLimited(failed)) return `Retry ${delay}.`
   if (status === 401 || status === 403)
     return hasKey
-      ? 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
-      : 'No key was sent, as apiKey is null: is the user of your own server signed in?'
+      ? 'Check apiKey. The client sends it unchanged and adds no `Bearer`.'
+      : 'No key was sent, as apiKey is null. Is the user signed in to your own server?'
   if (status === 404) {
     const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
     return `Check the ids, the path and baseUrl.${beyondEnd}`
@@ -135,7 +135,7 @@ export function describeNoResponse(
     }
   }
   if (cause instanceof NotAFreshResponse) {
-    const hint = 'It must resolve with a new Response for each request, whose body nobody has read.'
+    const hint = 'It must resolve with a new Response for each request, with an unread body.'
     return { problem: cause.message, hint }
   }
   const code = codeOf(cause) ?? ''
@@ -161,7 +161,7 @@ export function describeNoResponse(
   }
   // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
   const quoted = code === '' && shown?.message ? `: "${toLine(shown.message, 200)}"` : ''
-  const seeCause = code === '' ? ' In a browser, see its console; elsewhere, see error.cause.' : ''
+  const seeCause = code === '' ? ' See error.cause, or the console in a browser.' : ''
   const hint = notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause
   return describe(`no readable response from ${host}${quoted}`, hint)
 }

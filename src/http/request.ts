@@ -28,13 +28,13 @@ import type { Call, Transport } from './types.js'
 /** Options of a write. */
 export interface WriteOptions<T = unknown> extends RequestOptions<T> {
   /**
-   * Identifies the write, so that the service can recognise a repetition and apply it only once. Every attempt sends the same
-   * key. 1 to 255 printable ASCII characters without a space at either end.
+   * Lets the service recognise a retry of this write and apply it only once. Every attempt sends the same key. 1 to 255 printable
+   * ASCII characters without a space at either end.
    * @defaultValue a fresh UUID v4 for each call
    */
   idempotencyKey?: string | undefined
   /**
-   * Request body: a JSON value, not yet as text.
+   * Request body, a value and not a JSON string.
    * @defaultValue no body
    */
   body?: unknown
@@ -47,11 +47,11 @@ export interface CustomRequestOptions<T = unknown> extends WriteOptions<T> {
 }
 
 /**
- * Result of a call that is not a list: plain data, so that it survives `structuredClone` and JSON. Both leave out `status`, `headers`
- * and `requestId`, which are not enumerable.
+ * Result of a call that is not a list. It is plain data, so it survives `structuredClone` and JSON. Both leave out `status`,
+ * `headers` and `requestId`, which are not enumerable.
  */
 export interface Result<T, Key extends string | undefined = string | undefined> {
-  /** The response body: the output of your `schema`; without one a JSON value, else its text, `undefined` if empty. */
+  /** The output of your `schema`. Without one, the response body: a JSON value, else its text, or `undefined` if it is empty. */
   readonly data: T
   /** The HTTP status, from 200 to 299. */
   readonly status: number

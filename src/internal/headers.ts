@@ -6,7 +6,7 @@ const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 /** A key that is silently replaced would double writes; the others are refused or dropped by a runtime when it sends. */
 const reserved = /^(?:api-key|idempotency-key|content-type|transfer-encoding|expect|keep-alive|upgrade)$/
 const reservedHint =
-  'cannot be set here: use the options apiKey and idempotencyKey; the rest is set by the client (application/json) and the runtime'
+  'cannot be set here. Use the options apiKey and idempotencyKey. The client (application/json) and the runtime set the others.'
 
 /**
  * Headers in any of their forms as one record of lower-case names. A header whose value is `undefined` is skipped. Messages name

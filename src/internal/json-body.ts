@@ -4,7 +4,7 @@ import { isExactNumber } from './validate.js'
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
   if (typeof body === 'string' && isJsonOfObject(body))
-    throw new TypeError('body: expected the value itself, got its JSON text: leave out JSON.stringify')
+    throw new TypeError('body: expected the value itself, got its JSON text. Leave out JSON.stringify.')
   let misuse: TypeError | undefined
   // A replacer. It reads the value from its holder, as `value` is already the output of toJSON.
   function assertJsonData(this: Record<string, unknown>, key: string, value: unknown): unknown {

@@ -15,7 +15,7 @@ export function assertApiKey(key: unknown, expected: string): asserts key is str
   }
   if (!headerValue.test(key)) {
     throw new TypeError(
-      'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (a key that is read from a file often ends with a line break: trim it)',
+      'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (trim a key from a file, as it often ends with a line break)',
     )
   }
 }
@@ -38,6 +38,6 @@ export const idempotencyKey: Check = (name, value) => {
     name,
     '1 to 255 printable ASCII characters without a space at either end',
     value,
-    ': a key of its own for each write, and the same when it is repeated (leave it out for a fresh UUID)',
+    '. Use one key for each write, and the same key to retry it. Leave it out for a fresh UUID.',
   )
 }

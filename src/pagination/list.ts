@@ -54,7 +54,7 @@ export interface ListParams {
    * @defaultValue 100 for a loop that begins at page 1, unless the service refuses that; else the service's own default
    */
   limit?: number | undefined
-  /** Additional query parameters, such as filters. None are specified: pass what your service accepts. */
+  /** Additional query parameters, such as filters. The API documents none. Pass those that your service accepts. */
   query?: Query | undefined
 }
 
@@ -66,47 +66,48 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   concurrency?: number | undefined
   /**
-   * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. For lists that grow at their end, it
-   * reads what is new. If pages overlap, nothing is missed, whatever happened to the list in between. Pass the same `query`, and no
-   * `page`. `undefined` starts at the beginning.
+   * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
+   * end, it reads only new items. Nothing is missed if pages overlap, however the list changed in between. Pass the same `query`,
+   * and no `page`. `undefined` starts at the beginning.
    * @throws PaginationError if every item that the cursor names (up to 150) is gone: start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
-   * Reads only what is new in a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
-   * cursor of the first batch of the last loop that reached its end. If that loop had no batch, pass the cursor that it was given. Not
-   * together with `after` or `maxItems`.
+   * Reads only new items of a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
+   * cursor of the first batch of the last loop that reached its end. If that loop had no batch, pass the cursor that it was
+   * given. Cannot be combined with `after` or `maxItems`.
    *
-   * Items that were added between those that the cursor names are yielded, too. If all of them are gone, the whole list is read: store
-   * items by id.
+   * Items that were added between those that the cursor names are also yielded. If all of those are gone, the whole list is read,
+   * so store items by id.
    * @defaultValue undefined
    */
   until?: string | undefined
   /**
-   * Maximum number of items to iterate; no page beyond them is requested, and 0 sends nothing. Not together with `until`, and not for
-   * a list that is awaited: the size of a page is `limit`.
+   * Maximum number of items to iterate. No page beyond them is requested, and 0 sends nothing. Cannot be combined with `until`,
+   * or used for a list that you `await`. For the size of a page, pass `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
   /**
-   * Returns what identifies an item, a string or a number that is unique in the list. Items without one (`undefined`, `null`,
-   * `NaN`) are always yielded, but a list that has any is not proven to be complete.
-   * @defaultValue what the resource defines, such as the `id` of a transaction; nothing for `client.list`
+   * Returns the key of an item, a string or a number that is unique in the list. Items without a key (`undefined`, `null`, `NaN`)
+   * are always yielded, but a list that has any is not proven to be complete.
+   * @defaultValue the key of the resource, such as the `id` of a transaction; none for `client.list`
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
-   * What happens when items may have been missed: the order of the list is not stable, or it shrank while pages could not overlap, or
-   * ended before its total. With `'continue'`, the `end` event says so. An empty page in the middle of a list is always an error.
+   * Whether to throw or to continue when items may have been missed. This happens if the order of the list is not stable, if the
+   * list ended before its total, or if it shrank while pages could not overlap. With `'continue'`, the `end` event says so. An
+   * empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
   /**
-   * Whether a loop must be proven to have missed nothing, while the list may change. No effect when the list is awaited.
+   * Whether a loop must prove that it missed nothing while the list changed. It has no effect when you `await` the list.
    *
-   * - not given: proven if the service lets pages overlap; the `end` event says whether it was
-   * - `true`: throws where it cannot be proven. For exports and reconciliation
-   * - `false`: the fewest requests, one for each page, without overlap unless after a cursor
+   * - not given: proves it if the service lets pages overlap; the `end` event says whether it did
+   * - `true`: throws if it cannot prove it. For exports and reconciliation
+   * - `false`: sends the fewest requests, one for each page; pages overlap only after a cursor
    *
    * Overlap costs about 14 % more requests at limit 100, 36 % at 20.
    * @defaultValue undefined
@@ -115,11 +116,11 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
 }
 
 /**
- * A list that is fetched when it is used: `await` it for one page, or iterate it with `for await` for every item.
+ * A lazy list. `await` it for one page, or iterate it with `for await` for every item.
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
  * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items may be
- *   added or removed meanwhile. An item that is moved may be yielded twice or not at all.
+ *   added or removed meanwhile. Exception: an item that moves may be yielded twice or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
  * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
@@ -132,7 +133,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
   /** Iterates every item in order, each once. `break` cancels requests in flight. */
   [Symbol.asyncIterator](): AsyncGenerator<T, void>
-  /** Iterates every item in batches, each of the new items of one response, with a cursor that resumes after them. */
+  /** Iterates every item in batches. Each has the new items of one response, and a cursor that resumes after them. */
   batches(): AsyncGenerator<Batch<T>, void>
 }
 
@@ -205,15 +206,15 @@ function prepareList<Item, Params extends ListParams>(
   const isStrict = verified === true
   forbid(
     isStrict && !itemKey && !rawItemKey,
-    'verified: expected `itemKey` too, as nothing else identifies the items of this list',
+    'verified: pass `itemKey`, as nothing else identifies the items of this list',
   )
   forbid(isStrict && onMissedItems === 'continue', "verified: not together with onMissedItems: 'continue'")
-  const doubt = `what was read before this cursor is not proven to be complete (${after?.doubt})`
-  forbid(isStrict && after?.doubt, `verified: ${doubt}: start over without \`after\``)
-  forbid(after && page !== undefined, 'page: not together with `after`, which says where to go on')
+  const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
+  forbid(isStrict && after?.doubt, `verified: ${doubt}. Start over without \`after\`.`)
+  forbid(after && page !== undefined, 'page: not together with `after`, which says where to resume')
   forbid(after && until, 'until: not together with `after`')
   const isCut = options.maxItems !== undefined
-  forbid(until && isCut, 'until: not together with `maxItems`, as what it cuts off would never be read')
+  forbid(until && isCut, 'until: not together with `maxItems`, as items beyond it would never be read')
   // A later page is another one at another limit.
   const isFree = limit === undefined && (page ?? 1) === 1 && !after
   const refusedBy = transport.shared.withoutLimit

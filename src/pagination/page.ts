@@ -15,7 +15,7 @@ import type { Key } from './known-items.js'
 /**
  * One page of a list, as plain data. For all items, iterate the list.
  *
- * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches; the others do not.
+ * The properties from `data` to `hasNextPage` survive `structuredClone`, JSON and query caches. The others do not.
  */
 export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
   /** The items, in the service's order. */
@@ -31,21 +31,22 @@ export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'request
   /** Whether the list continues after this page, according to `totalItems`. */
   readonly hasNextPage: boolean
   /**
-   * Fetches the page after this one, with the same options and signal; `undefined` after the last. Arguments are ignored.
-   * @throws PaginationError if its limit is not that of this page.
+   * Fetches the page after this one, with the same options and signal. Resolves to `undefined` after the last page. Arguments are
+   * ignored.
+   * @throws PaginationError if its limit differs from that of this page.
    */
   nextPage(): Promise<Page<T> | undefined>
-  /** What the page holds now, without its functions. */
+  /** The page as plain data, without its functions. */
   toJSON(): PageJson<T>
 }
 
 /** New items of a list, and a cursor that resumes after them. */
 export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'requestId'> {
-  /** The items of one response that were not read before, in the service's order: at least one. */
+  /** The items of one response that were not read before, in the service's order. At least one. */
   readonly items: T[]
   /**
-   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable ASCII:
-   * a position and hashes of items' keys, no item and no API key.
+   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable
+   * ASCII. It holds a position and hashes of item keys, but no item and no API key.
    */
   readonly cursor: string
   /** Number of items in the whole list, as this response says. */
@@ -187,8 +188,8 @@ export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
 }
 
 /**
- * The limit in effect. A last page that says its own length has the one that was requested. But a first page that is followed by others
- * counts as full: the service may have lowered the limit, and its total may lag.
+ * The limit in effect. A last page that says its own length has the one that was requested. But a first page that is followed by
+ * others counts as full: the service may have lowered the limit, and its total may lag.
  */
 function limitOf({ data, page, limit, totalItems }: Envelope, request: PageRequest): number {
   if (request.expectedLimit === undefined && !request.overlaps && request.mayContradict && limit > 0)
@@ -268,10 +269,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
   const { page, totalItems, limit } = received
   const { length } = received.data
   const { expectedLimit = limit, mayContradict, overlaps } = request
-  const fail = (
-    problem: string,
-    hint = "The service contradicts itself: report it to the service's owner.",
-  ) => {
+  const fail = (problem: string, hint = "Report this contradiction to the service's owner.") => {
     throw new PaginationError({ info: report.info, reason: 'contradiction', problem, hint })
   }
   if (page !== request.page)

@@ -3,19 +3,19 @@ import type { LoadedPage } from './page.js'
 
 /** What to do, by the reason of a failure. */
 const advice: Readonly<Record<PaginationReason, string>> = {
-  'no-item-key': 'Return a string or a number for every item: see `itemKey`.',
-  'item-key-not-unique': 'Identify items by something unique: see `itemKey`.',
+  'no-item-key': 'Return a string or a number from `itemKey` for every item.',
+  'item-key-not-unique': 'Pass an `itemKey` that is unique for each item.',
   'limit-not-honoured': 'Iterate without `verified: true`.',
   'short-page': 'Does the service filter pages after cutting them? Iterate without `verified: true`.',
   'order-not-stable':
     "Ask the service's owner for an order that is unique and does not change. To read on and accept gaps, pass `onMissedItems: 'continue'`.",
   'missed-items': "Start over. To accept gaps, pass `onMissedItems: 'continue'`.",
   'added-elsewhere':
-    'Does the list grow at its other end? `until` reads what is new at the beginning, `after` what is new at the end. Or the total lags or ignores filters, or rows were committed late.',
+    'Does the list grow at its other end? Pass `until` if new items come first, `after` if they come last. The total may also lag or ignore filters, or rows may have been committed late.',
   'cursor-gone': 'Start over, without `after`.',
   'no-progress':
     'Try again when the list changes less often. `npx --no-install virtual-accounts probe` shows what the service does.',
-  contradiction: "The service contradicts itself: report it to the service's owner.",
+  contradiction: "Report this contradiction to the service's owner.",
 }
 
 /** What went wrong in a loop. */
@@ -64,12 +64,13 @@ export function noOverlap(reason: OverlapProblem): Failure {
 
 export const noProgress: Failure = {
   reason: 'no-progress',
-  problem: 'the loop makes no progress: the list changes too fast, or the service ignores `page` or `limit`',
+  problem:
+    'the loop makes no progress, as the list changes too fast, or the service ignores `page` or `limit`',
 }
 
 export const orderNotStable: Failure = {
   reason: 'order-not-stable',
-  problem: 'items came back in another order than they were read in, so some may have been missed',
+  problem: 'items came back in a different order, so some may have been missed',
   isFinal: true,
 }
 
@@ -81,12 +82,12 @@ export const keysRepeat: Failure = {
 
 export const cursorGone: Failure = {
   reason: 'cursor-gone',
-  problem: 'none of the last items that were read is in the list any more, so some may have been missed',
+  problem: 'all of the last items read have left the list, so some may have been missed',
   isFinal: true,
 }
 
 export function addedElsewhere(count: number): Failure {
-  const problem = `the list has ${count} more items than before, and none of them where this loop reads`
+  const problem = `the list has grown by ${count} ${count === 1 ? 'item' : 'items'}, but not where this loop reads`
   return { reason: 'added-elsewhere', problem, isFinal: true }
 }
 

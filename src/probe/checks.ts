@@ -13,9 +13,9 @@ import {
 
 // Each check is a function over what was read.
 
-const askOwner = 'Ask the owner of the service to repair it.'
-const tooLow = `Loops read on where pages can overlap; else, and with \`verified: false\`, they can end too early. ${askOwner}`
-const tooHigh = `Loops are not proven to be complete, or throw as items seem to be missing; \`onMissedItems: 'continue'\` accepts that. ${askOwner}`
+const askOwner = 'Ask the owner of the service to fix it.'
+const tooLow = `Loops can end too early if pages cannot overlap, or with \`verified: false\`. ${askOwner}`
+const tooHigh = `Loops throw, as items seem to be missing, or are not proven to be complete. \`onMissedItems: 'continue'\` accepts gaps. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list, and what is in the way. */
@@ -25,11 +25,11 @@ export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boo
   if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
   if (error?.kind === 'http' && (error.status === 401 || error.status === 403)) {
     // One advice is enough.
-    const observed = problem.replace(/ Check apiKey: .*$/s, '')
+    const observed = problem.replace(/ Check apiKey\. .*$/s, '')
     return [reachable, broken('api-key', observed, 'Pass another API key, or check the URL.')]
   }
   if (error?.kind === 'invalid-response' || error?.kind === 'pagination') {
-    const advice = 'Check the URL. Other endpoints are read with `client.request`.'
+    const advice = 'Check the URL. Use `client.request` for endpoints that are not lists.'
     return [reachable, key, broken('envelope', problem, advice)]
   }
   const advice = 'Check the URL, or try again later.'
@@ -65,7 +65,7 @@ export function checkPageNumbers(
 export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>>): Finding {
   if (error?.kind === 'invalid-response') {
     const wrong = new Set(error.issues.map(({ path, message }) => [...path.slice(2), message].join(': ')))
-    const advice = 'Such pages fail. Pass a `schema` to the list: the command `schema` prints one.'
+    const advice = 'Such pages fail. Pass a `schema` to the list. The command `schema` prints one.'
     return broken('items', [...wrong].join('; '), advice)
   }
   if (!value) return notChecked('items', problem)
@@ -77,7 +77,7 @@ export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>
 export function checkSmallerLimits({ small }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
-    'Loops go on without overlapping pages, and are not proven to be complete; `verified: true` throws.'
+    'Loops continue without overlapping pages, and are not proven to be complete. `verified: true` throws.'
   const { value, problem = '', limit } = small
   if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so pages can overlap`)
   if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
@@ -155,8 +155,8 @@ export function checkTotal(list: ListReads): Finding {
   const corrected = pagesOf(list).find(read => read.corrected)?.corrected
   if (corrected !== undefined) {
     const advice =
-      'Items and total are not read at the same time, while the list changes: loops read such a page again.'
-    return note('total', `${corrected}. Read again, it is right`, advice)
+      'The service reads items and total at different times, while the list changes. Loops fetch such a page again.'
+    return note('total', `${corrected}. It is right when fetched again`, advice)
   }
   if (isChanged(list)) return notChecked('total', list.again.problem ?? changed)
   if (isConclusive(last)) return broken('total', last.problem ?? '', tooHigh)
@@ -173,7 +173,7 @@ export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
   const id = 'beyond-end'
   const { value, problem = '', error, name } = beyond
   if (isWithoutTotal(beyond, first)) {
-    const advice = 'Loops do not take that for the total.'
+    const advice = 'Loops ignore this total.'
     return note(id, `${name} is empty, and its totalItems is 0`, advice)
   }
   if (value?.data.length === 0) return ok(id, `${name} is empty`)
@@ -182,7 +182,7 @@ export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
     const observed = `${name} has ${countOf(value.data.length, 'item')}, although totalItems is ${value.totalItems}`
     return broken(id, observed, tooLow)
   }
-  const taken = 'Loops take it as the end of the list; `await` of such a page fails.'
+  const taken = 'Loops treat it as the end of the list. Awaiting such a page fails.'
   if (hasStatus(beyond, 404)) return note(id, `${name} gets HTTP 404`, taken)
   if (error?.kind === 'pagination') return broken(id, problem, taken)
   if (!isConclusive(beyond)) return notChecked(id, problem)
@@ -201,7 +201,7 @@ export function comparePages(list: ListReads): Finding {
   const isIdentified = checkIds(list).status !== 'broken'
   const moved = isIdentified && findMoved(pages)
   const advice =
-    'Loops can miss items, and say `order-not-stable` where they see it. Ask the owner of the service to sort by something unique at last, such as the id; or pass what sorts the list in `query`.'
+    'Loops can miss items, and report `order-not-stable` when they notice. Ask the owner of the service to sort by a unique field last, such as the id. Or pass a sort parameter in `query`.'
   if (moved) return broken('order', moved, advice)
   if (isChanged(list)) return notChecked('order', list.again.problem ?? changed)
   const { first } = list

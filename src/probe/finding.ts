@@ -1,6 +1,6 @@
-/** What a probe found out about one question. It names fields and types, never a value of a record. */
+/** The result of one check. It names fields and types, never a value of a record. */
 export interface Finding {
-  /** The question, such as `smaller-limits`. The same in every report. */
+  /** The name of the check, such as `smaller-limits`. Every report has the same names. */
   readonly id: FindingId
   /**
    * - `ok`: as the client expects
@@ -9,9 +9,9 @@ export interface Finding {
    * - `not-checked`: could not be seen; `observed` says why
    */
   readonly status: 'ok' | 'note' | 'broken' | 'not-checked'
-  /** What was seen, in one line. */
+  /** The observation, in one line. */
   readonly observed: string
-  /** What follows, and which option of the client helps. */
+  /** The effect, and the client option that helps. */
   readonly advice?: string
 }
 

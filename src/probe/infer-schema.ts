@@ -13,11 +13,11 @@ export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'orig
 
 /**
  * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items with its type,
- * as TypeScript. Where the path is not such a list, it describes the body of the response.
+ * as TypeScript. If the path is not a list, it describes the response body.
  *
- * It accepts every item that was read. A field that some items lack is optional, objects may have more fields than it names, and no
- * string is an enum, as other items may have other values. A number that JavaScript would round is a string, as in what the client
- * returns. It shows names and types, never a value.
+ * It accepts every item that was read. A field that some items lack is optional. Objects may have additional fields. No string is
+ * an enum, as other items may have other values. A number that JavaScript would round is a string, as the client returns it. It
+ * shows names and types, never a value.
  *
  * @throws Error if there is no item. ApiError if the first page cannot be fetched. TypeError for a wrong option.
  * @example
@@ -81,7 +81,7 @@ function toFile(
 ): string {
   const limits = { fieldsLeft: maxFields, isCut: false, secret: apiKey || undefined }
   const schema = toZod(values, limits)
-  const cut = limits.isCut ? ['Fields that are too many, nested too deeply or oddly named are left out.'] : []
+  const cut = limits.isCut ? ['Some fields are left out: too many, nested too deeply or oddly named.'] : []
   return [
     ...[...comments, ...cut].map(line => `// ${line}`),
     "import * as z from 'zod'",

@@ -24,12 +24,12 @@ export interface ProbeOptions extends Omit<ClientOptions, 'apiKey'> {
   /** API key, or `null` to send none. */
   apiKey: string | null | undefined
   /**
-   * An account for tests: it is deactivated twice with the same idempotency key, and reactivated, also after an abort.
+   * A test account. The probe deactivates it twice with the same idempotency key, and reactivates it, even after an abort.
    * @defaultValue none: nothing is written
    */
   account?: VirtualAccountRef | undefined
   /**
-   * Origin of a web page, such as `https://app.example.com`: also checks whether it may list transactions (CORS).
+   * Origin of a web page, such as `https://app.example.com`. Also checks whether it may list transactions (CORS).
    * @defaultValue none: CORS is not checked
    */
   origin?: string | undefined
@@ -42,8 +42,8 @@ const timeLimitMs = 180_000
 /**
  * Checks whether a service works as the client expects, and which options suit it.
  *
- * Sends about a dozen requests, one at a time; if two pages disagree, it reads the list again. After three minutes it reports what
- * it has seen by then. Nothing is written without `account`.
+ * Sends about a dozen requests, one at a time. If two pages disagree, it reads the list again. After three minutes it reports its
+ * findings so far. It writes nothing without `account`.
  *
  * @throws TypeError for a wrong option; an error if the account may be inactive. Failures of the service are findings.
  * @example

@@ -1,10 +1,10 @@
 import { countOf, emptyList, type Finding } from './finding.js'
 
-/** The result of a probe: plain data, and a table as `String(report)`. */
+/** The result of a probe. It is plain data, and `String(report)` is a table. */
 export class ProbeReport {
   /** The result in one line. */
   readonly verdict: string
-  /** One for each question, always in the same order. */
+  /** One for each check, always in the same order. */
   readonly findings: readonly Finding[]
   /** Number of requests that were sent. */
   readonly requests: number

@@ -3,8 +3,8 @@ import { broken, type Finding, notChecked, ok } from './finding.js'
 import { isConclusive, outcomeOf, outOfTime } from './read.js'
 
 const noRetries =
-  'Pass `maxRetries: 0` to writes, as a retry may fail or apply a write again, and ask the owner of the service.'
-const howLong = 'Ask the owner of the service for how long it remembers keys.'
+  'Pass `maxRetries: 0` to writes, as a retry may fail or apply the write again. Ask the owner of the service.'
+const howLong = 'Ask the owner of the service how long it remembers keys.'
 
 /** Not for logs: an account may be left in a state that nobody wants. */
 export class NotReactivatedError extends Error {}
@@ -45,7 +45,11 @@ export async function checkWrites(
     return broken('idempotency', observed, noRetries)
   }
   const response = value.data === undefined ? 'empty response' : 'response'
-  return ok('idempotency', `the same key again gets the same ${response} (a new write might, too)`, howLong)
+  return ok(
+    'idempotency',
+    `the same key again gets the same ${response} (a new write might do the same)`,
+    howLong,
+  )
 }
 
 /** A service may store a response for replays, and lose the order of its fields. */

@@ -10,7 +10,7 @@ import {
 import type { Schema } from '../schema.js'
 
 /**
- * A movement of money. Fields beyond these four are passed through at run time; pass a `schema` to type them.
+ * A movement of money. Other fields are passed through at run time. Pass a `schema` to type them.
  *
  * In additional fields, a number that JavaScript would round arrives as a string of its digits. An `amount` like that fails with an
  * `InvalidResponseError`, unless your `schema` accepts a string.
@@ -19,9 +19,9 @@ import type { Schema } from '../schema.js'
 export interface Transaction {
   /** Identifies the transaction. */
   id: string
-  /** Amount of the transaction. Its unit (major or minor) is not specified. */
+  /** Amount of the transaction. The API does not document its unit (major or minor). */
   amount: number
-  /** Currency code. Its format is not specified. */
+  /** Currency code. The API does not document its format. */
   currency: string
   /** Free text. */
   description: string
@@ -35,7 +35,7 @@ export interface Transactions {
     options: ListOptions<Item> & { schema: Schema<Item> },
   ): List<Item>
   /**
-   * Lists transactions. Iterate the list for every transaction, or await it for one page. Nothing is sent before that: with fake
+   * Lists transactions. Iterate the list for every transaction, or await it for one page. Nothing is sent before that. With fake
    * timers, start it before you advance them.
    *
    * @throws TypeError immediately, for invalid params or options.

@@ -21,7 +21,7 @@ export interface VirtualAccounts {
   /**
    * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
-   * The response body is not specified: `data` is `unknown` unless `schema` types it.
+   * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
    * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
@@ -39,7 +39,7 @@ export interface VirtualAccounts {
   /**
    * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, if that may help.
    *
-   * The response body is not specified: `data` is `unknown` unless `schema` types it.
+   * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
    * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example

@@ -12,7 +12,7 @@ import { type RateLimit, RateLimiter } from './rate-limit.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'
 import { errorResponse, type ResponseData, Rules } from './rules.js'
 
-/** Options of the {@link FakeService}. All are optional; a wrong or unknown one throws a `TypeError`. */
+/** Options of the {@link FakeService}. All are optional. A wrong or unknown one throws a `TypeError`. */
 export interface FakeServiceOptions {
   /**
    * Root of the API: an absolute http or https URL. It may have a path.
@@ -30,12 +30,12 @@ export interface FakeServiceOptions {
    */
   transactions?: Transaction[] | undefined
   /**
-   * Page size of requests without `limit`; never more than `maxLimit`. Real services may choose otherwise.
+   * Page size of requests without `limit`; never more than `maxLimit`. Real services may differ.
    * @defaultValue 20
    */
   defaultLimit?: number | undefined
   /**
-   * Maximum page size: a larger `limit` is lowered to it. Real services may choose otherwise.
+   * Maximum page size: a larger `limit` is lowered to it. Real services may differ.
    * @defaultValue 100
    */
   maxLimit?: number | undefined
@@ -59,7 +59,7 @@ const knownOptions = { checks, help: `FakeService options are: ${Object.keys(che
 /**
  * An in-memory fake of the service, for tests, demos and development. It needs no server.
  *
- * The API specification leaves much open. What follows are choices of the fake, not promises of a real service:
+ * The API specification leaves much open. These are choices of the fake, not promises of a real service:
  * - Every account exists and is active at first, whatever its ids are. Deactivate and reactivate respond with 200 and an empty
  *   body, even if nothing changes. For a service that refuses, such as with a 422, use `fail()`.
  * - Every request needs the API key: without it, or with a different one, 401.
@@ -151,8 +151,8 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that no request has met yet, oldest first; `times` is how many requests each would still fail. Empty at the end of
-   * a test, unless a fault matched nothing, such as one with a misspelt path.
+   * Faults of `fail()` that no request has met yet, oldest first; `times` is how many requests each would still fail. Empty at
+   * the end of a test, unless a fault matched nothing, such as one with a misspelt path.
    *
    * @example
    * ```ts
@@ -230,7 +230,7 @@ export class FakeService {
   }
 
   /**
-   * Limits the rate of requests until `reset()`: what is too many gets a 429 with `Retry-After`, and is not applied. Faults take
+   * Limits the rate of requests until `reset()`. Extra requests get a 429 with `Retry-After`, and are not applied. Faults take
    * precedence, and do not count.
    *
    * @throws TypeError for an unknown or wrong option of the limit.

@@ -29,7 +29,7 @@ export interface Fault {
    */
   path?: string | RegExp | undefined
   /**
-   * What matching requests get instead of their response:
+   * The outcome of matching requests, in place of their response:
    * - a `Response`, or a function that returns one; it is copied for each request. If the function throws, `fetch` rejects
    *   with its error. Nothing is applied, and no idempotency key is remembered.
    * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied. The error has no code, as

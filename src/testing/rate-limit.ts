@@ -1,9 +1,9 @@
 import { describe } from '../internal/describe.js'
 import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
 
-/** How many requests a {@link FakeService} takes. */
+/** The rate of requests that a {@link FakeService} accepts. */
 export interface RateLimit {
-  /** Requests in a second, of all kinds together; more than 0. So many may also come at once. */
+  /** Requests per second over all endpoints, more than 0. The same number may arrive at once. */
   perSecond: number
 }
 

@@ -112,7 +112,7 @@ describe('a page fails', () => {
 
 describe('an iteration fails', () => {
   const all = sampleTransactions(60)
-  const contradiction = /report it to the service's owner\.$/
+  const contradiction = /Report this contradiction to the service's owner\.$/
   const onMissed = /pass `onMissedItems: 'continue'`\.$/
 
   /** The message with which a list fails whose requests, counted from 1, get these envelopes. */
@@ -139,7 +139,7 @@ describe('an iteration fails', () => {
     const [old] = await collect(createClient().transactions.list({ limit: 20 }).batches())
     expect(await failing(new Response(null, { status: 500 }), old?.cursor)).not.toMatch(/resume/)
     const invalid = { ...envelopeOf(all, 2, 20), data: [{ id: 't1' }] }
-    expect(await failing(Response.json(invalid))).toMatch(/pass a `schema` .* is in error\.body\.$/)
+    expect(await failing(Response.json(invalid))).toMatch(/Pass a `schema` .* is in error\.body\.$/)
   })
 
   test('when the service contradicts itself', () =>
@@ -191,14 +191,16 @@ describe('an iteration fails', () => {
 
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
-    expect(message).toMatch(/^every item of a page has the key of an earlier item, .* see `itemKey`\.$/)
+    expect(message).toMatch(
+      /^every item of a page has the key of an earlier item, .* Pass an `itemKey` that is unique for each item\.$/,
+    )
   })
 
   test('when nothing that was read is there any more', async () => {
     const others = (page: number, limit: number, count: number) =>
       envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit)
     expect(await iterate(others, {}, { page: 2 })).toMatch(
-      /^none of the last items that were read is in the list any more, .* Start over, without `after`\.$/,
+      /^all of the last items read have left the list, .* Start over, without `after`\.$/,
     )
   })
 

@@ -47,7 +47,7 @@ const applied =
 const host = 'virtual-accounts.test:443'
 const network = 'Check baseUrl and the network.'
 const inProgress = 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-const key = 'Check apiKey: it is sent as it is, without quotes or `Bearer`.'
+const key = 'Check apiKey. The client sends it unchanged and adds no `Bearer`.'
 
 describe('the message of an HttpError', () => {
   test('has the status, the reason that the service gave, and what to do', () =>
@@ -153,7 +153,7 @@ describe('the message of an HttpError', () => {
   })
 
   test('says where a redirect leads, without its query', async () => {
-    const hint = 'Check baseUrl and the path: use an address that does not redirect.'
+    const hint = 'Use a baseUrl and a path that do not redirect.'
     const to = (location: string) => respond(302, undefined, { Location: location })
     await checkMessages([
       [
@@ -212,12 +212,12 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'an error without a code, as in browsers',
       { steps: ['no code'] },
-      `no readable response from ${host}: "Failed to fetch". ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
+      `no readable response from ${host}: "Failed to fetch". ${applied} ${network} See error.cause, or the console in a browser.`,
     ],
     [
       'a mock that knows no such request',
       { steps: [], client: { fetch: () => Promise.reject(new Error('not mocked: POST')) } },
-      `no readable response from ${host}: "not mocked: POST". ${applied} ${network} In a browser, see its console; elsewhere, see error.cause.`,
+      `no readable response from ${host}: "not mocked: POST". ${applied} ${network} See error.cause, or the console in a browser.`,
     ],
     [
       'a response that says to be compressed, and is not',

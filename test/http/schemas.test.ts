@@ -96,7 +96,7 @@ describe("a caller's schema", () => {
     respondWithPage('{},{"id":"t1"}')
     const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
     expect(error.issues[0]?.message).toBe('empty')
-    expect(error.message).toContain('see error.cause')
+    expect(error.message).toContain('error.cause if the schema threw')
     expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
@@ -106,7 +106,7 @@ describe("a caller's schema", () => {
     respondWithPage('{"id":"a"},{"id":7}', '"page":1,"totalItems":2,"limit":2')
     const error = await apiErrorOf('invalid-response', createClient().transactions.list({}, { schema }))
     expect(error.issues).toEqual([{ path: ['data', 1, 'id'], message: 'no id: "7", 7' }])
-    expect(error.message).toContain('does not match the schema at data[1].id. Details')
+    expect(error.message).toContain('does not match the schema at data[1].id. See error.issues')
   })
 
   test('may be asynchronous for some items only', async () => {

@@ -452,7 +452,7 @@ describe('services as they are often written', () => {
       for (const verified of [undefined, true]) {
         const { error } = await iterateToPaginationError(list({ limit: 20 }, { verified }))
         expect(error).toMatchObject({ reason: 'order-not-stable' })
-        expect(error.message).toMatch(/in another order .* pass `onMissedItems: 'continue'`\.$/)
+        expect(error.message).toMatch(/in a different order, .* pass `onMissedItems: 'continue'`\.$/)
       }
       await collect(list({ limit: 20 }, { onMissedItems: 'continue' }))
       expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })

@@ -58,7 +58,11 @@ test('creating a client', () =>
       `${expectedKey}"undefined"${notSet}`,
     ),
     option('has an empty variable', { apiKey: '' }, `${expectedKey}an empty string${notSet}`),
-    option('reads the key from a file', { apiKey: 'key\n' }, /^apiKey: .* line breaks, .* trim it\)$/),
+    option(
+      'reads the key from a file',
+      { apiKey: 'key\n' },
+      /^apiKey: .* line breaks, .* \(trim a key from a file, .*\)$/,
+    ),
     option('forgets to await the key', { apiKey: Promise.resolve('key') }, /^apiKey: .* await missing\?\)$/),
     option('forgets baseUrl', { baseUrl: undefined }, `${expectedUrl}undefined${notSet}`),
     option('leaves out the scheme', { baseUrl: 'api.example.com/v1' }, `${expectedUrl}"api.example.com/v1"`),
@@ -149,16 +153,16 @@ test('creating a client', () =>
 
 test('headers', () =>
   checkMistakes([
-    header('sends the key', { 'Api-Key': 'k' }, /^headers\["api-key"\]: .* use the options apiKey and/),
+    header('sends the key', { 'Api-Key': 'k' }, /^headers\["api-key"\]: .* Use the options apiKey and/),
     header(
       'sends an idempotency key',
       { 'Idempotency-Key': 'k' },
-      /^headers.* options apiKey and idempotencyKey;/,
+      /^headers.* options apiKey and idempotencyKey\./,
     ),
     header(
       'sends a content type',
       { 'Content-Type': 'text/plain' },
-      /^headers\["content-type"\]: .* by the client \(appl/,
+      /^headers\["content-type"\]: .* The client \(appl/,
     ),
     header('writes a line', 'X-Team: payments', /^headers: expected Headers, an array .* got a string$/),
     header('has a line break in one', { 'X-Team': 'payments\n' }, /^headers\["X-Team"\]: cannot be sent/),

@@ -9,7 +9,7 @@ import { checkMistakes, client, type Mistake, service } from './mistakes.ts'
 const { baseUrl, fetch } = service
 
 const notFresh =
-  'fetch did not return a fresh Response. It must resolve with a new Response for each request, whose body nobody has read.'
+  'fetch did not return a fresh Response. It must resolve with a new Response for each request, with an unread body.'
 
 /** Plain JavaScript: the compiler rejects most of these arguments. */
 const row = (mistake: string, wrote: () => unknown, gets: string | RegExp): Mistake => ({
@@ -28,13 +28,13 @@ test('reading errors', () =>
       mistake: 'uses the key of another environment',
       wrote: () => client.withOptions({ apiKey: 'another key' }).transactions.list(),
       getsFromCall:
-        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." Check apiKey: it is sent as it is, without quotes or `Bearer`.',
+        'GET /transactions (page 1): HTTP 401: "The Api-Key header is wrong." Check apiKey. The client sends it unchanged and adds no `Bearer`.',
     },
     {
       mistake: 'is not signed in at a server that adds the key',
       wrote: () => client.withOptions({ apiKey: null }).transactions.list(),
       getsFromCall:
-        /HTTP 401: ".*" No key was sent, as apiKey is null: is the user of your own server signed in\?$/,
+        /HTTP 401: ".*" No key was sent, as apiKey is null\. Is the user signed in to your own server\?$/,
     },
     {
       mistake: 'has a baseUrl with the wrong path',

@@ -93,7 +93,7 @@ test('options of a write', () =>
     option(
       'passes the time as the key',
       { idempotencyKey: 1764000000000 },
-      'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a number: a key of its own for each write, and the same when it is repeated (leave it out for a fresh UUID)',
+      'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a number. Use one key for each write, and the same key to retry it. Leave it out for a fresh UUID.',
     ),
     option(
       'passes the controller',
@@ -110,7 +110,7 @@ test('options of a write', () =>
     option(
       'makes a text of the body',
       { body: JSON.stringify({ reason: 'audit' }) },
-      'body: expected the value itself, got its JSON text: leave out JSON.stringify',
+      'body: expected the value itself, got its JSON text. Leave out JSON.stringify.',
     ),
     option('sends a form', { body: new FormData() }, 'body: expected JSON data, got a FormData'),
   ]))

@@ -156,7 +156,7 @@ test('what the specification leaves open is a note that says what follows', () =
       ],
       [
         'total',
-        /^page 3 at limit 100 has 50 items, but by its totalItems, 251, it would have 51. Read again, it is right$/,
+        /^page 3 at limit 100 has 50 items, but by its totalItems, 251, it would have 51. It is right when fetched again$/,
         ({ page, limit }) => {
           if (page * limit !== 300 || !isLate) return false
           isLate = false

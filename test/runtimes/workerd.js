@@ -41,7 +41,7 @@ async function main([file]) {
   const { BASE_URL = '', API_KEY = '', PORT = '8788' } = process.env
   const print = text => console.log(text)
   const { url } = await startWorker(file, { bindings: { BASE_URL, API_KEY }, port: Number(PORT), print })
-  console.log(`The Worker is at ${url}. Ctrl-C ends it.`)
+  console.log(`The Worker is at ${url}. Press Ctrl-C to stop it.`)
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
