@@ -39,7 +39,7 @@ const hovers: [code: string, hover: RegExp][] = [
   ['type A = va.Retry|Event', /^An attempt failed and is retried/],
   ['type A = va.Failure|Event', /^A call failed/],
   ['type A = va.Drift|Event', /^A list changed/],
-  ['type A = va.End|Event', /^A loop over a list has come to its end/],
+  ['type A = va.End|Event', /^A loop over a list reached its end/],
 ]
 
 /** What a hover shows above its text. */
