@@ -62,10 +62,10 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
     server.closeAllConnections()
   }
   const limits = [
-    rate === undefined ? '' : `${rate} requests a second`,
-    faults.length > 0 ? `every fourth request fails: ${faults.join(', ')}` : '',
+    ...(rate === undefined ? [] : [`Rate: ${rate} a second. Extra requests get a 429.`]),
+    ...(faults.length === 0 ? [] : [`Faults: every fourth request, in turn: ${faults.join(', ')}`]),
   ]
-  return { introduction: introduce(service, transactions, limits.filter(Boolean)), close }
+  return { introduction: introduce(service, transactions, limits), close }
 }
 
 function outcomeOf({ headersSent, statusCode, writableFinished }: ServerResponse): string {
@@ -119,7 +119,7 @@ function introduce(
 ): string {
   return `A fake service with ${transactions} transactions: ${baseUrl}
 API key: ${apiKey}
-${limits.map(limit => `${limit[0]?.toUpperCase()}${limit.slice(1)}\n`).join('')}
+${limits.map(limit => `${limit}\n`).join('')}
   curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?page=1&limit=3'
 
   curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\

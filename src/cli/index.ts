@@ -2,10 +2,11 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
 // Not by its name, or old versions of Node would fail before they are told to be old.
-import util, { parseArgs } from 'node:util'
+import util, { type ParseArgsConfig, parseArgs } from 'node:util'
 // By the package's own name, so that the built command shares the code of the package.
 import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
+import { didYouMean } from '../internal/validate.js'
 import { serveFake } from './fake-server.js'
 
 const usage = `Usage: virtual-accounts <command> [options]
@@ -30,67 +31,54 @@ read the key.
 
 Exit status: 0, 1 if something is broken or failed, or 2 for a wrong command.`
 
-const call = 'virtual-accounts'
 const host = 'https://api.example.com'
 
 class UsageError extends Error {}
 
-const overHttp = { 'allow-insecure-http': { type: 'boolean' } } as const
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
 const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
   async probe(args) {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        ...overHttp,
-        origin: { type: 'string' },
-        'customer-id': { type: 'string' },
-        'virtual-account-id': { type: 'string' },
-        write: { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
+    const { values, positionals } = parse('probe', args, [host], {
+      'allow-insecure-http': flag,
+      origin: text,
+      'customer-id': text,
+      'virtual-account-id': text,
+      write: flag,
+      json: flag,
     })
-    const [baseUrl = ''] = expectArguments(
-      positionals,
-      1,
-      `probe needs the service's URL: ${call} probe ${host}`,
-    )
+    const [baseUrl = ''] = positionals
     const { origin, write = false, json = false } = values
-    const { 'customer-id': customerId, 'virtual-account-id': virtualAccountId } = values
-    const isNamed = customerId !== undefined && virtualAccountId !== undefined
-    if (write !== isNamed || (customerId === undefined) !== (virtualAccountId === undefined))
+    const { 'customer-id': customerId = '', 'virtual-account-id': virtualAccountId = '' } = values
+    if (new Set([write, customerId !== '', virtualAccountId !== '']).size > 1)
       throw new UsageError('Pass --customer-id, --virtual-account-id and --write together, or none of them.')
-    const account = isNamed ? { customerId, virtualAccountId } : undefined
+    const account = write ? { customerId, virtualAccountId } : undefined
     const report = await probe({ ...connection('probe', baseUrl, values), account, origin })
     print(json ? JSON.stringify(report, null, 2) : styled(String(report)))
     return report.findings.some(({ status }) => status === 'broken') ? 1 : 0
   },
 
   async schema(args) {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: overHttp })
-    const needed = `schema needs the service's URL and a path: ${call} schema ${host} /transactions`
-    const [baseUrl = '', path = ''] = expectArguments(positionals, 2, needed)
-    if (!path.startsWith('/')) throw new UsageError('schema: path must start with "/": try /transactions')
+    const options = { 'allow-insecure-http': flag }
+    const { values, positionals } = parse('schema', args, [host, '/transactions'], options)
+    const [baseUrl = '', path = ''] = positionals
+    const [, plain = ''] = /^\/*([^?#]*)/.exec(path) ?? []
+    if (path !== `/${plain}`)
+      throw new UsageError(`schema: path must start with "/" and have no query: try /${plain}`)
     print(await inferSchema({ ...connection('schema', baseUrl, values), path }))
     return 0
   },
 
   async fake(args) {
-    const { values } = parseArgs({
-      args,
-      options: {
-        port: { type: 'string' },
-        transactions: { type: 'string' },
-        faults: { type: 'string' },
-        rate: { type: 'string' },
-      },
-    })
-    const { port = '4010', transactions = '250', faults = '', rate } = values
+    const options = { port: text, transactions: text, faults: text, rate: text }
+    const { port = '4010', transactions = '250', faults = '', rate } = parse('fake', args, [], options).values
+    if (rate !== undefined && !(Number(rate) > 0 && Number(rate) < Number.POSITIVE_INFINITY))
+      throw new UsageError(`--rate: expected a number above 0, got ${rate}`)
     const served = await serveFake({
-      port: toNumber('port', port, 0, 65_535),
-      transactions: toNumber('transactions', transactions, 0, 1_000_000),
-      faults: faults.split(',').filter(Boolean),
-      rate: rate === undefined ? undefined : toNumber('rate', rate, 1, 1_000_000),
+      port: toNumber('port', port, 65_535),
+      transactions: toNumber('transactions', transactions, 1_000_000),
+      faults: faults.split(/[\s,]+/).filter(Boolean),
+      rate: rate === undefined ? undefined : Number(rate),
       log: line => print(coloured(line)),
     })
     print(`${served.introduction}\n`)
@@ -107,34 +95,60 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => interrupted.abort())
 
-function expectArguments(given: string[], count: number, needed: string): string[] {
-  if (given.length < count) throw new UsageError(needed)
-  if (given.length > count) throw new UsageError(`Unexpected argument: ${given[count]}`)
-  return given
-}
-
-function toNumber(option: string, text: string, min: number, max: number): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  const expected = min === 1 ? 'a number above 0' : `a number from ${min} to ${max}`
-  throw new UsageError(`--${option}: expected ${expected}, got ${text}`)
-}
-
-/** A line of the fake's log: on a terminal, its status in the colour of success or failure. */
-function coloured(line: string): string {
-  if (!process.stdout.isTTY || process.env.NO_COLOR) return line
-  return line
-    .replace(/→ ([1-3]\d\d)$/, (_, status) => `→ ${util.styleText('green', status)}`)
-    .replace(
-      /→ ([45]\d\d.*|no response.*|\d\d\d, cut off.*)$/,
-      (_, status) => `→ ${util.styleText('red', status)}`,
+/** The arguments of a command, of which `examples` are such as it needs. Its messages have one line and guess names; Node's do not. */
+function parse<const T extends NonNullable<ParseArgsConfig['options']>>(
+  command: string,
+  args: string[],
+  examples: readonly string[],
+  options: T,
+) {
+  const config = { args, options, allowPositionals: true } as const
+  const names = Object.keys(options).map(name => `--${name}`)
+  for (const token of parseArgs({ ...config, strict: false, tokens: true }).tokens) {
+    if (token.kind !== 'option') continue
+    const { name, rawName, value, inlineValue } = token
+    const option = Object.hasOwn(options, name) ? options[name] : undefined
+    if (!option) {
+      const key = command === 'fake' ? '' : ' The API key is read from the environment variable API_KEY.'
+      const known = `Options of ${command} are: ${names.join(', ')}.`
+      throw new UsageError(`${rawName}: unknown option. ${didYouMean(rawName, names)}${known}${key}`)
+    }
+    const got = value === undefined ? '' : `, got ${value}`
+    const isMissing = value === undefined || (!inlineValue && value.startsWith('-'))
+    if (option.type === 'boolean' ? got : isMissing)
+      throw new UsageError(`${rawName}: expected ${option.type === 'boolean' ? 'no' : 'a'} value${got}`)
+  }
+  const parsed = parseArgs(config)
+  const { length } = parsed.positionals
+  if (length < examples.length)
+    throw new UsageError(
+      `${command}: too few arguments. Run: virtual-accounts ${command} ${examples.join(' ')}`,
     )
-    .replace('(fault)', fault => util.styleText('yellow', fault))
+  if (length > examples.length)
+    throw new UsageError(`${command}: unexpected argument: ${parsed.positionals[examples.length]}`)
+  return parsed
+}
+
+function toNumber(option: string, digits: string, max: number): number {
+  const value = Number(digits)
+  if (/^\d+$/.test(digits) && value <= max) return value
+  throw new UsageError(`--${option}: expected a whole number from 0 to ${max}, got ${digits}`)
+}
+
+const hasColours = process.stdout.isTTY && !process.env.NO_COLOR
+
+/** A line of the fake's log: on a terminal, its outcome has the colour of success, a refusal or a failure. */
+function coloured(line: string): string {
+  if (!hasColours) return line
+  return line.replace(/(?<=→ ).*?(?= \(fault\)|$)/, outcome => {
+    const colour = /^[1-3]\d\d$/.test(outcome) ? 'green' : /^4\d\d$/.test(outcome) ? 'yellow' : 'red'
+    return util.styleText(colour, outcome)
+  })
 }
 
 /** On a terminal: a report with its verdict in bold, and with symbols instead of the column of words. */
 function styled(report: string): string {
-  if (!process.stdout.isTTY || process.env.NO_COLOR) return report
+  if (!hasColours) return report
   const [verdict = '', ...rows] = report.split('\n\n')
   const symbols = new Map([
     ['ok', util.styleText('green', '✓')],
@@ -155,18 +169,18 @@ function connection(
   baseUrl: string,
   values: { 'allow-insecure-http'?: boolean },
 ): ProbeOptions {
-  if (!/^https?:\/\/./i.test(baseUrl) || !URL.canParse(baseUrl))
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (!url || !/^https?:\/\/./i.test(baseUrl))
     throw new UsageError(`${command}: "${baseUrl}" is not an https URL, such as ${host}`)
+  // The client's message has the words of code. A copied URL often has the path of a list.
+  if (/[?#]|^\w+:\/\/[^/]*@/.test(baseUrl) || /\/transactions\/*$/.test(url.pathname)) {
+    const plain = url.origin + url.pathname.replace(/(?:\/transactions)?\/*$/, '')
+    throw new UsageError(`${command}: expected the URL that precedes all paths of the service: try ${plain}`)
+  }
   const { API_KEY: apiKey } = process.env
-  if (!apiKey)
+  if (!apiKey || apiKey === 'undefined' || apiKey === 'null')
     throw new UsageError('API_KEY is not set. Run: read -rs API_KEY && export API_KEY, then paste the key.')
   const allowInsecureHttp = values['allow-insecure-http'] ?? false
-  const { protocol, hostname } = new URL(baseUrl)
-  const isLocal = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
-  if (protocol === 'http:' && !isLocal && !allowInsecureHttp)
-    throw new UsageError(
-      `${command}: over http, anyone on the network can read the API key. Pass https, or --allow-insecure-http`,
-    )
   return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showRetry }
 }
 
@@ -183,26 +197,37 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   const { node } = process.versions
   if (Number.parseInt(node, 10) < 22)
     throw new Error(`virtual-accounts needs Node 22 or later; this is ${node}`)
-  if (['help', '--help', '-h'].includes(name) || args.includes('--help')) print(usage)
-  else if (name === '--version')
+  if (name === 'help' || [name, ...args].some(arg => arg === '--help' || arg === '-h')) print(usage)
+  else if (['--version', '-v', 'version'].includes(name))
     print(createRequire(import.meta.url)('virtual-accounts/package.json').version)
   else if (Object.hasOwn(commands, name)) return (await commands[name]?.(args)) ?? 0
-  else
+  else if (name === '') throw new UsageError(usage)
+  else {
+    const known = Object.keys(commands)
     throw new UsageError(
-      name ? `${name}: unknown command. Commands are: ${Object.keys(commands).join(', ')}, help` : usage,
+      `${name}: unknown command. ${didYouMean(name, known)}Commands are: ${known.join(', ')}, help`,
     )
+  }
   return 0
 }
+
+/** What a wrong option of the client or the probe is called here. */
+const namesHere = new Map([
+  ['apiKey', 'API_KEY'],
+  ['origin', '--origin'],
+  ['customerId', '--customer-id'],
+  ['virtualAccountId', '--virtual-account-id'],
+  ['allowInsecureHttp: true', '--allow-insecure-http'],
+])
 
 main(process.argv.slice(2)).then(
   status => {
     process.exitCode = status
   },
-  (error: Error & { code?: string }) => {
-    // Node's own errors about arguments have such codes, and a second sentence that helps nobody.
-    const isArgument = error.code?.startsWith('ERR_')
-    process.stderr.write(`${isArgument ? `${error.message.split('. ')[0]}. See --help.` : error.message}\n`)
-    const isWrongCommand = isArgument || error instanceof UsageError || error instanceof TypeError
+  (error: Error) => {
+    const toHere = (name: string) => namesHere.get(name) ?? name
+    process.stderr.write(`${error.message.replaceAll(/^\w+(?=:)|allowInsecureHttp: true/g, toHere)}\n`)
+    const isWrongCommand = error instanceof UsageError || error instanceof TypeError
     process.exitCode = interrupted.signal.aborted ? 130 : isWrongCommand ? 2 : 1
   },
 )

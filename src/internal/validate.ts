@@ -92,7 +92,7 @@ export function readOptions<T extends object>(
 }
 
 /** The known name that differs in case, separators, or one letter (two from eight letters on), as a question. */
-function didYouMean(given: string, known: readonly string[]): string {
+export function didYouMean(given: string, known: readonly string[]): string {
   const bare = (name: string) => name.toLowerCase().replace(/[^a-z\d]/g, '')
   const isMeant = (edits: number) => (name: string) => isNear(bare(given), bare(name), edits)
   const meant = known.find(isMeant(0)) ?? known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))

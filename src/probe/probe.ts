@@ -1,4 +1,6 @@
 import { Client, type ClientOptions, type Page, type VirtualAccountRef } from '../index.js'
+import { wrongArgument } from '../internal/describe.js'
+import { encodePathSegment } from '../internal/url.js'
 import { assertObject } from '../internal/validate.js'
 import {
   changed,
@@ -55,7 +57,10 @@ const timeLimitMs = 180_000
 export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const { account, origin, signal: given, onEvent, ...others } = assertObject('options', options)
   if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).origin !== origin))
-    throw new TypeError('origin: expected the origin of a page, such as "https://app.example.com"')
+    throw wrongArgument('origin', 'the origin of a page, such as "https://app.example.com"', origin)
+  // Before the first request, or a wrong id would cost the whole report.
+  for (const id of account ? (['customerId', 'virtualAccountId'] as const) : [])
+    encodePathSegment(id, Object(account)[id])
   let requests = 0
   const client = new Client({
     ...(others as ClientOptions),

@@ -27,9 +27,12 @@ async function outputOf(child: ReturnType<typeof start>) {
 
 const run = (...given: Parameters<typeof start>) => outputOf(start(...given))
 
+const startFake = (...options: string[]) => startFakeAfter('', options)
+const isTerminal = 'process.stdout.isTTY = true;'
+
 /** Starts the command fake on any free port. */
-async function startFake(...options: string[]) {
-  const child = start(['fake', '--port', '0', ...options])
+async function startFakeAfter(first: string, options: readonly string[]) {
+  const child = start(['fake', '--port', '0', ...options], undefined, first)
   let printed = ''
   child.stdout.on('data', chunk => {
     printed += chunk
@@ -68,7 +71,7 @@ describe('the command fake', () => {
 
   test('refuses what is more than its rate', async () => {
     using fake = await startFake('--rate', '5')
-    expect(fake.introduction).toContain('\n5 requests a second\n')
+    expect(fake.introduction).toContain('\nRate: 5 a second. Extra requests get a 429.\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0 })
     const calls = await Promise.allSettled(Array.from({ length: 8 }, () => client.transactions.list().then()))
     const refused = calls.flatMap(call => (call.status === 'rejected' ? [call.reason] : []))
@@ -89,7 +92,7 @@ describe('the command fake', () => {
 
   test('prints a line for each request, without its key and body', async () => {
     using fake = await startFake('--faults', '500,truncate')
-    expect(fake.introduction).toContain('\nEvery fourth request fails: 500, truncate\n')
+    expect(fake.introduction).toContain('\nFaults: every fourth request, in turn: 500, truncate\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'my_secret_key', maxRetries: 0 })
     for (let page = 1; page <= 8; page++) await client.transactions.list({ page }).catch(() => {})
     await client.request('POST', '/x', { body: { name: 'Ada' } }).catch(() => {})
@@ -112,7 +115,6 @@ describe('the command fake', () => {
 
 test('on a terminal a report has colours and symbols, unless NO_COLOR is set', async () => {
   using fake = await startFake()
-  const isTerminal = 'process.stdout.isTTY = true;'
   const { stdout } = await run(['probe', fake.url], undefined, isTerminal)
   const shown = stdout.replaceAll('\x1b', '')
   expect(shown).toMatch(/^\[1mNothing is broken[^[]*\[22m\n\n\[32m✓\[39m reachable {2}/)
@@ -120,6 +122,33 @@ test('on a terminal a report has colours and symbols, unless NO_COLOR is set', a
   expect(shown).toMatch(/\n {18}-> Loops without /)
   const plain = await run(['probe', fake.url], undefined, `${isTerminal} process.env.NO_COLOR = '1'`)
   expect(plain.stdout).toMatch(/^Nothing is broken[\s\S]*\n\nok {11}reachable/)
+})
+
+test('on a terminal the outcomes of the log of fake have colours', async () => {
+  using fake = await startFakeAfter(isTerminal, ['--faults', '503'])
+  const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0 })
+  for (const path of ['/transactions', '/nothing', '/transactions', '/transactions'])
+    await client.request('GET', path).catch(() => {})
+  expect((await fake.rest()).replaceAll('\x1b', '').trim().split('\n')).toEqual([
+    'GET /transactions → [32m200[39m',
+    'GET /nothing → [33m404[39m',
+    'GET /transactions → [32m200[39m',
+    'GET /transactions → [31m503[39m (fault)',
+  ])
+})
+
+test('the example that schema prints runs as it is, and fits 80 columns', async () => {
+  using fake = await startFake('--transactions', '3')
+  const { stdout } = await run(['schema', fake.url, '/transactions'])
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  const [code = '', example = ''] = stdout.split('// Example:\n')
+  const program = code + example.replaceAll(/^\/\/ /gm, '')
+  const flags = [...fromSource, '--input-type=module-typescript', '--eval', program]
+  const printed = await outputOf(
+    spawn(process.execPath, flags, { cwd: root, env: environment({ API_KEY: 'test_key' }) }),
+  )
+  expect(printed).toMatchObject({ status: 0, stderr: '' })
+  expect(printed.stdout.match(/\bid: /g)).toHaveLength(3)
 })
 
 test('a probe whose output nobody reads ends quietly', async () => {
@@ -175,25 +204,44 @@ test('a wrong command exits with 2, and says what is wrong', () =>
   checkInParallel<[args: string[], message: string, apiKey?: string]>(
     [
       [[], 'Usage: virtual-accounts <command>'],
-      [['probe'], "probe needs the service's URL: virtual-accounts probe https://api.example.com\n"],
-      [['probe', 'https://a.test', 'b'], 'Unexpected argument: b\n'],
-      [['probe', 'https://a.test', '--orgin=x'], "Unknown option '--orgin'. See --help.\n"],
+      [['probe'], 'probe: too few arguments. Run: virtual-accounts probe https://api.example.com\n'],
+      [['probe', 'https://a.test', 'b'], 'probe: unexpected argument: b\n'],
+      [
+        ['probe', 'https://a.test', '--orgin=x'],
+        '--orgin: unknown option. Did you mean `--origin`? Options of probe are: --allow-insecure-http, --origin,',
+      ],
+      [['schema', 'https://a.test', '/a', '--api-key', 'k'], 'from the environment variable API_KEY.\n'],
+      [['probe', 'https://a.test', '--json=true'], '--json: expected no value, got true\n'],
+      [
+        ['probe', 'https://a.test', '--origin', 'a.test'],
+        '--origin: expected the origin of a page, such as ',
+      ],
+      [['probe', 'https://me:pw@a.test/v1/transactions?page=1'], ': try https://a.test/v1\n'],
+      [['probe', 'https://a.test'], 'API_KEY: expected the key itself, got quotes', '"key"'],
+      [
+        ['probe', 'https://a.test', '--write', '--customer-id=null', '--virtual-account-id=v1'],
+        '--customer-id: expected an id',
+      ],
       [
         ['probe', 'https://a.test', '--write'],
         'Pass --customer-id, --virtual-account-id and --write together',
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
-      [['probe', 'http://a.test'], 'Pass https, or --allow-insecure-http\n'],
+      [['probe', 'http://a.test'], '(--allow-insecure-http allows it)\n'],
       [['probe', 'ftp://x'], 'probe: "ftp://x" is not an https URL, such as https://api.example.com\n'],
-      [['schema', 'https://a.test', 'transactions'], 'schema: path must start with "/": try /transactions\n'],
+      [
+        ['schema', 'https://a.test', 'transactions'],
+        'schema: path must start with "/" and have no query: try /transactions\n',
+      ],
       [['fake', '--rate', 'many'], '--rate: expected a number above 0, got many\n'],
       [['fake', '--rate', '0'], '--rate: expected a number above 0, got 0\n'],
-      [['fake', '--port', 'abc'], '--port: expected a number from 0 to 65535, got abc\n'],
+      [['fake', '--port', 'abc'], '--port: expected a whole number from 0 to 65535, got abc\n'],
+      [['fake', '--port', '-1'], '--port: expected a value, got -1\n'],
       [
         ['fake', '--faults', '200'],
         '--faults: expected statuses from 400 to 599, network-error, truncate or hang, got 200\n',
       ],
-      [['prob'], 'prob: unknown command. Commands are: probe, schema, fake, help\n'],
+      [['prob'], 'prob: unknown command. Did you mean `probe`? Commands are: probe, schema, fake, help\n'],
     ],
     async ([args, message, apiKey]) => {
       const { status, stdout, stderr } = await run(args, apiKey)
