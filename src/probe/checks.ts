@@ -15,7 +15,7 @@ import {
 
 const askOwner = 'Ask the owner of the service to fix it.'
 const tooLow = `Loops can end too early if pages cannot overlap, or with \`verified: false\`. ${askOwner}`
-const tooHigh = `Loops throw, as items seem to be missing, or are not proven to be complete. \`onMissedItems: 'continue'\` accepts gaps. ${askOwner}`
+const tooHigh = `Loops throw, as items seem to be missing, or are not proven to be complete. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list, and what is in the way. */
@@ -23,19 +23,16 @@ export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boo
   const reachable = ok('reachable', 'HTTP responses arrive')
   const key = ok('api-key', hasKey ? 'accepted, or not needed' : 'not sent, and not needed')
   if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
-  if (error?.kind === 'http' && (error.status === 401 || error.status === 403)) {
-    // One advice is enough.
-    const observed = problem.replace(/ Check apiKey\. .*$/s, '')
-    return [reachable, broken('api-key', observed, 'Pass another API key, or check the URL.')]
+  if (error?.kind === 'http') {
+    const { status } = error
+    if (status === 401 || status === 403)
+      return [reachable, broken('api-key', problem, 'Pass another API key.')]
+    const advice = status === 429 || status >= 500 ? 'Try again later.' : 'Check the URL.'
+    return [reachable, broken('envelope', problem, advice)]
   }
-  if (error?.kind === 'invalid-response' || error?.kind === 'pagination') {
-    const advice = 'Check the URL. Use `client.request` for endpoints that are not lists.'
-    return [reachable, key, broken('envelope', problem, advice)]
-  }
-  const advice = 'Check the URL, or try again later.'
-  return error?.kind === 'http'
-    ? [reachable, broken('envelope', problem, advice)]
-    : [broken('reachable', problem, advice)]
+  if (error?.kind === 'invalid-response' || error?.kind === 'pagination')
+    return [reachable, key, broken('envelope', problem, 'Check the URL.')]
+  return [broken('reachable', problem, 'Check the URL and the network.')]
 }
 
 /** Whether page 1 is the first one, and the page after it is page 2. */
@@ -77,14 +74,13 @@ export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>
 export function checkSmallerLimits({ small }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
-    'Loops continue without overlapping pages, and are not proven to be complete. `verified: true` throws.'
+    'Loops are not proven to be complete, and `verified: true` throws. Ask the owner of the service to honour any `limit`.'
   const { value, problem = '', limit } = small
   if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so pages can overlap`)
   if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
   if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)
   if (!isConclusive(small)) return notChecked(id, problem)
-  const advice =
-    small.error?.kind === 'pagination' ? unproven : 'Loops fail: pass `verified: false`, or another `limit`.'
+  const advice = small.error?.kind === 'pagination' ? unproven : 'Loops fail. Pass `verified: false`.'
   return broken(id, `limit ${limit}: ${problem}`, advice)
 }
 
@@ -201,7 +197,7 @@ export function comparePages(list: ListReads): Finding {
   const isIdentified = checkIds(list).status !== 'broken'
   const moved = isIdentified && findMoved(pages)
   const advice =
-    'Loops can miss items, and report `order-not-stable` when they notice. Ask the owner of the service to sort by a unique field last, such as the id. Or pass a sort parameter in `query`.'
+    'Loops miss items, and throw if they notice. Ask the owner of the service for an order that is unique and does not change, such as by date and id.'
   if (moved) return broken('order', moved, advice)
   if (isChanged(list)) return notChecked('order', list.again.problem ?? changed)
   const { first } = list
@@ -234,7 +230,7 @@ export function checkGrowth({ first, last }: ListReads): Finding {
     return ok('growth', `oldest first, by ${field}`, 'To read only new items, pass `after`.')
   if (oldest > newest && isSorted(-1))
     return ok('growth', `newest first, by ${field}`, 'To read only new items, pass `until`.')
-  return notChecked('growth', `items are not sorted by ${field}`)
+  return notChecked('growth', `the order by ${field} does not show it`)
 }
 
 function isDate(value: unknown): boolean {

@@ -3,7 +3,7 @@ import { escapeUnit } from '../internal/describe.js'
 import { assertObject } from '../internal/validate.js'
 import { countOf } from './finding.js'
 import type { ProbeOptions } from './probe.js'
-import { readPage } from './read.js'
+import { isConclusive, readPage } from './read.js'
 
 /** Options of {@link inferSchema}: those of the client, and these. */
 export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'origin'> {
@@ -31,7 +31,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
   let limit: number | undefined = 100
   const read = (page: number) => readPage({ client, signal, path }, page, limit)
   let first = await read(1)
-  if (!first.value?.data.length) {
+  if (first.value ? first.value.data.length === 0 : isConclusive(first)) {
     // Perhaps the service refuses such a limit.
     limit = undefined
     first = await read(1)
@@ -40,9 +40,14 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
   if (!first.value) {
     const { error, problem } = first
     if (error?.kind !== 'invalid-response' || typeof error.body !== 'object') throw error
-    const use = `client.request('GET', ${toLiteral(path)}, { schema: ${name}Schema })`
     const comments = [`The response is not a list: ${problem}`]
-    return toFile(`${name}Body`, name, [error.body], comments, [`const { data } = await ${use}`], options)
+    const example = [
+      `const { data } = await client.request('GET', ${toLiteral(path)}, {`,
+      `  schema: ${name}Schema,`,
+      '})',
+      'console.log(data)',
+    ]
+    return toFile(`${name}Body`, name, [error.body], comments, example, options)
   }
   // Old items may differ from new ones, so pages from the whole list are read.
   const { pageCount } = first.value
@@ -77,22 +82,28 @@ function toFile(
   values: readonly unknown[],
   comments: readonly string[],
   example: readonly string[],
-  { apiKey }: InferSchemaOptions,
+  { apiKey, baseUrl }: InferSchemaOptions,
 ): string {
   const limits = { fieldsLeft: maxFields, isCut: false, secret: apiKey || undefined }
   const schema = toZod(values, limits)
   const cut = limits.isCut ? ['Some fields are left out: too many, nested too deeply or oddly named.'] : []
-  return [
-    ...[...comments, ...cut].map(line => `// ${line}`),
-    "import * as z from 'zod'",
-    '',
-    `export const ${name}Schema = ${schema}`,
-    '',
-    `export type ${capitalized(typeName)} = z.infer<typeof ${name}Schema>`,
-    '',
-    ...example.map(line => `// ${line}`),
-  ].join('\n')
+  return `${toComment([...comments, ...cut])}
+import * as z from 'zod'
+
+export const ${name}Schema = ${schema}
+
+export type ${capitalized(typeName)} = z.infer<typeof ${name}Schema>
+
+// Example:
+// import { Client } from 'virtual-accounts'
+// const client = new Client({
+//   baseUrl: ${toLiteral(String(baseUrl))},
+//   apiKey: ${apiKey === null ? 'null' : 'process.env.API_KEY'},
+// })
+${toComment(example)}`
 }
+
+const toComment = (lines: readonly string[]) => lines.map(line => `// ${line}`).join('\n')
 
 // A service may send anything: what is printed has limits.
 const maxFields = 2_000

@@ -20,7 +20,8 @@ export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<
     return { value: await call() }
   } catch (error) {
     if (!isApiError(error)) throw error
-    if (error.kind !== 'aborted') return { problem: error.message, error }
+    // Without the client's advice: each finding has one of its own.
+    if (error.kind !== 'aborted') return { problem: error.with({ isRetried: true }).message, error }
     if (error.cause instanceof TimeLimitError) return { problem: error.cause.message }
     throw error.cause
   }

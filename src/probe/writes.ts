@@ -2,8 +2,7 @@ import type { Client, VirtualAccountRef } from '../index.js'
 import { broken, type Finding, notChecked, ok } from './finding.js'
 import { isConclusive, outcomeOf, outOfTime } from './read.js'
 
-const noRetries =
-  'Pass `maxRetries: 0` to writes, as a retry may fail or apply the write again. Ask the owner of the service.'
+const noRetries = 'A retry may fail or apply the write again. Pass `maxRetries: 0` to writes.'
 const howLong = 'Ask the owner of the service how long it remembers keys.'
 
 /** Not for logs: an account may be left in a state that nobody wants. */
@@ -29,7 +28,7 @@ export async function checkWrites(
   const second = first.value && !signal.aborted ? await deactivate(first.value.idempotencyKey) : undefined
   const reactivated = await outcomeOf(() => virtualAccounts.reactivate(account))
   if (reactivated.problem !== undefined)
-    throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem}`)
+    throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem} Reactivate it.`)
 
   if (first.value === undefined) return notChecked('idempotency', first.problem ?? '')
   if (second === undefined) return notChecked('idempotency', outOfTime)

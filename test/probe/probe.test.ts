@@ -202,6 +202,8 @@ test('where no list can be read, the finding quotes the error', () =>
     async ([message, id, change]) => {
       const { report, broken, find } = await probeService(change)
       expect(find(id)).toMatchObject({ status: 'broken', observed: expect.stringContaining(message) })
+      // The client's advice would be a second one.
+      expect(find(id)?.observed).not.toMatch(/\. [A-Z]/)
       expect(find('total')?.status).toBe('not-checked')
       const verdict = `No list of transactions could be read: see ${broken.join(', ')}.`
       expect(String(report).split('\n')[0]).toBe(verdict)
@@ -318,6 +320,7 @@ test('wrong options are TypeErrors, and nothing is sent', () =>
       ['origin', { origin: 'https://app.example.com/' }],
       ['orgin', { orgin: 'https://app.example.com' }],
       ['apiKey', { apiKey: undefined }],
+      ['virtualAccountId', { account: { customerId: 'c1', virtualAccountId: 'undefined' } }],
     ],
     async ([name, options]) => {
       const change = vi.fn<Change>()

@@ -55,6 +55,12 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
+    // Example:
+    // import { Client } from 'virtual-accounts'
+    // const client = new Client({
+    //   baseUrl: 'https://virtual-accounts.test',
+    //   apiKey: process.env.API_KEY,
+    // })
     // const list = client.list('/refunds', { limit: 100 }, {
     //   schema: refundsSchema,
     //   itemKey: item => item.id,
@@ -120,7 +126,7 @@ test('what is no page of a list gets the schema of its whole body, for client.re
   const { code, schema, client } = await infer([])
   expect(code).toMatch(/^\/\/ The response is not a list: GET \/refunds/)
   expect(code).toContain(
-    "// const { data } = await client.request('GET', '/refunds', { schema: refundsSchema })",
+    "// const { data } = await client.request('GET', '/refunds', {\n//   schema: refundsSchema,\n// })\n",
   )
   const { data } = await client.request('GET', '/refunds', { schema })
   expect(data).toEqual({ items: [{ id: 4711, note: null }] })
