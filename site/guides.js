@@ -4,11 +4,11 @@ import { existsSync, globSync } from 'node:fs'
 const root = new URL('..', import.meta.url)
 
 const chosen = groups([
-  { text: 'Start', pages: docs('getting-started', 'options', 'service', 'probe') },
+  { text: 'Start', pages: docs('getting-started', 'options', 'service') },
   { text: 'Lists', pages: docs('lists', 'exports') },
   { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
   { text: 'Platforms', pages: docs('browser', 'runtimes') },
-  { text: 'In production', pages: docs('observing', 'performance', 'interface') },
+  { text: 'In production', pages: docs('observing', 'performance') },
   { text: 'Examples', pages: pagesIn('examples/{,*/}README.md') },
   { text: 'The project', pages: ['CHANGELOG', 'SECURITY'] },
 ])

@@ -1,13 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
 
 const root = new URL('..', import.meta.url)
-const service = ['docs/service.md', 'docs/probe.md'].find(guide => existsSync(new URL(guide, root)))
 /** The guide of all options on a page. */
 const guides = {
   ListParams: '/docs/lists.md',
   FakeServiceOptions: '/docs/testing.md',
-  InferSchemaOptions: `/${service}`,
+  InferSchemaOptions: '/docs/service.md',
 }
 /** Of any other option: the first link of its row in docs/options.md. */
 const guideOf = new Map(

@@ -14,7 +14,7 @@ import type { Schema } from '../schema.js'
  *
  * In additional fields, a number that JavaScript would round arrives as a string of its digits. An `amount` like that fails with an
  * `InvalidResponseError`, unless your `schema` accepts a string.
- * @see docs/interface.md#transaction
+ * @see docs/service.md#transaction
  */
 export interface Transaction {
   /** Identifies the transaction. */
