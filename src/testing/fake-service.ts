@@ -1,6 +1,7 @@
 import type { Transaction, VirtualAccountRef } from '../index.js'
-import { describe } from '../internal/describe.js'
+import { describe, wrongArgument } from '../internal/describe.js'
 import {
+  assertNoMore,
   checkedLater,
   type KnownOptions,
   maxTimerMs,
@@ -59,21 +60,19 @@ const knownOptions = { checks, help: `FakeService options are: ${Object.keys(che
 /**
  * An in-memory fake of the service, for tests, demos and development. It needs no server.
  *
- * The API specification leaves much open. These are choices of the fake, not promises of a real service:
- * - Every account exists and is active at first, whatever its ids are. Deactivate and reactivate respond with 200 and an empty
- *   body, even if nothing changes. For a service that refuses, such as with a 422, use `fail()`.
- * - Every request needs the API key: without it, or with a different one, 401.
- * - A write without `Idempotency-Key`: 400. The same key again: the same response, and nothing is applied twice. A key that
- *   was used with a different method, path or body: 422. Only writes that were applied use up their key, and keys are
- *   remembered until `reset()`.
- * - Query parameters other than `page` and `limit` have no effect, as the fake knows no filters; it warns on the console, once for
- *   each. `requests` has them.
- * - A `page` or `limit` that is not a whole number of at least 1: 400. A `limit` over `maxLimit` is lowered to it, and the
- *   response says so. A page beyond the end is empty.
- * - An unknown path: 404. A known path with another method: 405.
+ * The API specification leaves much open. A real service may make other choices than the fake:
+ * - Every account exists and starts active, whatever its ids are. Deactivate and reactivate respond with 200 and an empty
+ *   body, even if nothing changes. To test a service that refuses, such as with a 422, use `fail()`.
+ * - A request with no API key or another one gets a 401.
+ * - A write without `Idempotency-Key` gets a 400. A repeated key gets the same response, and nothing is applied twice. A
+ *   repeated key with another method, path or body gets a 422. The fake remembers the keys of applied writes until `reset()`.
+ * - Filters have no effect. The fake warns once on the console for each query parameter except `page` and `limit`.
+ * - A `page` or `limit` that is not a whole number of at least 1 gets a 400. The fake lowers a larger `limit` to `maxLimit`.
+ *   A page beyond the end is empty.
+ * - An unknown path or operation gets a 404. A known path with another method gets a 405.
  * - Each of these errors has the body `{"error":{"message":"…"}}`.
- * - Requests are applied in the order in which their bodies arrive, on arrival; `latency` only delays the response. So a
- *   write that is aborted during the latency has been applied.
+ * - A request is applied when its body arrives. `latency` only delays the response, so a write that you abort during it has
+ *   been applied.
  *
  * @example As the fetch of a client
  * ```ts
@@ -110,6 +109,7 @@ export class FakeService {
 
   /** @throws TypeError for an unknown or wrong option. */
   constructor(options: FakeServiceOptions = {}) {
+    if (Array.isArray(options)) throw wrongArgument('options', 'an object such as { transactions }', options)
     const {
       baseUrl = 'https://virtual-accounts.test',
       apiKey = 'test_key',
@@ -119,9 +119,8 @@ export class FakeService {
       latency = 0,
     } = readOptions('options', options, knownOptions)
     if (typeof apiKey !== 'string' || !/^[!-~]([ -~]*[!-~])?$/.test(apiKey)) {
-      throw new TypeError(
-        `apiKey: expected a non-empty string of printable ASCII without white space around it, got ${describeText(apiKey)}`,
-      )
+      const expected = 'a non-empty string of printable ASCII without white space around it'
+      throw wrongArgument('apiKey', expected, apiKey)
     }
     assertArray('transactions', transactions)
     assertUniqueIds(transactions)
@@ -151,8 +150,8 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that no request has met yet, oldest first; `times` is how many requests each would still fail. Empty at
-   * the end of a test, unless a fault matched nothing, such as one with a misspelt path.
+   * Faults of `fail()` that no request has met yet, oldest first. `times` is the number of requests that each would still fail.
+   * Expect it to be empty at the end of a test, or you miss a fault that matched nothing, such as one with a misspelt path.
    *
    * @example
    * ```ts
@@ -225,7 +224,9 @@ export class FakeService {
    * service.fail({ method: 'POST', with: 'truncate' })
    * ```
    */
-  fail(fault: Fault): void {
+  fail(fault: Fault): void
+  fail(fault: Fault, ...surplus: unknown[]): void {
+    assertNoMore(surplus, "fail({ times, method, path, with: 'network-error' })")
     this.#faults.add(fault)
   }
 
@@ -350,16 +351,10 @@ function assertUniqueIds(transactions: readonly Transaction[]): void {
 function parseBaseUrl(baseUrl: string): URL {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || /[?#]/.test(baseUrl)) {
-    throw new TypeError(
-      `baseUrl: expected an absolute http or https URL without user info, query or fragment, got ${describeText(baseUrl)}`,
-    )
+    const expected = 'an absolute http or https URL without user info, query or fragment'
+    throw wrongArgument('baseUrl', expected, baseUrl)
   }
   return url
-}
-
-/** For an option that has to be a string, but not any string. */
-function describeText(value: unknown): string {
-  return typeof value === 'string' && value !== '' ? 'a string that breaks this rule' : describe(value)
 }
 
 function describeAccount(account: unknown): string {

@@ -113,8 +113,9 @@ export function isResponse(value: unknown): value is Response {
 }
 
 function createMatcher(method: Fault['method'], path: Fault['path']): Matcher {
-  if (method !== undefined && typeof method !== 'string') {
-    throw new TypeError(`method: expected a string, got ${describe(method)}`)
+  // Any other would never match: fetch sends custom methods, but the client does not.
+  if (method !== undefined && !/^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/i.test(method)) {
+    throw new TypeError(`method: expected an HTTP method such as 'POST', got ${describe(method)}`)
   }
   const upperMethod = method?.toUpperCase()
   const matchesPath = createPathMatcher(path)

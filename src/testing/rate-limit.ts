@@ -1,4 +1,4 @@
-import { describe } from '../internal/describe.js'
+import { describe, wrongArgument } from '../internal/describe.js'
 import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
 
 /** The rate of requests that a {@link FakeService} accepts. */
@@ -21,6 +21,7 @@ export class RateLimiter {
   #filledAt: number = Date.now()
 
   constructor(limit: RateLimit) {
+    if (typeof limit !== 'object') throw wrongArgument('limit', 'an object such as { perSecond: 50 }', limit)
     const { perSecond } = readOptions<RateLimit>('limit', limit, knownOptions)
     if (typeof perSecond !== 'number' || !(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY))
       throw new TypeError(`perSecond: expected a number above 0, got ${describe(perSecond)}`)

@@ -24,6 +24,8 @@ const effects: Readonly<Record<string, (deactivated: Set<string>, account: strin
   reactivate: (deactivated, account) => deactivated.delete(account),
 }
 
+const operations = Object.keys(effects).join(', ')
+
 /** How the service responds, and what it remembers from one request to the next. */
 export class Rules {
   readonly #apiKey: string
@@ -49,7 +51,10 @@ export class Rules {
     const [, customerId, virtualAccountId, operation = ''] = accountPath.exec(path) ?? []
     const account = accountKey(customerId, virtualAccountId)
     const effect = Object.hasOwn(effects, operation) ? effects[operation] : undefined
-    if (account === undefined || !effect) return errorResponse(404, `There is nothing at ${path}.`)
+    if (account === undefined || !effect) {
+      const known = account === undefined ? '' : ` Operations of an account are: ${operations}.`
+      return errorResponse(404, `There is nothing at ${path}.${known}`)
+    }
     if (method !== 'POST') return methodNotAllowed('POST')
     return this.#once(request, () => {
       effect(this.#deactivated, account)

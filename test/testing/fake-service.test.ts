@@ -159,8 +159,12 @@ describe('an account', () => {
   })
 
   test('knows no other write', async () => {
-    const response = await post(new FakeService(), '/customers/c1/virtual_accounts/v1/freeze', 'k1')
+    const service = new FakeService()
+    await post(service, deactivate, 'k1')
+    const response = await post(service, '/customers/c1/virtual_accounts/v1/freeze', 'k2')
     expect(response.status).toBe(404)
+    expect(await response.text()).toContain('Operations of an account are: deactivate, reactivate.')
+    expect(service.isActive(account)).toBe(false)
   })
 
   test('is deactivated and reactivated, each with 200 and no body', async () => {
@@ -409,6 +413,11 @@ describe('the options', () => {
         }
       },
     ))
+
+  test('cannot be the transactions themselves', () => {
+    const create = () => new FakeService(sampleTransactions(3) as never)
+    expect(create).toThrow('options: expected an object such as { transactions }, got an array')
+  })
 })
 
 test('a query parameter that it does not know has no effect, and it says so once', async () => {

@@ -244,6 +244,8 @@ describe('a fault', () => {
       [
         ['times', { times: 0, with: 'hang' }],
         ['method', { method: 1, with: 'hang' }],
+        ['method', { method: 'deactivate', with: 'hang' }],
+        ['pathh: unknown option. Did you mean `path', { pathh: '/transactions', with: 'hang' }],
         ['path', { path: '/transactions?page=2', with: 'hang' }],
         ['path', { path: 1, with: 'hang' }],
         ['with', {}],
@@ -252,9 +254,16 @@ describe('a fault', () => {
       ([name, fault]) => {
         const fail = () => new FakeService().fail(fault as Fault)
         expect(fail).toThrow(TypeError)
-        expect(fail).toThrow(new RegExp(`^${name}: `))
+        expect(fail).toThrow(new RegExp(`^${name}\\b`))
       },
     ))
+
+  test('has all its options in one argument', () => {
+    const service = new FakeService()
+    expect(() => Reflect.apply(service.fail, service, [{ with: 'hang' }, { times: 2 }])).toThrow(
+      'too many arguments: expected fail({ times, method, path, with',
+    )
+  })
 
   test('cannot be a function that returns no Response', async () => {
     const service = new FakeService()
@@ -329,5 +338,8 @@ describe('a rate limit', () => {
       expect(() => service.limit({ perSecond: perSecond as number })).toThrow(/^perSecond: expected a number/)
     })
     expect(() => service.limit({ perMinute: 3 } as never)).toThrow(TypeError)
+    expect(() => service.limit(5 as never)).toThrow(
+      'limit: expected an object such as { perSecond: 50 }, got 5',
+    )
   })
 })
