@@ -109,9 +109,11 @@ export abstract class ApiError extends Error {
     this.#facts = facts
     const { loop: _, ...shown } = info
     const entries = [...Object.entries({ ...shown, cursor }), ...own.map(key => [key, facts[key]] as const)]
-    // What is `undefined` is not shown by `console.log`.
-    for (const [key, value] of entries)
-      Object.defineProperty(this, key, { ...changeable, value, enumerable: value !== undefined })
+    // `console.log` shows no `undefined` and no `Headers {}`.
+    for (const [key, value] of entries) {
+      const isEmpty = value === undefined || (key === 'headers' && (value as Headers).keys().next().done)
+      Object.defineProperty(this, key, { ...changeable, value, enumerable: !isEmpty })
+    }
     Object.defineProperty(this, 'name', { ...changeable, value: name })
     Object.defineProperty(this, brand, { value: true })
     unseen.add(this)

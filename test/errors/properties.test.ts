@@ -17,6 +17,14 @@ describe('an error', () => {
     })
   })
 
+  test('shows no property that is empty, but has it', async () => {
+    const { virtualAccounts } = createClient({ fetch: async () => new Response(null, { status: 422 }) })
+    const error = await rejectionOf(virtualAccounts.deactivate(account))
+    const shown = ['attempts', 'idempotencyKey', 'kind', 'method', 'outcomeUnknown', 'path', 'status']
+    expect(Object.keys(error as object).sort()).toEqual(shown)
+    expect(error).toMatchObject({ headers: new Headers(), body: undefined, requestId: undefined })
+  })
+
   test('redacts a key of digits that a service echoes as a number, and leaves other numbers', async () => {
     respondWith('{"key":1234567890,"count":123456789}', { status: 403 })
     const error = await rejectionOf(createClient({ apiKey: '1234567890' }).transactions.list())
