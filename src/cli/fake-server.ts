@@ -120,7 +120,7 @@ function introduce(
   return `A fake service with ${transactions} transactions: ${baseUrl}
 API key: ${apiKey}
 ${limits.map(limit => `${limit}\n`).join('')}
-  curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?page=1&limit=3'
+  curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?limit=3'
 
   curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\
     ${baseUrl}/customers/c1/virtual_accounts/v1/deactivate
