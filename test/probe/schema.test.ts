@@ -120,6 +120,12 @@ test('a limit that is refused is not in the example, and a page that fails is na
   expect(code).toMatch(/^\/\/ Not read: GET \/refunds \(page 2\): HTTP 500/m)
 })
 
+test('a service that cannot be reached is not asked again without a limit', async () => {
+  service.fail({ times: 2, with: 'network-error' })
+  expect(await rejectionOf(infer([{ id: 'r1' }]))).toMatchObject({ kind: 'connection', limit: 100 })
+  expect(service.requests).toHaveLength(1)
+})
+
 test('what is no page of a list gets the schema of its whole body, for client.request', async () => {
   const with_ = () => Response.json({ items: [{ id: 4711, note: null }] })
   service.fail({ path: '/refunds', times: 3, with: with_ })
