@@ -83,7 +83,7 @@ function propertiesOf(name, table) {
 }
 
 function guideTo(name, option) {
-  const other = name === 'ProbeOptions' ? `/${service}` : '/docs/options.md'
+  const other = name === 'ProbeOptions' ? guides.InferSchemaOptions : '/docs/options.md'
   return guides[name] ?? guideOf.get(option) ?? other
 }
 
