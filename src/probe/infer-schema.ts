@@ -2,6 +2,7 @@ import { Client, type ClientOptions } from '../index.js'
 import { escapeUnit } from '../internal/describe.js'
 import { assertObject } from '../internal/validate.js'
 import { countOf } from './finding.js'
+import { groupByKey } from './group.js'
 import type { ProbeOptions } from './probe.js'
 import { isConclusive, readPage } from './read.js'
 
@@ -120,7 +121,7 @@ interface Limits {
 
 /** A zod schema, as code, that accepts all these values. */
 function toZod(values: readonly unknown[], limits: Limits, depth = 0, indent = ''): string {
-  const byType = Map.groupBy(values, typeOf)
+  const byType = groupByKey(values.map(value => [typeOf(value), value]))
   const isNullable = byType.delete('null')
   if (byType.size === 0) return 'z.unknown()'
   if (depth > maxDepth) {
@@ -137,12 +138,7 @@ function toZod(values: readonly unknown[], limits: Limits, depth = 0, indent = '
 }
 
 function toZodObject(objects: readonly object[], limits: Limits, depth: number, indent: string): string {
-  const fields = new Map<string, unknown[]>()
-  for (const [name, value] of objects.flatMap(object => Object.entries(object))) {
-    const values = fields.get(name)
-    if (values) values.push(value)
-    else fields.set(name, [value])
-  }
+  const fields = groupByKey<string, unknown>(objects.flatMap(object => Object.entries(object)))
   // With ids as names, say: there would be as many as there are objects.
   const isRecord =
     fields.size > minKeysOfRecord && [...fields.values()].every(({ length }) => length * 2 < objects.length)

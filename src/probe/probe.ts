@@ -72,7 +72,10 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const timeLimit = new AbortController()
   const end = () => timeLimit.abort(new TimeLimitError(outOfTime))
   const timer = setTimeout(end, timeLimitMs)
-  const signal = given ? AbortSignal.any([given, timeLimit.signal]) : timeLimit.signal
+  const { signal } = timeLimit
+  const onAbort = () => timeLimit.abort(given?.reason)
+  given?.addEventListener('abort', onAbort)
+  if (given?.aborted) onAbort()
   const source = { client, signal, path: '/transactions' }
   const found: Finding[] = []
   try {
@@ -86,6 +89,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     given?.throwIfAborted()
   } finally {
     clearTimeout(timer)
+    given?.removeEventListener('abort', onAbort)
   }
   const byId = new Map(found.map(finding => [finding.id, finding]))
   return new ProbeReport(

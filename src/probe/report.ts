@@ -1,4 +1,5 @@
 import { countOf, emptyList, type Finding } from './finding.js'
+import { groupByKey } from './group.js'
 
 /** The result of a probe. It is plain data, and `String(report)` is a table. */
 export class ProbeReport {
@@ -21,12 +22,9 @@ export class ProbeReport {
     const rows = (['broken', 'note', 'ok'] as const).flatMap(status =>
       findings.filter(finding => finding.status === status).flatMap(toRows),
     )
-    const notChecked = Map.groupBy(
-      findings.filter(({ status }) => status === 'not-checked'),
-      ({ observed }) => observed,
-    )
-    const reasons = Array.from(notChecked, ([reason, same]) => [reason, same.map(({ id }) => id)] as const)
-    const others = reasons.flatMap(([reason, [id = '', ...more]]) =>
+    const notChecked = findings.filter(({ status }) => status === 'not-checked')
+    const reasons = groupByKey(notChecked.map(({ observed, id }) => [observed, id]))
+    const others = [...reasons].flatMap(([reason, [id = '', ...more]]) =>
       more.length === 0
         ? wrap(reason, 'not-checked'.padEnd(statusWidth) + id.padEnd(idWidth))
         : wrap(`${[id, ...more].join(', ')}: ${reason}`, 'not-checked'.padEnd(statusWidth)),
