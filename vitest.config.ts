@@ -62,6 +62,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**'],
+    setupFiles: 'test/hide-newer.js',
     restoreMocks: true,
     // Loading what every file imports again and again would take half of the time. Tests put back what they replace.
     isolate: false,

@@ -13,8 +13,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { assert, check, installPacked, npmCommand, run } from '../checks.js'
+import { floors, newer } from '../floors.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../..')
@@ -131,6 +132,7 @@ try {
     }
   })
 
+  // What needs no network: the rest is in test/runtimes.
   const usage = `
     const service = new FakeService({ transactions: sampleTransactions(45) })
     const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch })
@@ -138,16 +140,41 @@ try {
     const ids = []
     for await (const { id } of client.transactions.list({ limit: 10 })) ids.push(id)
     if (ids.length !== 45) throw new Error('listed ' + ids.length)
+    let cursor
+    for await (const batch of client.transactions.list({ limit: 20 }).batches()) {
+      cursor = batch.cursor
+      if (batch.hasMore) break
+    }
+    let later = 0
+    for await (const { id } of client.transactions.list(undefined, { after: cursor, verified: true })) later++
+    if (later !== 25) throw new Error('listed ' + later + ' after the cursor')
+    service.fail({ with: 'truncate' })
     const { idempotencyKey } = await client.virtualAccounts.deactivate({ customerId: 'c', virtualAccountId: 'v' })
     if (!idempotencyKey || service.isActive({ customerId: 'c', virtualAccountId: 'v' })) throw new Error('still active')
     const error = await client.withOptions({ apiKey: 'wrong_key' }).transactions.list().catch(error => error)
     if (!isApiError(error) || error.kind !== 'http' || error.status !== 401) throw error
+    const leaving = new AbortController()
+    service.fail({ with: 'hang' })
+    setTimeout(() => leaving.abort())
+    const aborted = await client.transactions.list({}, { signal: leaving.signal }).then(String, error => error)
+    if (aborted.kind !== 'aborted') throw aborted
+    service.fail({ with: 'hang' })
+    const late = await client.request('GET', '/transactions', { timeout: 1, maxRetries: 0 }).catch(error => error)
+    if (late.kind !== 'timeout') throw late
+    service.fail({ with: () => Response.json({ data: [{ id: 1 }], page: 1, limit: 1, totalItems: 1 }) })
+    const invalid = await client.transactions.list().then(String, error => error)
+    if (invalid.kind !== 'invalid-response') throw invalid
+    const options = { baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch }
+    const report = await probe({ ...options, account: { customerId: 'c', virtualAccountId: 'v' } })
+    if (!/^Nothing is broken/.test(String(report))) throw new Error(String(report))
+    if (!/amount: z.number/.test(await inferSchema({ ...options, path: '/transactions' }))) throw new Error('another schema')
   `
   const names = '{ Client, isApiError, HttpError }'
   writeFileSync(
     join(project, 'esm.mjs'),
     `import ${names} from 'virtual-accounts'
     import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
+    import { inferSchema, probe } from 'virtual-accounts/probe'
     import { createRequire } from 'node:module'
     ${usage}
     const other = createRequire(import.meta.url)('virtual-accounts')
@@ -157,6 +184,7 @@ try {
     join(project, 'cjs.cjs'),
     `const ${names} = require('virtual-accounts')
     const { FakeService, sampleTransactions } = require('virtual-accounts/testing')
+    const { inferSchema, probe } = require('virtual-accounts/probe')
     async function main() { ${usage} }
     main()`,
   )
@@ -186,6 +214,25 @@ try {
     },
   )
   await check('require gives a client that works', () => run('cjs.cjs', [], { cwd: project }))
+
+  await check('nothing that is newer than the floors of docs/runtimes.md is needed', () => {
+    const guide = readFileSync(join(installed, 'docs/runtimes.md'), 'utf8').replaceAll(/\s+/g, ' ')
+    assert(
+      floors.split(', ').every(floor => guide.includes(floor)),
+      `docs/runtimes.md does not name ${floors}`,
+    )
+    assert(newer.length > 50, `only ${newer.length} of them are in this Node`)
+    const list = JSON.stringify(pathToFileURL(join(here, '../floors.js')))
+    writeFileSync(
+      join(project, 'old.mjs'),
+      `import { newer } from ${list}
+      for (const [owner, name] of newer) {
+        if (!delete owner[name] || name in owner) throw new Error('cannot delete ' + String(name))
+      }
+      await import('./esm.mjs')`,
+    )
+    run('old.mjs', [], { cwd: project })
+  })
 
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
   const consumer = `
