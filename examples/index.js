@@ -38,6 +38,6 @@ function pathOf(file) {
 /** Those that README.md names, with what it says about each. */
 function programs() {
   const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
-  const rows = readme.matchAll(/^\| `npm run example (\S+)` \| (.*?)(?: \(\[.*)? \|$/gm)
+  const rows = readme.replaceAll(/\[(.*?)\]\(.*?\)/g, '$1').matchAll(/^\| `(examples\/\S+)` \| (.*) \|$/gm)
   return Array.from(rows, ([, file = '', text]) => `  ${file.padEnd(31)} ${text}`).join('\n')
 }

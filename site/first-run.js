@@ -28,7 +28,7 @@ writeFileSync(
 
 const lossy = [0, 1].map(side => runs.filter(results => results[side].lost > 0).length)
 const count = number => number || 'none'
-const sentence = `the same list, 100 simulated runs: a loop over pages lost items in ${count(lossy[0])}, this client in ${count(lossy[1])}`
+const sentence = `in 100 simulated runs, a loop over pages lost items in ${count(lossy[0])}, this client in ${count(lossy[1])}`
 
 const columns = 56
 const pitch = 14
