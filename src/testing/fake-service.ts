@@ -26,17 +26,17 @@ export interface FakeServiceOptions {
    */
   apiKey?: string | undefined
   /**
-   * The items of `GET /transactions`, each with an id of its own. They are copied, so that `reset()` can restore them.
+   * The items of `GET /transactions`, each with a unique id. The fake copies them, so `reset()` can restore them.
    * @defaultValue none
    */
   transactions?: Transaction[] | undefined
   /**
-   * Page size of requests without `limit`; never more than `maxLimit`. Real services may differ.
+   * Page size of requests without `limit`, at most `maxLimit`. Real services may differ.
    * @defaultValue 20
    */
   defaultLimit?: number | undefined
   /**
-   * Maximum page size: a larger `limit` is lowered to it. Real services may differ.
+   * Maximum page size. The fake lowers a larger `limit` to it. Real services may differ.
    * @defaultValue 100
    */
   maxLimit?: number | undefined
@@ -62,8 +62,8 @@ const knownOptions = { checks, help: `FakeService options are: ${Object.keys(che
  *
  * The API specification leaves much open. A real service may make other choices than the fake:
  * - Every account exists and starts active, whatever its ids are. Deactivate and reactivate respond with 200 and an empty
- *   body, even if nothing changes. To test a service that refuses, such as with a 422, use `fail()`.
- * - A request with no API key or another one gets a 401.
+ *   body, even if nothing changes. Use `fail()` to test a service that refuses, such as with a 422.
+ * - A request without the right API key gets a 401.
  * - A write without `Idempotency-Key` gets a 400. A repeated key gets the same response, and nothing is applied twice. A
  *   repeated key with another method, path or body gets a 422. The fake remembers the keys of applied writes until `reset()`.
  * - Filters have no effect. The fake warns once on the console for each query parameter except `page` and `limit`.
@@ -104,7 +104,7 @@ export class FakeService {
   readonly #faults = new FaultQueue()
   #limiter: RateLimiter | undefined
   readonly #rules: Rules
-  // A request that hangs may be referenced from nowhere else: if it were garbage-collected, its signal would never abort.
+  // Nothing else may reference a hanging request. If it were garbage-collected, its signal would never abort.
   readonly #pending = new Set<Request>()
 
   /** @throws TypeError for an unknown or wrong option. */
@@ -150,8 +150,8 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that no request has met yet, oldest first. `times` is the number of requests that each would still fail.
-   * Expect it to be empty at the end of a test, or you miss a fault that matched nothing, such as one with a misspelt path.
+   * Faults of `fail()` that no request has met yet, oldest first. Their `times` is the number of requests they would still fail.
+   * Expect this to be empty at the end of a test. Otherwise you may miss a fault with a misspelt path.
    *
    * @example
    * ```ts
@@ -163,10 +163,10 @@ export class FakeService {
   }
 
   /**
-   * Responds like the platform's `fetch`: pass it to a client as its `fetch`. It needs no `this`.
+   * Responds like the platform's `fetch`. Pass it to a client as its `fetch`. It needs no `this`.
    *
-   * Rejects with a `TypeError` if there is no connection (a network fault, or the origin is not that of `baseUrl`), and
-   * with the signal's reason when the request's signal aborts or is already aborted.
+   * Rejects with a `TypeError` for a network fault, or if the origin is not that of `baseUrl`. Rejects with the signal's
+   * reason if the request's signal aborts.
    */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
@@ -181,10 +181,10 @@ export class FakeService {
   }
 
   /**
-   * Responds to one request: for MSW, a server, or anything else that provides a `Request`.
+   * Responds to one `Request`, such as one from MSW or a server.
    *
-   * Resolves with `Response.error()` for a network fault, and when the request's signal aborts. A request that is not under
-   * `baseUrl` gets a 404.
+   * Resolves with `Response.error()` for a network fault, or if the request's signal aborts. A request outside `baseUrl` gets
+   * a 404.
    */
   async handle(request: Request): Promise<Response> {
     if (typeof request?.url !== 'string') {
@@ -200,7 +200,7 @@ export class FakeService {
     }
   }
 
-  /** Whether an account is active: not deactivated, or reactivated since. Pass the ids as you pass them to a client. */
+  /** Whether an account is active. Pass the ids as you pass them to a client. */
   isActive(account: VirtualAccountRef): boolean {
     const { customerId, virtualAccountId } = Object(account) as Partial<VirtualAccountRef>
     if (typeof customerId !== 'string' || typeof virtualAccountId !== 'string') {
@@ -212,10 +212,10 @@ export class FakeService {
   }
 
   /**
-   * Makes the next matching request fail, or as many as `times` says. Later requests get their usual responses.
+   * Makes the next matching request fail, or the next `times` requests. Later requests get their usual responses.
    *
-   * Each request uses the earliest added fault that matches it. Faults take precedence over every other rule, the check
-   * of the API key included.
+   * Each request uses the earliest added fault that matches it. Faults take precedence over every other rule, including the
+   * check of the API key.
    *
    * @throws TypeError for an unknown or wrong option of the fault.
    * @example
@@ -232,7 +232,7 @@ export class FakeService {
 
   /**
    * Limits the rate of requests until `reset()`. Extra requests get a 429 with `Retry-After`, and are not applied. Faults take
-   * precedence, and do not count.
+   * precedence. Requests that meet one don't count.
    *
    * @throws TypeError for an unknown or wrong option of the limit.
    * @example
@@ -267,8 +267,8 @@ export class FakeService {
   /**
    * Resets the service to its state after construction, for example between tests.
    *
-   * `transactions` contains fresh copies of the original ones. Requests, faults, the rate limit, idempotency keys, deactivations
-   * and the lists of `serveList` are forgotten. `transactions` and `requests` remain the same arrays.
+   * `transactions` contains fresh copies of the original ones. The fake forgets requests, faults, the rate limit, idempotency
+   * keys, deactivations and the lists of `serveList`. `transactions` and `requests` remain the same arrays.
    */
   reset(): void {
     this.#requests.length = 0
@@ -277,19 +277,19 @@ export class FakeService {
     this.#rules.reset()
     this.#rules.serveList(transactionsPath, this.transactions)
     this.transactions.length = 0
-    // Not by spreading: the number of arguments is limited.
+    // Spreading would fail: the number of arguments is limited.
     for (const transaction of structuredClone(this.#initial)) this.transactions.push(transaction)
   }
 
   async #receive(request: Request): Promise<Response> {
-    // Not every runtime gives the requests that a server receives a signal.
+    // In some runtimes, the requests of a server have no signal.
     const signal: AbortSignal | undefined = request.signal ?? undefined
     signal?.throwIfAborted()
     const { origin, pathname } = new URL(request.url)
     if (origin !== this.#origin || !`${pathname}/`.startsWith(`${this.#basePath}/`)) {
       return toResponse(errorResponse(404, `Everything here is below ${this.baseUrl}.`))
     }
-    // Requests without a body are recorded synchronously, and so in the order in which they were sent.
+    // Without a body, a request is recorded synchronously, so requests stay in the order in which they were sent.
     const text = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
     const received = toReceivedRequest(request, pathname.slice(this.#basePath.length) || '/', text)
     const fault = this.#faults.take(received)
@@ -317,13 +317,13 @@ export class FakeService {
       )
     if (fault === undefined) return toResponse(this.#rules.respond(request))
     if (fault === 'truncate') return toTruncatedResponse(this.#rules.respond(request))
-    // A request that hangs never gets this response.
+    // A hanging request never gets this response.
     if (fault === 'network-error' || fault === 'hang') return Response.error()
     const response = typeof fault === 'function' ? fault() : fault
     if (!isResponse(response)) {
       throw new TypeError(`with: expected the function to return a Response, got ${describe(response)}`)
     }
-    // It may be given again: each request needs a body of its own.
+    // The fault may last: each request needs its own body.
     return abortable(response.clone(), signal)
   }
 }
@@ -334,7 +334,7 @@ function assertArray(name: string, value: unknown): void {
   if (!Array.isArray(value)) throw new TypeError(`${name}: expected an array, got ${describe(value)}`)
 }
 
-/** A loop yields each id once: transactions that were copied with it would be missing without a reason. */
+/** A loop yields each id once, so copies of a transaction with the same id would silently be missing. */
 function assertUniqueIds(transactions: readonly Transaction[]): void {
   const ids = new Set<unknown>()
   for (const [index, transaction] of transactions.entries()) {
@@ -382,7 +382,7 @@ function toTruncatedResponse({ status, headers, body }: ResponseData): Response 
   return new Response(stream, { status, headers })
 }
 
-/** Waits at least until the caller had the chance to abort. An abort rejects immediately, with the signal's reason. */
+/** Waits at least one microtask, so the caller can abort. An abort rejects immediately, with the signal's reason. */
 async function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await undefined
   signal?.throwIfAborted()
@@ -399,11 +399,11 @@ async function delay(ms: number, signal: AbortSignal | undefined): Promise<void>
   })
 }
 
-/** Fails the body when the signal aborts, as a network would. The fake's own bodies arrive at once. */
+/** Fails the body if the signal aborts, as a network would. The fake's own bodies arrive at once. */
 function abortable(response: Response, signal: AbortSignal | undefined): Response {
   const reader = signal && response.body?.getReader()
   if (!reader) return response
-  // Not by a TransformStream, which the sandboxes of test runners lack.
+  // Sandboxes of test runners lack TransformStream.
   const body = new ReadableStream({
     start(controller) {
       signal.addEventListener('abort', () => {

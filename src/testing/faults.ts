@@ -3,7 +3,7 @@ import { checkedLater, type KnownOptions, readOptions } from '../internal/valida
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
- * A fault to inject: which requests fail, how, and how often. See {@link FakeService.fail}.
+ * A fault that makes requests fail. Pass it to {@link FakeService.fail}.
  *
  * @example
  * ```ts
@@ -13,31 +13,30 @@ import { type ReceivedRequest, toUrlPath } from './received.js'
  */
 export interface Fault {
   /**
-   * Number of matching requests that fail: a whole number of at least 1, or `Infinity`, which lasts until `reset()`.
+   * Number of matching requests that fail. At least 1, or `Infinity` for all until `reset()`.
    * @defaultValue 1
    */
   times?: number | undefined
   /**
-   * Only requests with this method fail. Upper or lower case.
+   * Only requests with this method fail, in upper or lower case.
    * @defaultValue all methods
    */
   method?: string | undefined
   /**
-   * Only requests for this path fail: the path after `baseUrl`, without the query, or a pattern for it. Ids in it are as
-   * `encodeURIComponent` writes them.
+   * Only requests for this path fail. It is the path after `baseUrl`, without the query, or a pattern for it. Encode ids in it
+   * with `encodeURIComponent`.
    * @defaultValue all paths
    */
   path?: string | RegExp | undefined
   /**
-   * The outcome of matching requests, in place of their response:
-   * - a `Response`, or a function that returns one; it is copied for each request. If the function throws, `fetch` rejects
-   *   with its error. Nothing is applied, and no idempotency key is remembered.
-   * - `'network-error'`: there is no connection. The request is listed in `requests`, but not applied. The error has no code, as
-   *   in a browser, so `outcomeUnknown` of a write is `true`.
-   * - `'hang'`: the request is received, but neither applied nor ever responded to. It ends when its signal aborts.
-   * - `'truncate'`: the request is received and **applied**, but its response is cut off: status, headers and half of the
-   *   body arrive, then the body fails. This is a write whose response was lost; retried with its key, it gets the whole
-   *   response.
+   * The outcome of matching requests, instead of their response:
+   * - a `Response`, or a function that returns one: each request gets a copy. Nothing is applied, and no idempotency key is
+   *   remembered. If the function throws, `fetch` rejects with its error.
+   * - `'network-error'`: no connection. The request is listed in `requests`, but not applied. The error has no code, as in a
+   *   browser, so `outcomeUnknown` of a write is `true`.
+   * - `'hang'`: no response. The request is not applied. It ends when its signal aborts.
+   * - `'truncate'`: the request is **applied**, but its response is cut off. Status, headers and half of the body arrive. Then
+   *   the body fails. Use this to test a write whose response is lost. A retry with the same key gets the whole response.
    */
   with: Response | (() => Response) | 'network-error' | 'hang' | 'truncate'
 }
@@ -49,11 +48,11 @@ const knownOptions: KnownOptions<Fault> = {
 
 type Matcher = (request: ReceivedRequest) => boolean
 
-/** The faults still to come, in the order in which they were added. */
+/** The remaining faults, oldest first. */
 export class FaultQueue {
   #faults: { left: number; isUsed: boolean; matches: Matcher; readonly fault: Fault }[] = []
 
-  /** Those that did not fail as many requests as they should; one without an end that failed none. */
+  /** Faults with requests left to fail. One with `Infinity` counts only if it failed none. */
   get unused(): Fault[] {
     const unused = this.#faults.filter(({ left, isUsed }) => Number.isFinite(left) || !isUsed)
     return unused.map(({ left, fault }) => ({ ...fault, times: left }))
@@ -74,7 +73,7 @@ export class FaultQueue {
     this.#faults.push({ left: times, isUsed: false, matches, fault: { ...fault, with: outcome } })
   }
 
-  /** What this request gets instead of its response; `undefined` when nothing goes wrong. */
+  /** The outcome that replaces the response to this request, if any. */
   take(request: ReceivedRequest): Fault['with'] | undefined {
     const next = this.#faults.find(({ matches }) => matches(request))
     if (!next) return undefined
@@ -106,7 +105,7 @@ function assertOutcome(outcome: unknown): asserts outcome is Fault['with'] {
   }
 }
 
-/** Not by instanceof: a test runner's page or sandbox may have a Response of its own. */
+/** Without instanceof, because a test runner's page or sandbox may have its own Response. */
 export function isResponse(value: unknown): value is Response {
   const { status, clone } = Object(value) as Partial<Response>
   return typeof status === 'number' && typeof clone === 'function'
@@ -128,7 +127,7 @@ function createPathMatcher(path: Fault['path']): (path: string) => boolean {
   if (path instanceof RegExp) {
     const pattern = new RegExp(path)
     return candidate => {
-      // With the flags g and y a pattern starts where its last match ended.
+      // With the flags g and y, a pattern starts where its last match ended.
       pattern.lastIndex = 0
       return pattern.test(candidate)
     }

@@ -2,8 +2,8 @@
  * An in-memory fake of the service, for tests, demos and development.
  *
  * {@link FakeService} responds as `docs/service.md` describes, and fails on demand in the ways real services do.
- * {@link sampleTransactions} generates transactions to list. Both use only web standards, so they run wherever the client does,
- * browsers included.
+ * {@link sampleTransactions} generates transactions to list. Both use only web standards, so they run wherever the client runs,
+ * including browsers.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { checkedLater, type KnownOptions, readOptions } from '../internal/valida
 
 /** The rate of requests that a {@link FakeService} accepts. */
 export interface RateLimit {
-  /** Requests per second over all endpoints, more than 0. The same number may arrive at once. */
+  /** Requests per second over all endpoints, above 0. As many may arrive at once. */
   perSecond: number
 }
 
@@ -12,12 +12,12 @@ const knownOptions: KnownOptions<RateLimit> = {
   help: 'Options of a limit are: perSecond.',
 }
 
-/** A token bucket, as most services have. */
+/** A token bucket, as in most services. */
 export class RateLimiter {
   readonly #perSecond: number
   readonly #capacity: number
   #tokens: number
-  // Not performance.now(), which fake timers often leave alone.
+  // Fake timers often leave performance.now() alone.
   #filledAt: number = Date.now()
 
   constructor(limit: RateLimit) {
@@ -30,7 +30,7 @@ export class RateLimiter {
     this.#tokens = this.#capacity
   }
 
-  /** Takes a request, or returns after how many seconds it may be sent again. */
+  /** Accepts a request, or returns the seconds until it may be sent again. */
   take(): number | undefined {
     const now = Date.now()
     const seconds = Math.max(0, now - this.#filledAt) / 1_000

@@ -2,7 +2,7 @@ import { describe } from '../internal/describe.js'
 
 /** A request as the {@link FakeService} received it. */
 export interface ReceivedRequest {
-  /** The HTTP method as sent; fetch puts the usual ones in capitals. */
+  /** The HTTP method as sent. `fetch` puts the usual ones in capitals. */
   method: string
   /** The path after `baseUrl`, without the query. Ids in it are still encoded. */
   path: string
@@ -10,11 +10,11 @@ export interface ReceivedRequest {
   query: Record<string, string>
   /** All headers, including the API key. */
   headers: Headers
-  /** The JSON value if the body is JSON, else its text; `undefined` if empty. */
+  /** The JSON value of the body, its text if it is not JSON, or `undefined` if it is empty. */
   body: unknown
 }
 
-/** A request as data. `path` and `text` are what the caller has already read of it. */
+/** A request as data. The caller has already read its `path` and `text`. */
 export function toReceivedRequest(request: Request, path: string, text: string): ReceivedRequest {
   const { searchParams } = new URL(request.url)
   const names = new Set(searchParams.keys())
@@ -36,7 +36,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** A path as it is written in a URL, where `é` is `%C3%A9`. Throws for a value that is not a path. */
+/** Encodes a path as in a URL, where `é` is `%C3%A9`. Throws if it is not a path. */
 export function toUrlPath(path: unknown): string {
   if (typeof path !== 'string' || !/^\/(?!\/)[^?#]*$/.test(path)) {
     const got = typeof path === 'string' ? JSON.stringify(path) : describe(path)

@@ -2,15 +2,15 @@ import type { VirtualAccountRef } from '../index.js'
 import { property } from '../internal/object.js'
 import type { ReceivedRequest } from './received.js'
 
-/** A response before it is a `Response`: it may be sent twice, or be truncated. */
+/** A response as data, because it may be sent twice or truncated. */
 export interface ResponseData {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** JSON, or null for no body. */
+  /** JSON text, or null for no body. */
   readonly body: string | null
 }
 
-/** How lists are paginated where the API specification leaves it open. */
+/** Choices about pages that the API specification leaves open. */
 export interface Paging {
   readonly defaultLimit: number
   readonly maxLimit: number
@@ -18,7 +18,7 @@ export interface Paging {
 
 const accountPath = /^\/customers\/([^/]+)\/virtual_accounts\/([^/]+)\/([^/]+)$/
 
-/** What each write does to an account. */
+/** The effect of each write on an account. */
 const effects: Readonly<Record<string, (deactivated: Set<string>, account: string) => void>> = {
   deactivate: (deactivated, account) => deactivated.add(account),
   reactivate: (deactivated, account) => deactivated.delete(account),
@@ -26,7 +26,7 @@ const effects: Readonly<Record<string, (deactivated: Set<string>, account: strin
 
 const operations = Object.keys(effects).join(', ')
 
-/** How the service responds, and what it remembers from one request to the next. */
+/** The fake's responses, and its state between requests. */
 export class Rules {
   readonly #apiKey: string
   readonly #paging: Paging
@@ -90,17 +90,17 @@ export class Rules {
     return jsonResponse(200, { data, page, totalItems: items.length, limit })
   }
 
-  /** Without the warning, a test of a filter would pass although it has no effect. */
+  /** Without the warning, a test of a filter would pass although the filter has no effect. */
   #warnOfFilters(query: ReceivedRequest['query']): void {
     for (const name of Object.keys(query)) {
       if (name === 'page' || name === 'limit' || this.#ignored.has(name)) continue
       this.#ignored.add(name)
-      // biome-ignore lint/suspicious/noConsole: nothing else shows it to who writes the test
+      // biome-ignore lint/suspicious/noConsole: nothing else shows it to the author of the test
       console.warn(`FakeService: the query parameter ${name} has no effect, as this fake knows no filters.`)
     }
   }
 
-  /** Applies a write once for each key, and repeats its response when the key is sent again. */
+  /** Applies a write once for each key. A repeated key gets the same response. */
   #once({ method, path, headers, body }: ReceivedRequest, apply: () => ResponseData): ResponseData {
     const key = headers.get('Idempotency-Key')
     if (!key) return errorResponse(400, 'The Idempotency-Key header is missing.')
@@ -122,7 +122,7 @@ function accountKey(...encoded: (string | undefined)[]): string | undefined {
   try {
     return JSON.stringify(encoded.map(id => decodeURIComponent(id!)))
   } catch {
-    // A % that begins no character: no id is written like that.
+    // A malformed escape is no encoded id.
     return undefined
   }
 }

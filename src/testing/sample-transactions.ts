@@ -3,12 +3,12 @@ import { describe } from '../internal/describe.js'
 import { wholeNumber } from '../internal/validate.js'
 
 /**
- * Generates `count` plausible transactions, the same for the same seed in every runtime.
+ * Generates `count` plausible transactions. The same seed gives the same ones in every runtime.
  *
- * Ids are unique strings of 23 digits. Amounts are positive, with at most two decimals (none for JPY). A larger count begins
+ * Ids are unique strings of 23 digits. Amounts are positive, with at most two decimals (none for JPY). A larger count starts
  * with the same transactions: `sampleTransactions(20).slice(0, 10)` equals `sampleTransactions(10)`.
  *
- * @param count Number of transactions: a whole number of at least 0.
+ * @param count Number of transactions, at least 0.
  * @param seed A whole number, 1 by default. Different seeds from 0 to 4294967295 give different transactions.
  * @throws TypeError for a wrong count or seed.
  */
@@ -38,12 +38,12 @@ function transaction(index: number, random: Random): Transaction {
 function id(index: number, random: Random): string {
   const beginning = 1_000_000 + below(9_000_000, random)
   const middle = String(below(10_000_000, random)).padStart(7, '0')
-  // Different for each index up to a billion: the factor and a billion are coprime.
+  // Unique for each index up to a billion, because the factor and a billion are coprime.
   const ending = String((index * 7_654_321 + 382_904_834) % 1_000_000_000).padStart(9, '0')
   return `${beginning}${middle}${ending}`
 }
 
-/** Small amounts are more frequent. Computed from whole cents, so that each has at most two decimals. */
+/** Small amounts are more frequent. Whole cents give at most two decimals. */
 function amount(currency: string, random: Random): number {
   const cents = 1 + below(pick([5_000, 20_000, 100_000, 5_000_000], random), random)
   return currency === 'JPY' ? cents : cents / 100
@@ -75,7 +75,7 @@ function pick<T>(from: readonly T[], random: Random): T {
   return from[below(from.length, random)]!
 }
 
-/** Tommy Ettinger's mulberry32, in [0, 1): integer operations only, so that every engine computes the same. */
+/** Tommy Ettinger's mulberry32, in [0, 1). Integer operations give the same result in every engine. */
 function mulberry32(seed: number): Random {
   let state = seed | 0
   return () => {
