@@ -6,7 +6,7 @@ import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/te
 const host = '127.0.0.1'
 const requestsPerFault = 4
 
-// Pages of any origin may use it: it has no data of anybody.
+// Pages of any origin may use the fake, because its data is made up.
 const cors = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' }
 const preflight = {
   ...cors,
@@ -18,9 +18,9 @@ interface FakeServerOptions {
   readonly port: number
   readonly transactions: number
   readonly faults: readonly string[]
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate?: number | undefined
-  /** Gets a line for each request, with its outcome: no header and no body, where keys and customers' data are. */
+  /** Gets a line for each request, with its outcome. Headers and bodies may hold keys and customers' data. */
   readonly log: (line: string) => void
 }
 
@@ -30,7 +30,7 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
   close: () => void
 }> {
   const outcomes = faults.map(toOutcome)
-  // Wrong options must throw before anything listens, or the process would not end.
+  // Wrong options must throw before the server listens, or the process would not end.
   const items = sampleTransactions(transactions)
   const server = createServer()
   server.listen(port, host)
@@ -103,10 +103,10 @@ export async function respond(
     return
   }
   reply.writeHead(response.status, { ...Object.fromEntries(response.headers), ...cors })
-  // Now, as a body that is cut off would otherwise take its headers with it.
+  // Flushed now, or a truncated body would lose its headers.
   reply.flushHeaders()
   for await (const chunk of response.body ?? []) {
-    // A connection that is destroyed drops what is not yet sent.
+    // A destroyed connection drops unsent data.
     await new Promise(resolve => reply.write(chunk, resolve))
   }
   reply.end()

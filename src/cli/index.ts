@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module'
 import process from 'node:process'
-// Not by its name, or old versions of Node would fail before they are told to be old.
+// A default import, or old versions of Node would fail before the message about their version.
 import util, { type ParseArgsConfig, parseArgs } from 'node:util'
-// By the package's own name, so that the built command shares the code of the package.
+// The package's own name lets the built command share the package's code.
 import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
 import { didYouMean } from '../internal/validate.js'
@@ -87,15 +87,15 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
   },
 }
 
-/** Aborted by Ctrl-C, and when a terminal is closed: a probe reactivates its test account before it ends. */
+/** Aborted by Ctrl-C and by a closed terminal, so a probe reactivates its test account before it ends. */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => interrupted.abort(new Error('Interrupted.')))
-// A closed terminal must not end the program earlier, and `… | head` closes the pipe on purpose.
+// A closed terminal must not end the program earlier. `… | head` closes the pipe on purpose.
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => interrupted.abort())
 
-/** The arguments of a command, of which `examples` are such as it needs. Its messages have one line and guess names; Node's do not. */
+/** Parses the arguments of a command. `examples` shows the required ones. Unlike Node's messages, these guess names. */
 function parse<const T extends NonNullable<ParseArgsConfig['options']>>(
   command: string,
   args: string[],
@@ -137,7 +137,7 @@ function toNumber(option: string, digits: string, max: number): number {
 
 const hasColours = process.stdout.isTTY && !process.env.NO_COLOR
 
-/** A line of the fake's log: on a terminal, its outcome has the colour of success, a refusal or a failure. */
+/** A line of the fake's log. On a terminal, the outcome has a colour. */
 function coloured(line: string): string {
   if (!hasColours) return line
   return line.replace(/(?<=→ ).*?(?= \(fault\)|$)/, outcome => {
@@ -146,7 +146,7 @@ function coloured(line: string): string {
   })
 }
 
-/** On a terminal: a report with its verdict in bold, and with symbols instead of the column of words. */
+/** A report. On a terminal, its verdict is bold, and symbols replace the words for the status. */
 function styled(report: string): string {
   if (!hasColours) return report
   const [verdict = '', ...rows] = report.split('\n\n')
@@ -172,7 +172,7 @@ function connection(
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:\/\/./i.test(baseUrl))
     throw new UsageError(`${command}: "${baseUrl}" is not an https URL, such as ${host}`)
-  // The client's message has the words of code. A copied URL often has the path of a list.
+  // The client's message is written for code. A copied URL often has the path of a list.
   if (/[?#]|^\w+:\/\/[^/]*@/.test(baseUrl) || /\/transactions\/*$/.test(url.pathname)) {
     const plain = url.origin + url.pathname.replace(/(?:\/transactions)?\/*$/, '')
     throw new UsageError(`${command}: expected the URL that precedes all paths of the service: try ${plain}`)
@@ -211,7 +211,7 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   return 0
 }
 
-/** What a wrong option of the client or the probe is called here. */
+/** The command's names for options of the client and the probe. */
 const namesHere = new Map([
   ['apiKey', 'API_KEY'],
   ['origin', '--origin'],

@@ -11,14 +11,14 @@ import {
   type ReadPage,
 } from './read.js'
 
-// Each check is a function over what was read.
+// Each check is a function of the pages that were read.
 
 const askOwner = 'Ask the owner of the service to fix it.'
 const tooLow = `Loops can end too early if pages cannot overlap, or with \`verified: false\`. ${askOwner}`
 const tooHigh = `Loops throw, as items seem to be missing, or are not proven to be complete. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
-/** Whether there is a list, and what is in the way. */
+/** Whether there is a list. */
 export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boolean): Finding[] {
   const reachable = ok('reachable', 'HTTP responses arrive')
   const key = ok('api-key', hasKey ? 'accepted, or not needed' : 'not sent, and not needed')
@@ -45,7 +45,7 @@ export function checkPageNumbers(
   const { data } = Object(zero.value) as { data?: unknown }
   const items: readonly unknown[] = Array.isArray(data) ? data : []
   const keys = new Set(first?.data.map(keyOf))
-  // One is enough: the list may have changed between the two requests.
+  // One item is enough, because the list may have changed between the two requests.
   const showsPageOne = items.some(item => keys.has(keyOf(item)))
   if (items.length > 0 && !showsPageOne) {
     const observed = `page 0 has ${countOf(items.length, 'item')} that page 1 does not have: pages are counted from 0`
@@ -70,7 +70,7 @@ export function checkItems({ value, problem = '', error }: Outcome<Page<unknown>
   return ok('items', `${countOf(value.data.length, 'item')} with id, amount, currency and description`)
 }
 
-/** Whether pages can overlap, which proves that a loop is complete. */
+/** Whether pages can overlap. Only then is a loop proven complete. */
 export function checkSmallerLimits({ small }: ListReads): Finding {
   const id = 'smaller-limits'
   const unproven =
@@ -84,15 +84,15 @@ export function checkSmallerLimits({ small }: ListReads): Finding {
   return broken(id, `limit ${limit}: ${problem}`, advice)
 }
 
-/** What a loop without a limit asks for. */
+/** The limit of a loop without one. */
 const loopLimit = 100
 
-/** The largest limit: with it, a list takes the fewest requests. */
+/** The largest limit, with which a list takes the fewest requests. */
 export function checkLargestLimit({ first, larger }: ListReads): Finding {
   const id = 'largest-limit'
   const [tried] = larger
   if (!tried) return ok(id, `the default is ${first.limit}: no larger one was tried`)
-  // Where page 1 lacks items, too, the limit is not why.
+  // If page 1 also lacks items, the limit is not the reason.
   const isFull = (page: Page<unknown>) =>
     page.data.length >= expectedCount(page) || first.data.length < expectedCount(first)
   const best = larger.find(({ value }) => value && value.limit > first.limit && isFull(value))
@@ -123,7 +123,7 @@ function isRefusal({ error }: PageRead): boolean {
   return error?.kind === 'http' && error.status >= 400 && error.status < 500
 }
 
-/** Whether ids tell the items of a page apart. Loops recognise what they have read by them. */
+/** Whether ids are unique on a page. Loops recognise items by them. */
 export function checkIds(list: ListReads): Finding {
   const pages = pagesOf(list)
   if (pages.every(({ value }) => value.data.length === 0)) return notChecked('ids', emptyList)
@@ -139,12 +139,12 @@ export function checkIds(list: ListReads): Finding {
   return ok('ids', 'unique on each page')
 }
 
-/** Whether each page holds as many items as its own total says: one response is one state of the list. */
+/** Whether each page has as many items as its own total promises. */
 export function checkTotal(list: ListReads): Finding {
   const { first, last, beyond } = list
   for (const read of pagesOf(list)) {
     const observed = contradiction(read)
-    // What is beyond the end is judged on its own.
+    // Another check covers the page beyond the end.
     if (observed === undefined || read === beyond) continue
     return broken('total', observed, read.value.data.length < expectedCount(read.value) ? tooHigh : tooLow)
   }
@@ -164,7 +164,7 @@ export function checkTotal(list: ListReads): Finding {
   return notChecked('total', last.problem ?? `${total}: the end of the list was not seen`)
 }
 
-/** What comes after the last page. */
+/** The response to a page beyond the end. */
 export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
   const id = 'beyond-end'
   const { value, problem = '', error, name } = beyond
@@ -186,11 +186,11 @@ export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
 }
 
 /**
- * Whether all pages show the same list. They were read one after the other: what differs may also have changed meanwhile, so
- * whatever is broken here is to be seen twice.
+ * Whether all pages show the same list. The list may have changed between two requests, so a difference counts only if it is seen
+ * twice.
  */
 export function comparePages(list: ListReads): Finding {
-  // The check of the page beyond the end says what is wrong there.
+  // Another check covers the page beyond the end.
   const pages = pagesOf(list).filter(
     read => read !== list.beyond || read.value.data.length === expectedCount(read.value),
   )
@@ -207,7 +207,7 @@ export function comparePages(list: ListReads): Finding {
     return broken('total', observed, `Loops can fail or end too early. ${askOwner}`)
   }
   if (!isIdentified) return notChecked('order', 'ids do not tell items apart')
-  // Nobody knows at which place of the list an item is.
+  // The positions of items are unknown.
   if (pages.some(({ value }) => value.data.length < expectedCount(value)))
     return notChecked('order', 'pages are not full: see total')
   const misplaced = findMisplaced(pages)
@@ -216,7 +216,7 @@ export function comparePages(list: ListReads): Finding {
   return ok('order', `the same on all ${countOf(pages.length, 'page')} that were read`)
 }
 
-/** At which end new items seem to come, if the items have a date. */
+/** The end at which the list seems to grow, if items have a date. */
 export function checkGrowth({ first, last }: ListReads): Finding {
   const items = [...first.data, ...(last.value?.data ?? [])]
   if (items.length < 2) return notChecked('growth', emptyList)
@@ -237,24 +237,24 @@ function isDate(value: unknown): boolean {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
 }
 
-/** Counted along with the items of a page, the total is 0 where there are none. */
+/** A service that counts along with the items of a page has a total of 0 if the page is empty. */
 function isWithoutTotal({ value }: PageRead, first: Page<unknown>): boolean {
   return value?.totalItems === 0 && value.page > 1 && value.data.length === 0 && first.totalItems > 0
 }
 
-/** The pages that could be read. */
+/** The pages that were read. */
 function pagesOf({ own, second, small, larger, last, parts, beyond, again }: ListReads): ReadPage[] {
   const reads = [own, second, small, ...larger, last, ...parts, beyond, again]
   return reads.filter((read): read is ReadPage => read?.value !== undefined)
 }
 
-/** Whether the list is another one than at first. */
+/** Whether the list has changed since the first request. */
 function isChanged({ first, again: { value } }: ListReads): boolean {
   if (!value || value.totalItems !== first.totalItems) return true
   return JSON.stringify(value.data.map(keyOf)) !== JSON.stringify(first.data.map(keyOf))
 }
 
-/** Items in another order: those that others precede or follow, when some are added or removed, keep theirs. */
+/** Items in another order. Additions and removals don't change the order of the others. */
 function findMoved(pages: readonly ReadPage[]): string | undefined {
   for (const [index, one] of pages.entries()) {
     const places = new Map(one.value.data.map((item, place) => [keyOf(item), place]))
@@ -267,7 +267,7 @@ function findMoved(pages: readonly ReadPage[]): string | undefined {
   return undefined
 }
 
-/** Items at two places of the list, or two at the same. */
+/** An item at two positions of the list, or two items at the same position. */
 function findMisplaced(pages: readonly ReadPage[]): string | undefined {
   const at = new Map<number, { key: string; name: string }>()
   const places = new Map<string, { place: number; name: string }>()
@@ -288,7 +288,7 @@ function findMisplaced(pages: readonly ReadPage[]): string | undefined {
   return undefined
 }
 
-/** What the client recognises a transaction by. */
+/** The id by which the client recognises a transaction. */
 function idOf(item: unknown): string | undefined {
   const { id } = Object(item) as { id?: unknown }
   return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined

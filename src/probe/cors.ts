@@ -18,7 +18,7 @@ export async function checkCors(
   if (!new Request('https://cors.invalid', { headers: { origin } }).headers.has('origin'))
     return notChecked('cors', 'this runtime does not let programs set Origin')
 
-  // A browser asks for permission first, without the key.
+  // A browser sends this first, without the key.
   const headers = {
     origin,
     'access-control-request-method': 'GET',

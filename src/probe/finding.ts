@@ -1,12 +1,12 @@
-/** The result of one check. It names fields and types, never a value of a record. */
+/** The result of one check. It shows names of fields and types, but no values of records. */
 export interface Finding {
-  /** The name of the check, such as `smaller-limits`. Every report has the same names. */
+  /** The name of the check, such as `smaller-limits`. All reports have the same checks. */
   readonly id: FindingId
   /**
-   * - `ok`: as the client expects
-   * - `note`: the API specification leaves it open, and it has an effect, which `advice` names
-   * - `broken`: contradicts the API specification, or something that the client relies on
-   * - `not-checked`: could not be seen; `observed` says why
+   * - `ok`: The client expects this.
+   * - `note`: The API specification leaves this open. `advice` says the effect.
+   * - `broken`: This contradicts the API specification, or breaks the client.
+   * - `not-checked`: The probe could not see this. `observed` says why.
    */
   readonly status: 'ok' | 'note' | 'broken' | 'not-checked'
   /** The observation, in one line. */

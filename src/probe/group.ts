@@ -1,4 +1,4 @@
-/** The values of each key. Not by `Map.groupBy`, which is newer than Safari 17. */
+/** The values of each key. `Map.groupBy` is newer than Safari 17. */
 export function groupByKey<K, V>(pairs: readonly (readonly [K, V])[]): Map<K, V[]> {
   const groups = new Map<K, V[]>()
   for (const [key, value] of pairs) {

@@ -1,6 +1,6 @@
 /**
- * Checks of a real service: {@link probe} says whether it works as the client expects, and {@link inferSchema} writes a schema of
- * any of its lists.
+ * Checks of a real service. {@link probe} says whether it works as the client expects. {@link inferSchema} writes a schema of any
+ * of its lists.
  *
  * @example
  * ```ts

@@ -6,19 +6,19 @@ import { groupByKey } from './group.js'
 import type { ProbeOptions } from './probe.js'
 import { isConclusive, readPage } from './read.js'
 
-/** Options of {@link inferSchema}: those of the client, and these. */
+/** Options of {@link inferSchema}. It also takes the options of the client. */
 export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'origin'> {
   /** Path of the list after `baseUrl`, such as `/refunds`. */
   path: string
 }
 
 /**
- * Reads up to five pages of a list, of 100 items if the service allows it, and returns a zod schema of its items with its type,
- * as TypeScript. If the path is not a list, it describes the response body.
+ * Reads up to five pages of a list and returns TypeScript code: a zod schema of its items, and their type. If the path is not a
+ * list, the schema describes the response body.
  *
- * It accepts every item that was read. A field that some items lack is optional. Objects may have additional fields. No string is
- * an enum, as other items may have other values. A number that JavaScript would round is a string, as the client returns it. It
- * shows names and types, never a value.
+ * The schema accepts every item that was read. A field that some items lack is optional. Objects may have additional fields. No
+ * string is an enum, because other items may have other values. A number that JavaScript would round is a string, as in the
+ * client. The code shows names and types, but no values.
  *
  * @throws Error if there is no item. ApiError if the first page cannot be fetched. TypeError for a wrong option.
  * @example
@@ -33,7 +33,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
   const read = (page: number) => readPage({ client, signal, path }, page, limit)
   let first = await read(1)
   if (first.value ? first.value.data.length === 0 : isConclusive(first)) {
-    // Perhaps the service refuses such a limit.
+    // The service may refuse this limit.
     limit = undefined
     first = await read(1)
   }
@@ -50,7 +50,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     ]
     return toFile(`${name}Body`, name, [error.body], comments, example, options)
   }
-  // Old items may differ from new ones, so pages from the whole list are read.
+  // Old items may differ from new ones, so the pages are spread over the whole list.
   const { pageCount } = first.value
   const numbers = new Set([0.25, 0.5, 0.75, 1].map(part => Math.round(pageCount * part)))
   const reads = [first]
@@ -106,7 +106,7 @@ ${toComment(example)}`
 
 const toComment = (lines: readonly string[]) => lines.map(line => `// ${line}`).join('\n')
 
-// A service may send anything: what is printed has limits.
+// A service may send anything, so the printed code has limits.
 const maxFields = 2_000
 const maxFieldsOfObject = 200
 const maxNameLength = 100
@@ -119,7 +119,7 @@ interface Limits {
   readonly secret: string | undefined
 }
 
-/** A zod schema, as code, that accepts all these values. */
+/** Code of a zod schema that accepts all these values. */
 function toZod(values: readonly unknown[], limits: Limits, depth = 0, indent = ''): string {
   const byType = groupByKey(values.map(value => [typeOf(value), value]))
   const isNullable = byType.delete('null')
@@ -139,7 +139,7 @@ function toZod(values: readonly unknown[], limits: Limits, depth = 0, indent = '
 
 function toZodObject(objects: readonly object[], limits: Limits, depth: number, indent: string): string {
   const fields = groupByKey<string, unknown>(objects.flatMap(object => Object.entries(object)))
-  // With ids as names, say: there would be as many as there are objects.
+  // If the names are ids, for example, there would be a field for each.
   const isRecord =
     fields.size > minKeysOfRecord && [...fields.values()].every(({ length }) => length * 2 < objects.length)
   if (isRecord)
@@ -159,7 +159,7 @@ function toZodObject(objects: readonly object[], limits: Limits, depth: number, 
   return `z.looseObject({\n${lines.join('')}${indent}})`
 }
 
-/** Zod would find a field that every object inherits where it is missing. */
+/** Zod would read a missing field from `Object.prototype` if every object inherits one of that name. */
 function isUsable(name: string, { secret }: Limits): boolean {
   const isSecret = secret !== undefined && name.includes(secret)
   return !isSecret && name.length <= maxNameLength && !(name in Object.prototype)
@@ -174,12 +174,12 @@ function toKey(name: string): string {
   return /^[a-z_$][\w$]*$/i.test(name) ? name : toLiteral(name)
 }
 
-/** A text of others as a literal, which it cannot end early. */
+/** Foreign text as a literal that it can't end early. */
 function toLiteral(text: string): string {
   return `'${text.replace(/['\\]|[^ -~]/g, escapeUnit)}'`
 }
 
-/** `/customers/c1/virtual_accounts` as `virtualAccounts`: letters and digits of the last segment, or `list` without any. */
+/** Turns `/customers/c1/virtual_accounts` into `virtualAccounts`. Uses letters and digits of the last segment, or `list`. */
 function toName(path: string): string {
   const segment = path.split('/').findLast(Boolean) ?? ''
   const words = segment.match(/[a-z][a-z\d]*/gi) ?? ['list']

@@ -21,21 +21,21 @@ import { outOfTime, readList, readPage, readPageZero, type Source, TimeLimitErro
 import { ProbeReport } from './report.js'
 import { checkWrites } from './writes.js'
 
-/** Options of {@link probe}: those of the client, and these. */
+/** Options of {@link probe}. It also takes the options of the client. */
 export interface ProbeOptions extends Omit<ClientOptions, 'apiKey'> {
   /** API key, or `null` to send none. */
   apiKey: string | null | undefined
   /**
-   * A test account. The probe deactivates it twice with the same idempotency key, and reactivates it, even after an abort.
-   * @defaultValue none: nothing is written
+   * A test account. The probe deactivates it twice with the same idempotency key. Then it reactivates it, even after an abort.
+   * @defaultValue none: the probe writes nothing
    */
   account?: VirtualAccountRef | undefined
   /**
-   * Origin of a web page, such as `https://app.example.com`. Also checks whether it may list transactions (CORS).
-   * @defaultValue none: CORS is not checked
+   * Origin of a web page, such as `https://app.example.com`. The probe checks whether it may list transactions (CORS).
+   * @defaultValue none: the probe doesn't check CORS
    */
   origin?: string | undefined
-  /** Aborts the probe. It then rejects with the signal's reason, once the account is reactivated. */
+  /** Aborts the probe. It rejects with the signal's reason once the account is reactivated. */
   signal?: AbortSignal | undefined
 }
 
@@ -44,10 +44,10 @@ const timeLimitMs = 180_000
 /**
  * Checks whether a service works as the client expects, and which options suit it.
  *
- * Sends about a dozen requests, one at a time. If two pages disagree, it reads the list again. After three minutes it reports its
+ * It sends 10 to 25 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it reports its
  * findings so far. It writes nothing without `account`.
  *
- * @throws TypeError for a wrong option; an error if the account may be inactive. Failures of the service are findings.
+ * @throws TypeError for a wrong option. Error if the account may be inactive. Failures of the service are findings.
  * @example
  * ```ts
  * const report = await probe({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })
@@ -58,7 +58,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const { account, origin, signal: given, onEvent, ...others } = assertObject('options', options)
   if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).origin !== origin))
     throw wrongArgument('origin', 'the origin of a page, such as "https://app.example.com"', origin)
-  // Before the first request, or a wrong id would cost the whole report.
+  // Checked before the first request, or a wrong id would cost the whole report.
   for (const id of account ? (['customerId', 'virtualAccountId'] as const) : [])
     encodePathSegment(id, Object(account)[id])
   let requests = 0
@@ -108,7 +108,7 @@ async function checkList(source: Source, first: Page<unknown>): Promise<Finding[
   const list = await readList(source, first)
   const numbers = checkPageNumbers(first, list.zero, list.second)
   const findings = [numbers, checkItems(list.items), checkIds(list)]
-  // If the first page is page 0, no other page is what it seems to be.
+  // If pages are counted from 0, all other page numbers are wrong.
   if (numbers.status === 'broken' && numbers.observed.startsWith('page 0 has')) return findings
   let compared = comparePages(list)
   if (compared.status === 'broken') {

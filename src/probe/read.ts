@@ -2,17 +2,17 @@ import { isThrottled } from '../http/retry.js'
 import { type AnyApiError, type Client, isApiError, type Page, type Schema } from '../index.js'
 import { countOf } from './finding.js'
 
-/** What a call got: a value, or the problem. */
+/** The outcome of a call: a value or a problem. */
 export interface Outcome<T> {
   readonly value?: T | undefined
   readonly problem?: string
-  /** `undefined` if nothing was sent, as the time for the probe was over. */
+  /** `undefined` if nothing was sent because the probe was out of time. */
   readonly error?: AnyApiError
 }
 
 export const outOfTime = 'the time for the probe was over'
 
-/** The reason of a signal that ends a probe. What was read before is reported. */
+/** Reason of the signal that ends a probe. The findings so far are reported. */
 export class TimeLimitError extends Error {}
 
 export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<T>> {
@@ -20,14 +20,14 @@ export async function outcomeOf<T>(call: () => PromiseLike<T>): Promise<Outcome<
     return { value: await call() }
   } catch (error) {
     if (!isApiError(error)) throw error
-    // Without the client's advice: each finding has one of its own.
+    // Without the client's advice, because each finding has its own.
     if (error.kind !== 'aborted') return { problem: error.with({ isRetried: true }).message, error }
     if (error.cause instanceof TimeLimitError) return { problem: error.cause.message }
     throw error.cause
   }
 }
 
-/** Whether a failure says something about the rules of the service, rather than about the moment. */
+/** Whether a failure shows a rule of the service. Others are temporary. */
 export function isConclusive({ error }: Outcome<unknown>): boolean {
   if (error === undefined || error.kind === 'connection' || error.kind === 'timeout') return false
   return error.kind !== 'http' || !isThrottled(error.status)
@@ -38,17 +38,17 @@ export function hasStatus({ error }: Outcome<unknown>, ...statuses: readonly num
   return error?.kind === 'http' && statuses.includes(error.status)
 }
 
-/** A page as it was requested, and what came. */
+/** A requested page, and its outcome. */
 export interface PageRead extends Outcome<Page<unknown>> {
   /** `page 2 at limit 19`. */
   readonly name: string
   readonly page: number
   readonly limit: number | undefined
-  /** How it contradicted itself when it was read for the first time. Read again, it did not. */
+  /** The contradiction of the first response, if a later one had none. */
   readonly corrected?: string | undefined
 }
 
-/** What is read of a list, in this order. */
+/** The requests that read a list, in this order. */
 export interface ListReads {
   /** Page 1. */
   readonly own: ReadPage
@@ -57,19 +57,19 @@ export interface ListReads {
   readonly zero: Outcome<unknown>
   /** `undefined` if there is one page only. */
   readonly second: PageRead | undefined
-  /** With the limit that a loop requests next, so that the page begins with the last item of page 1. */
+  /** With the limit that a loop requests next. The page begins with the last item of page 1. */
   readonly small: PageRead
-  /** Page 1 with limits above the default, the largest first, until one has an effect. */
+  /** Page 1 with limits above the default, largest first, until one has an effect. */
   readonly larger: readonly PageRead[]
   /** The last page, with the largest limit that has an effect. */
   readonly last: PageRead
-  /** With a third of that limit, what page 1 and the last page show, too: a service that sorts for each request may cut equals otherwise. */
+  /** With a third of that limit, the beginning of page 1 and of the last page. An unstable order may depend on the limit. */
   readonly parts: readonly PageRead[]
   /** The page after the last one. */
   readonly beyond: PageRead
-  /** Page 1 with that limit, its items validated. */
+  /** Page 1 with that limit and validated items. */
   readonly items: Outcome<Page<unknown>>
-  /** Page 1 again, after all others. */
+  /** Page 1 again, at the end. */
   readonly again: PageRead
 }
 
@@ -78,17 +78,17 @@ const anything: Schema = {
   '~standard': { version: 1, vendor: 'virtual-accounts', validate: value => ({ value }) },
 }
 
-/** A list, and what it is read with. */
+/** A list, and the client that reads it. */
 export interface Source {
   readonly client: Client
   readonly signal: AbortSignal
   readonly path: string
 }
 
-/** A page that could be read. */
+/** A page that was read. */
 export type ReadPage = PageRead & { readonly value: Page<unknown> }
 
-/** How many items a page should have, by its own total. */
+/** The number of items that a page should have by its own total. */
 export function expectedCount({ page, limit, totalItems }: Page<unknown>): number {
   return Math.max(0, Math.min(limit, totalItems - (page - 1) * limit))
 }
@@ -109,19 +109,19 @@ export async function readPage(
   return { ...(await outcomeOf(list)), name, page, limit }
 }
 
-/** The body of page 0, which the client's lists do not request. */
+/** The body of page 0. The client's lists can't request it. */
 export function readPageZero({ client, signal, path }: Source): Promise<Outcome<unknown>> {
   return outcomeOf(async () => (await client.request('GET', path, { query: { page: 0 }, signal })).data)
 }
 
-/** In all, or a service that always contradicts itself would get three times as many requests. */
+/** Per list. Otherwise a service that always contradicts itself would get three times as many requests. */
 const maxRepeats = 4
 
-/** Reads what a list is judged by. */
+/** Sends the requests that read a list. */
 export async function readList(source: Source, given: Page<unknown>): Promise<ListReads> {
   const { client, signal } = source
   let repeats = 0
-  /** If rows and total are read in two statements, a page contradicts itself by chance: it is read again, twice at most. */
+  /** A service that reads rows and total in two statements contradicts itself by chance, so such a page is read again. */
   const settle = async <R extends PageRead>(read: R): Promise<R | ReadPage> => {
     const corrected = contradiction(read)
     for (let times = 0; corrected && times < 2 && repeats < maxRepeats; times++) {
@@ -142,7 +142,7 @@ export async function readList(source: Source, given: Page<unknown>): Promise<Li
   const larger: PageRead[] = []
   for (const customary of customaryLimits.filter(customary => customary > limit)) {
     larger.push(await read(1, customary))
-    // A limit that is too large may be replaced by the default, and one between be honoured.
+    // A service may replace a limit that is too large by the default, but honour a smaller one.
     if ((larger.at(-1)?.value?.limit ?? 0) > limit) break
   }
   const largest = larger.find(({ value }) => value && value.limit > limit)?.value

@@ -1,13 +1,13 @@
 import { countOf, emptyList, type Finding } from './finding.js'
 import { groupByKey } from './group.js'
 
-/** The result of a probe. It is plain data, and `String(report)` is a table. */
+/** The result of a probe. It is plain data. `String(report)` is a table. */
 export class ProbeReport {
   /** The result in one line. */
   readonly verdict: string
-  /** One for each check, always in the same order. */
+  /** One finding for each check, always in the same order. */
   readonly findings: readonly Finding[]
-  /** Number of requests that were sent. */
+  /** Number of requests sent. */
   readonly requests: number
 
   constructor(findings: readonly Finding[], requests: number) {
@@ -16,7 +16,7 @@ export class ProbeReport {
     this.requests = requests
   }
 
-  /** The verdict; then a row for each finding, the broken ones first. */
+  /** The verdict, then a row for each finding, broken ones first. */
   toString(): string {
     const { verdict, findings, requests } = this
     const rows = (['broken', 'note', 'ok'] as const).flatMap(status =>

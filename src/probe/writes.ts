@@ -5,13 +5,13 @@ import { isConclusive, outcomeOf, outOfTime } from './read.js'
 const noRetries = 'A retry may fail or apply the write again. Pass `maxRetries: 0` to writes.'
 const howLong = 'Ask the owner of the service how long it remembers keys.'
 
-/** Not for logs: an account may be left in a state that nobody wants. */
+/** Thrown, because a finding could go unread while the account stays inactive. */
 export class NotReactivatedError extends Error {}
 
 /**
- * Whether writes honour their idempotency key: deactivates an account, once more with the same key, and reactivates it.
+ * Whether writes honour their idempotency key. Deactivates an account twice with the same key, then reactivates it.
  *
- * Writes do not listen to the signal: one that is cut off could be applied after the reactivation.
+ * The writes ignore the signal. An aborted one could be applied after the reactivation.
  *
  * @throws NotReactivatedError if the account may be inactive.
  */
@@ -51,7 +51,7 @@ export async function checkWrites(
   )
 }
 
-/** A service may store a response for replays, and lose the order of its fields. */
+/** Sorts fields, because a stored response may have them in another order. */
 function toComparable(data: unknown): string | undefined {
   return JSON.stringify(data, (_name, value) => {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
