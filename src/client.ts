@@ -1,4 +1,5 @@
 import { Paces } from './http/paces.js'
+import { Queue } from './http/queue.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry-budget.js'
 import type { Shared, Transport } from './http/types.js'
@@ -46,7 +47,9 @@ export class Client {
       assertNoMore(surplus, 'new Client({ … })')
       return resolveClientOptions(readClientOptions(options))
     })
-    const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
+    const queue = new Queue()
+    const paces = new Paces(queue)
+    const shared = { retryBudget: new RetryBudget(), queue, paces, withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
     this.#use(config, shared)
     this.transactions = createTransactions(this.#transport)

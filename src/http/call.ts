@@ -5,7 +5,7 @@ import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { noAnswer, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
-import type { Pace, Turns } from './pace.js'
+import type { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
 import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied, noRetriesLeft } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
@@ -69,20 +69,20 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { hasCallerKey, settings, accepts } = call
   const { apiKey, maxInFlight, shared } = transport
   const { maxRetries } = settings
-  const turns: Turns = {
+  const queued: QueuedCall = {
     maxInFlight,
     isUrgent: maxRetries === 0,
     onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
     pace: undefined,
     hasPlace: false,
+    turn: 0,
     refusals: 0,
     waitedMs: 0,
-    refusedAfter: undefined,
   }
-  if (typeof apiKey !== 'function') shared.paces.of(transport, apiKey, turns)
+  if (typeof apiKey !== 'function') shared.paces.assign(transport, apiKey, queued)
   try {
     for (;;) {
-      const { outcome, startedAt, turn, refusedMs } = await attempt(run, turns)
+      const { outcome, startedAt, refusedMs } = await attempt(run, queued)
       const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
       report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
       const durationMs = performance.now() - startedAt
@@ -95,77 +95,77 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
       if (decision.next === 'retry' && !shared.retryBudget.take()) decision = noRetriesLeft
       if (decision.next !== 'wait') report.failures++
       if (decision.next === 'fail') {
-        if (outcome.status === undefined && outcome.isTimeout) shared.paces.places.timedOut(turn, turns)
+        if (outcome.status === undefined && outcome.isTimeout) shared.queue.timedOut(queued)
         throw report.createError(outcome, false, decision.note)
       }
       report.lastError = report.createError(outcome, true, undefined)
       report.emitRetry(decision.delayMs, durationMs, report.lastError)
-      await (turns.pace ? turns.pace.pause(decision.delayMs, waiting) : waiting.pause(decision.delayMs))
+      // The queue waits for a closed pace.
+      if (queued.pace?.state !== 'closed') await waiting.pause(decision.delayMs)
     }
   } finally {
-    turns.pace?.end()
+    if (queued.pace) queued.pace.calls--
   }
 }
 
 interface Attempt {
   readonly outcome: Outcome
   readonly startedAt: number
-  readonly turn: number
   /** How long a refused call has to wait; `undefined` if that has lasted too long. */
   readonly refusedMs: number | undefined
 }
 
 /** Sends a request when it is its turn, and there is a place for it. */
-async function attempt(run: Run, turns: Turns): Promise<Attempt> {
+async function attempt(run: Run, queued: QueuedCall): Promise<Attempt> {
   const { transport, call, report, waiting } = run
   const { apiKey: given, shared } = transport
-  const { paces } = shared
-  const { places } = paces
+  const { paces, queue } = shared
   try {
     for (;;) {
-      // Of a function, the key shows only later whose pace it is.
-      const entrance = turns.pace ?? paces.entranceOf(given as object)
-      const isFree = entrance.isOpenTo(turns) && places.take(turns)
-      const turn = isFree ? places.turn : await waitForTurn(run, turns, entrance, false)
+      if (!queue.take(queued)) await waitForTurn(run, queued, false)
       const startedAt = performance.now()
-      const key = typeof given === 'function' ? await readApiKey(run, given, turns, entrance) : given
+      const key = typeof given === 'function' ? await readApiKey(run, given, queued) : given
       if (typeof key === 'object' && key !== null) {
         report.attempts++
-        return { outcome: key, startedAt, turn, refusedMs: undefined }
+        return { outcome: key, startedAt, refusedMs: undefined }
       }
-      const pace = typeof given === 'function' ? paces.of(transport, key, turns) : entrance
-      if (pace !== entrance && !pace.isOpenTo(turns)) {
-        places.leave(turns)
+      // Of a function, the API key shows only now whose pace it is.
+      const before = queued.pace
+      const pace = before && typeof given !== 'function' ? before : paces.assign(transport, key, queued)
+      if (pace !== before && !pace.letsGo(queued)) {
+        queue.leave(queued)
         continue
       }
       report.attempts++
       report.waitsFor = undefined
       const outcome = await runAttempt(run, key, startedAt + call.settings.timeout)
       let refusedMs: number | undefined
-      if (outcome.status !== undefined) places.responded()
+      if (outcome.status !== undefined) queue.responded()
       if (isRefusal(outcome)) {
         const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
-        const toError = () => report.createError(outcome, true, undefined)
-        refusedMs = pace.refused(turn, turns, retryAfterMs, toError)
+        refusedMs = pace.refused(queued, retryAfterMs, () => report.createError(outcome, true, undefined))
       } else if (isOutage(outcome) && !waiting.isAborted) pace.failed()
-      else if (outcome.status !== undefined) pace.passed(turn, turns)
-      return { outcome, startedAt, turn, refusedMs }
+      else if (outcome.status !== undefined) pace.passed(queued)
+      return { outcome, startedAt, refusedMs }
     }
   } finally {
-    places.leave(turns)
+    queue.leave(queued)
   }
 }
 
-async function waitForTurn(run: Run, turns: Turns, pace: Pace, isNext: boolean): Promise<number> {
-  const { report, waiting } = run
-  const turn = await pace.wait(turns, isNext, waiting)
-  if (typeof turn === 'number') return turn
-  const { lastError } = report
-  const reason = turn ? 'no call got through for more than a minute.' : 'no request in flight got a response.'
-  if (lastError) throw lastError.with({ note: `Not retried: ${reason}`, isRetried: false })
-  if (!turn) throw report.createError({ ...noAnswer, reason: 'hanging' }, false, undefined)
-  const note = `Not sent: ${reason} The last to be refused was ${turn.method} ${turn.path}.`
-  throw turn.with({ info: report.info, note, isRetried: false })
+async function waitForTurn(run: Run, queued: QueuedCall, isNext: boolean): Promise<void> {
+  const { transport, report, waiting } = run
+  const reason = await transport.shared.queue.wait(queued, isNext, waiting)
+  if (reason === undefined) return
+  const isHanging = reason === 'hanging'
+  const why = isHanging
+    ? 'no request in flight got a response.'
+    : 'no call got through for more than a minute.'
+  const { lastError, info } = report
+  if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
+  if (isHanging) throw report.createError({ ...noAnswer, reason }, false, undefined)
+  const note = `Not sent: ${why} The last to be refused was ${reason.method} ${reason.path}.`
+  throw reason.with({ info, note, isRetried: false })
 }
 
 /** A function that takes longer holds no place meanwhile: it may use this client. */
@@ -174,28 +174,24 @@ const heldMs = 100
 async function readApiKey(
   run: Run,
   read: () => string | Promise<string>,
-  turns: Turns,
-  pace: Pace,
+  queued: QueuedCall,
 ): Promise<string | NoResponse> {
   const { transport, call, report, waiting } = run
-  const { places } = transport.shared.paces
-  const { timeout } = call.settings
+  const { queue } = transport.shared
+  const timer = setTimeout(() => queue.leave(queued), heldMs)
   let key: unknown
   try {
-    const work = (async () => read())()
-    key = await waiting.within(Math.min(heldMs, timeout), work)
-    if (key === timedOut && timeout > heldMs) {
-      places.leave(turns)
-      key = await waiting.within(timeout - heldMs, work)
-    }
+    key = await waiting.within(call.settings.timeout, (async () => read())())
     if (key === timedOut) return { ...noAnswer, reason: 'not-sent' }
     assertApiKey(key, 'the function to return a non-empty string')
     report.hide(key)
   } catch (cause) {
     waiting.throwIfAborted()
     return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
+  } finally {
+    clearTimeout(timer)
   }
-  if (!turns.hasPlace && !places.take(turns)) await waitForTurn(run, turns, pace, true)
+  if (!queued.hasPlace && !queue.take(queued)) await waitForTurn(run, queued, true)
   return key
 }
 

@@ -2,6 +2,7 @@ import type { Redactor } from '../internal/redact.js'
 import type { CallSettings, ClientConfig } from '../options.js'
 import type { BodyText } from './body.js'
 import type { Paces } from './paces.js'
+import type { Queue } from './queue.js'
 import type { RetryBudget } from './retry-budget.js'
 
 /** What all calls of a client share. */
@@ -15,7 +16,8 @@ export interface Transport extends ClientConfig {
 /** What a client shares with those derived from it. */
 export interface Shared {
   readonly retryBudget: RetryBudget
-  /** By URL and key. */
+  readonly queue: Queue
+  /** By URL and API key. */
   readonly paces: Paces
   /** The paths of lists that cannot be asked for a limit of 100. */
   readonly withoutLimit: Set<string>

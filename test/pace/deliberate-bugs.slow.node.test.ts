@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Pace, type Turns } from '../../src/http/pace.ts'
+import { Pace, type QueuedCall } from '../../src/http/pace.ts'
 import { Paces } from '../../src/http/paces.ts'
-import { Places } from '../../src/http/places.ts'
+import { Queue } from '../../src/http/queue.ts'
 import { RetryBudget } from '../../src/http/retry-budget.ts'
 import { scenario } from './scenarios.ts'
 import { run } from './trial.ts'
@@ -20,24 +20,24 @@ const nothing = () => () => {}
 const bugs: readonly DeliberateBug[] = [
   {
     name: 'any number of requests is in flight',
-    target: Places.prototype,
+    target: Queue.prototype,
     method: 'take',
     create: original =>
-      function (this: unknown, call: Turns) {
+      function (this: unknown, call: QueuedCall) {
         return Reflect.apply(original, this, [Object.assign(call, { maxInFlight: 5_000 })])
       } as never,
     scenario: '2,000 at once',
   },
   {
     name: 'no place is given back',
-    target: Places.prototype,
+    target: Queue.prototype,
     method: 'leave',
     create: nothing,
     scenario: '2,000 at once',
   },
   {
     name: 'a hanging service is waited for by all',
-    target: Places.prototype,
+    target: Queue.prototype,
     method: 'timedOut',
     create: nothing,
     scenario: 'hang',
@@ -47,9 +47,9 @@ const bugs: readonly DeliberateBug[] = [
     target: Pace.prototype,
     method: 'refused',
     create: original =>
-      function (this: unknown, turn: number, call: Turns, ...rest: unknown[]) {
+      function (this: unknown, call: QueuedCall, ...rest: unknown[]) {
         call.waitedMs ||= 1
-        return Reflect.apply(original, this, [turn, call, ...rest])
+        return Reflect.apply(original, this, [call, ...rest])
       } as never,
     scenario: 'bucket 100 a second, 50 ms, exact, 2000 at a time',
   },
@@ -65,9 +65,9 @@ const bugs: readonly DeliberateBug[] = [
     target: Pace.prototype,
     method: 'refused',
     create: original =>
-      function (this: unknown, turn: number, call: Turns, ...rest: unknown[]) {
-        for (let each = 0; each < 6; each++) Reflect.apply(original, this, [turn, { ...call }, ...rest])
-        return Reflect.apply(original, this, [turn, call, ...rest])
+      function (this: unknown, call: QueuedCall, ...rest: unknown[]) {
+        for (let each = 0; each < 6; each++) Reflect.apply(original, this, [{ ...call }, ...rest])
+        return Reflect.apply(original, this, [call, ...rest])
       } as never,
     scenario: '5 % of 20 a second, 30',
   },
@@ -81,7 +81,7 @@ const bugs: readonly DeliberateBug[] = [
   {
     name: 'each token has a pace of its own',
     target: Paces.prototype,
-    method: 'of',
+    method: 'assign',
     create: original =>
       function (this: { sources?: unknown }, config: object, ...rest: unknown[]) {
         return Reflect.apply(original, this, [{ ...config, apiKey: 'none' }, ...rest])
