@@ -44,13 +44,14 @@ export type BodyText = string | InvalidBody | undefined
 export async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyText> {
   const { body } = response
   if (body === null) return ''
+  const reader = readerOf(body)
   // React Native and some polyfills have no streams.
-  if (typeof body?.getReader !== 'function') {
+  if (reader === undefined) {
     const text: unknown = await response.text()
     if (typeof text !== 'string') throw new TypeError('text() of the response gave no text')
-    return text.length > maxBytes ? tooLarge(maxBytes) : text.replace(/^\uFEFF/, '')
+    const { length } = new TextEncoder().encode(text)
+    return length > maxBytes ? tooLarge(maxBytes) : text.replace(/^\uFEFF/, '')
   }
-  const reader = body.getReader()
   // A reader of somebody else's may throw at once, or return no promise.
   const cancel = () => void (async () => reader.cancel())().catch(() => {})
   signal.addEventListener('abort', cancel)
@@ -83,6 +84,20 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     length = end
   }
   return decode(bytes.subarray(0, length))
+}
+
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>, 'read' | 'cancel'>
+
+/** Reads a web stream, or a stream of Node, as that of node-fetch. */
+function readerOf(body: Response['body'] | undefined): Reader | undefined {
+  if (typeof body?.getReader === 'function') return body.getReader()
+  const iterator = (body as AsyncIterable<unknown> | undefined)?.[Symbol.asyncIterator]?.()
+  return (
+    iterator && {
+      read: () => iterator.next() as ReturnType<Reader['read']>,
+      cancel: async () => void (await iterator.return?.()),
+    }
+  )
 }
 
 function tooLarge(maxBytes: number): InvalidBody {

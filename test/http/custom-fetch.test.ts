@@ -137,12 +137,12 @@ describe('a custom fetch', () => {
 
     test('may not exceed maxResponseBytes, nor have a text() that gives something else', async () => {
       for (const [maxResponseBytes, isRead] of [
-        [2, true],
-        [1, false],
+        [4, true],
+        [3, false],
       ] as const) {
-        const { client } = stubbed([withoutStreams('{}')], { maxResponseBytes })
+        const { client } = stubbed([withoutStreams('"é"')], { maxResponseBytes })
         const call = client.virtualAccounts.deactivate(account)
-        if (isRead) expect((await call).data).toEqual({})
+        if (isRead) expect((await call).data).toBe('é')
         else await apiErrorOf('invalid-response', call)
       }
       const { client } = stubbed([withoutStreams(7 as never)], { maxRetries: 0 })
@@ -155,6 +155,29 @@ describe('a custom fetch', () => {
       const { client } = stubbed([() => odd(response)])
       expect((await client.virtualAccounts.deactivate(account)).data).toBeUndefined()
       expect(text).not.toHaveBeenCalled()
+    })
+  })
+
+  describe('with streams of Node, as those of node-fetch', () => {
+    const ofNode = (...chunks: readonly Uint8Array[]) => {
+      async function* body() {
+        yield* chunks
+      }
+      const text = async () => new TextDecoder().decode(chunks[0])
+      return () => odd({ status: 200, type: 'default', headers: new Headers(), body: body(), text })
+    }
+    const bytes = (text: string) => Uint8Array.from(text, unit => unit.charCodeAt(0))
+
+    test('has its response bodies read as bytes', async () => {
+      const { client } = stubbed([ofNode(bytes('{"status":"in'), bytes('active"}'))])
+      expect((await client.virtualAccounts.deactivate(account)).data).toEqual({ status: 'inactive' })
+    })
+
+    test('may not exceed maxResponseBytes, nor send bytes that are not UTF-8', async () => {
+      const long = stubbed([ofNode(bytes('{"a":'), bytes('1}'))], { maxResponseBytes: 6 })
+      const latin1 = stubbed([ofNode(bytes('{"id":"\xe9"}'))])
+      for (const { client } of [long, latin1])
+        await apiErrorOf('invalid-response', client.virtualAccounts.deactivate(account))
     })
   })
 
