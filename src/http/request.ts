@@ -7,6 +7,7 @@ import { withHidden } from '../internal/object.js'
 import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
+  bareName,
   type Checks,
   checkedLater,
   type KnownOptions,
@@ -83,7 +84,14 @@ const customRequestOptions: KnownOptions<CustomRequestOptions> = {
 }
 
 /** What a database record of an account may not have; `body` and `schema` may be its own. */
-const notOfAnAccount = ['idempotencyKey', 'signal', 'timeout', 'totalTimeout', 'maxRetries', 'headers']
+const notOfAnAccount = [
+  'idempotencyKey',
+  'signal',
+  'timeout',
+  'totalTimeout',
+  'maxRetries',
+  'headers',
+] as const
 
 /** A write, as its resource declares it. */
 export interface WriteEndpoint {
@@ -114,9 +122,13 @@ export async function write<T>(
     const idPath = path(id => encodePathSegment(id, Reflect.get(account, id)))
     const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
     // They would be ignored here: a repeated write would be a new one, or could not be aborted.
-    for (const option of notOfAnAccount)
-      if (Object.hasOwn(account, option) && !Object.hasOwn(options, option))
-        throw new TypeError(`${option}: pass it in the second argument`)
+    for (const [given, value] of Object.entries(account)) {
+      const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
+      if (option && value !== undefined && value !== options[option])
+        throw new TypeError(
+          `${given}: pass ${given === option ? 'it' : `\`${option}\``} in the second argument`,
+        )
+    }
     return prepare(transport, method, idPath, options, schema)
   })
 }

@@ -4,7 +4,8 @@ import { assertObject } from './validate.js'
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
 /** A key that is silently replaced would double writes; the others are refused or dropped by a runtime when it sends. */
-const reserved = /^(?:api-key|idempotency-key|content-type|transfer-encoding|expect|keep-alive|upgrade)$/
+const reserved =
+  /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/
 const reservedHint =
   'cannot be set here. Use the options apiKey and idempotencyKey. The client (application/json) and the runtime set the others.'
 

@@ -91,10 +91,14 @@ export function readOptions<T extends object>(
   return options
 }
 
+/** A name without case and separators, in which languages and tools differ. */
+export function bareName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z\d]/g, '')
+}
+
 /** The known name that differs in case, separators, or one letter (two from eight letters on), as a question. */
 export function didYouMean(given: string, known: readonly string[]): string {
-  const bare = (name: string) => name.toLowerCase().replace(/[^a-z\d]/g, '')
-  const isMeant = (edits: number) => (name: string) => isNear(bare(given), bare(name), edits)
+  const isMeant = (edits: number) => (name: string) => isNear(bareName(given), bareName(name), edits)
   const meant = known.find(isMeant(0)) ?? known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
   return meant === undefined ? '' : `Did you mean \`${meant}\`? `
 }

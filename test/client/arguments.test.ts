@@ -134,6 +134,7 @@ test('headers that cannot be sent, or that an option sets, are refused without s
       ['headers["api-key"]', { 'api-KEY': 'secret' }],
       ['headers["idempotency-key"]', new Headers({ 'Idempotency-Key': 'secret' })],
       ['headers["content-type"]', { 'Content-Type': 'text/plain' }],
+      ['headers["content-length"]', { 'Content-Length': '2' }],
       ['headers["transfer-encoding"]', { 'Transfer-Encoding': 'chunked' }],
       ['headers["expect"]', { Expect: '100-continue' }],
       ['headers["keep-alive"]', { 'Keep-Alive': 'timeout=5' }],

@@ -44,10 +44,15 @@ test('the account of a write', () =>
       { ...account, idempotencyKey: 'job-17' },
       'idempotencyKey: pass it in the second argument',
     ),
+    ref(
+      'passes the idempotency key with it, misspelt',
+      { ...account, idempotency_key: 'job-17' },
+      'idempotency_key: pass `idempotencyKey` in the second argument',
+    ),
     ...['signal', 'timeout', 'totalTimeout', 'maxRetries', 'headers'].map(name =>
       ref(
         `passes ${name} with it`,
-        { ...account, [name]: undefined },
+        { ...account, [name]: 'given' },
         `${name}: pass it in the second argument`,
       ),
     ),
