@@ -1,3 +1,4 @@
+import { escapeUnit } from './describe.js'
 import { codeOf, maxCauseDepth } from './error-code.js'
 import { defineHidden, property } from './object.js'
 
@@ -96,11 +97,10 @@ export class Redactor {
 /** Matches a key as it is and percent-encoded: encoders differ in what they encode, and in the case of their escapes. */
 function toPattern(key: string): string {
   const units = Array.from(key, unit => {
-    if (/[\w-]/.test(unit)) return unit
     const encoded = encodeURIComponent(unit)
     const code = encoded === unit ? `%${unit.charCodeAt(0).toString(16)}` : encoded
     const anyCase = code.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
-    return `(?:${anyCase}|\\${unit}${unit === ' ' ? '|\\+' : ''})`
+    return `(?:${escapeUnit(unit)}|${anyCase}${unit === ' ' ? '|\\+' : ''})`
   })
   const rest = units.splice(maxKeyLength).join('')
   return `${units.join('')}${rest && `(?:${rest})?`}`

@@ -43,14 +43,14 @@ export function everythingOf(value: unknown): string {
   return parts.join('\n')
 }
 
-/** The spellings in which a service may echo a key: as it is, and percent-encoded as JavaScript, forms, Python and Go do. */
+/** The spellings in which a service may echo a key: as it is, and percent-encoded as JavaScript, forms, Python and Go do, or throughout. */
 export function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret)
   const form = new URLSearchParams([['', secret]]).toString().slice(1)
   const hex = (unit: string) => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`
   const python = encoded.replaceAll('%2F', '/').replace(/[!'()*]/g, hex)
   const go = encoded.replace(/%(?:24|26|2B|3A|3D|40)/g, decodeURIComponent)
-  const all = [encoded, form, python, go].flatMap(text => [
+  const all = [encoded, form, python, go, secret.replace(/[ -~]/g, hex)].flatMap(text => [
     text,
     text.replace(/%../g, code => code.toLowerCase()),
   ])
