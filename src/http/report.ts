@@ -18,8 +18,8 @@ import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './t
 let callCount = 0
 const callIdPrefix = Math.random().toString(36).slice(2, 10)
 
-/** Listeners whose first error was shown. */
-const failedListeners = new WeakSet<object>()
+/** What clients share whose listener has thrown: its first error was shown. */
+const withFailedListener = new WeakSet<object>()
 
 /**
  * What a call says to others: its events and its errors. Nothing leaves it with an API key. Its fields are what is known of the
@@ -62,7 +62,7 @@ export class CallReport {
   }
 
   emit(details: EventDetails): void {
-    const { onEvent } = this.#transport
+    const { onEvent, shared } = this.#transport
     if (onEvent === undefined) return
     const { method, path, page, loop } = this.#call
     const redact = this.#redactor()
@@ -76,8 +76,8 @@ export class CallReport {
     }
     // Observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(error => {
-      if (failedListeners.has(onEvent)) return
-      failedListeners.add(onEvent)
+      if (withFailedListener.has(shared)) return
+      withFailedListener.add(shared)
       // biome-ignore lint/suspicious/noConsole: an error of a listener would otherwise never be seen
       console.error('virtual-accounts: onEvent threw (only its first error is shown):', error)
     })

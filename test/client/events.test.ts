@@ -168,13 +168,14 @@ describe('a listener', () => {
       throw error
     }
     const rejecting = async () => throwing()
-    for (const onEvent of [throwing, rejecting]) {
+    for (const onEvent of [throwing, throwing, rejecting]) {
       const client = createClient({ onEvent })
+      await client.withOptions({}).virtualAccounts.reactivate(account)
       expect(await client.virtualAccounts.deactivate(account)).toMatchObject({ status: 200 })
       await client.virtualAccounts.reactivate(account)
     }
     const logged = ['virtual-accounts: onEvent threw (only its first error is shown):', error]
-    expect(log.mock.calls).toEqual([logged, logged])
+    expect(log.mock.calls).toEqual([logged, logged, logged])
   })
 })
 
