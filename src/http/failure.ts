@@ -54,7 +54,7 @@ function hintFor(
 ) {
   const { status, retryAfterMs } = failed
   const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
-  if (status < 400) return 'Use a baseUrl and a path that do not redirect.'
+  if (status < 400) return status === 304 ? undefined : 'Use a baseUrl and a path that do not redirect.'
   if (isLimited(failed)) return `Retry ${delay}.`
   if (status === 401 || status === 403)
     return hasKey
@@ -124,10 +124,7 @@ export function describeNoResponse(
   if (isTimeout) {
     const [what, who] =
       reason === 'not-sent'
-        ? [
-            'the request could not be sent',
-            'the apiKey function needs longer, or something blocks the event loop',
-          ]
+        ? ['the request was not sent', 'the apiKey function needs longer, or something blocks the event loop']
         : ['no complete response', 'the service needs longer']
     return {
       problem: `${what} within the timeout of ${timeoutMs} ms`,
@@ -144,8 +141,15 @@ export function describeNoResponse(
   const describe = (problem: string, hint: string) => ({ problem: problem + (code && ` (${code})`), hint })
   if (reason === 'not-connected') {
     const isFake = hostname === 'virtual-accounts.test'
+    if (/^E[MN]FILE$/.test(code))
+      return describe(
+        'too many open files to connect',
+        'Lower `maxInFlight`, or raise the limit of this process.',
+      )
     const hint = isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork
-    return describe(`could not connect to ${host}`, hint)
+    // A proxy has refused to connect.
+    const through = code === 'UND_ERR_ABORTED' ? ' through the proxy' : ''
+    return describe(`could not connect to ${host}${through}`, hint)
   }
   if (reason === 'certificate')
     return describe(
@@ -160,10 +164,17 @@ export function describeNoResponse(
     return describe('the response could not be read to its end', hint)
   }
   // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
-  const quoted = code === '' && shown?.message ? `: "${toLine(shown.message, 200)}"` : ''
+  const message = code === '' && innermostMessage(shown)
+  const quoted = message ? `: "${toLine(message, 200)}"` : ''
   const seeCause = code === '' ? ' See error.cause, or the console in a browser.' : ''
   const hint = notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause
   return describe(`no readable response from ${host}${quoted}`, hint)
+}
+
+/** Node's own fetch says "fetch failed", and only its cause says why. */
+function innermostMessage(error: unknown): string {
+  const cause = property(error, 'cause')
+  return (cause ? innermostMessage(cause) : '') || String(property(error, 'message') ?? '')
 }
 
 /** The messages of a caller's schema may quote values: they are only in `issues`. */
@@ -181,6 +192,6 @@ export function describeIssues(
   )
   // An error of the service may come with a 200.
   const reason = isMismatch ? undefined : reasonOf(Object(body) === body ? body : undefined)
-  const quoted = reason === undefined ? '' : `: "${reason}"`
+  const quoted = reason === undefined ? '' : ` (it says "${reason}")`
   return `the response is not valid: ${toLine(found.join('; '), 2_000)}${quoted}`
 }

@@ -40,7 +40,10 @@ export function environmentHint(value: unknown): string {
 }
 
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
-  const got = secrets.test(name) ? describeSecret(value) : describe(value)
+  // A URL with none of these may be a key in its place.
+  const isKey = name === 'baseUrl' && typeof value === 'string' && !/[:/.]/.test(value)
+  const isSecret = isKey || secrets.test(name)
+  const got = isSecret ? describeSecret(value) : describe(value)
   return new TypeError(`${name}: expected ${expected}, got ${got}${hint}`)
 }
 
@@ -63,7 +66,8 @@ export function formatPath(path: readonly PropertyKey[]): string {
 /** A text of others as a part of one line. It is cut first, as a response of megabytes must not block the process. */
 export function toLine(text: string, maxLength: number): string {
   const line = escapeControl(text.trim().slice(0, maxLength + 1))
-  return line.length > maxLength ? `${line.slice(0, maxLength)}...` : line
+  // Not in the middle of a character.
+  return line.length > maxLength ? `${line.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')}...` : line
 }
 
 /** A UTF-16 code unit as `\\u0000`. */

@@ -38,7 +38,7 @@ describe('a page fails', () => {
         ],
         [
           '{"error":{"message":"no such filter"}}',
-          /data: expected an array, .*: "no such filter"/,
+          /data: expected an array, .*says "no such filter"/,
           /client\.request/,
         ],
         [Uint8Array.of(0x7b, 0xff, 0x7d), 'expected UTF-8, got other bytes', /./],

@@ -190,6 +190,11 @@ test('the message of a ConnectionError says where to, what is known, and what to
       `could not connect to ${host} (ENOTFOUND). This is a FakeService: pass its \`fetch\` to the client.`,
     ],
     [
+      'more sockets than the process may have',
+      { steps: ['EMFILE'] },
+      'too many open files to connect (EMFILE). Lower `maxInFlight`, or raise the limit of this process.',
+    ],
+    [
       'a rejected certificate',
       { steps: ['CERT_HAS_EXPIRED'] },
       `the TLS certificate of ${host} was rejected (CERT_HAS_EXPIRED). Check that it is valid for this host, and that this runtime trusts its authority.`,
@@ -216,7 +221,13 @@ test('the message of a ConnectionError says where to, what is known, and what to
     ],
     [
       'a mock that knows no such request',
-      { steps: [], client: { fetch: () => Promise.reject(new Error('not mocked: POST')) } },
+      {
+        steps: [],
+        client: {
+          fetch: () =>
+            Promise.reject(new TypeError('fetch failed', { cause: new Error('not mocked: POST') })),
+        },
+      },
       `no readable response from ${host}: "not mocked: POST". ${applied} ${network} See error.cause, or the console in a browser.`,
     ],
     [
@@ -242,7 +253,7 @@ test('the message of a TimeoutError says what took too long', async () => {
     [
       'an apiKey function',
       { steps: [], client: { apiKey: hang, timeout: 5 } },
-      'the request could not be sent within the timeout of 5 ms. Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
+      'the request was not sent within the timeout of 5 ms. Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
     ],
   ])
 })
