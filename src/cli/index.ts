@@ -6,6 +6,7 @@ import util, { type ParseArgsConfig, parseArgs } from 'node:util'
 // The package's own name lets the built command share the package's code.
 import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
+import { describe } from '../internal/describe.js'
 import { didYouMean } from '../internal/validate.js'
 import { serveFake } from './fake-server.js'
 
@@ -171,7 +172,7 @@ function connection(
 ): ProbeOptions {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:\/\/./i.test(baseUrl))
-    throw new UsageError(`${command}: "${baseUrl}" is not an https URL, such as ${host}`)
+    throw new UsageError(`${command}: ${describe(baseUrl)} is not an https URL, such as ${host}`)
   // The client's message is written for code. A copied URL often has the path of a list.
   if (/[?#]|^\w+:\/\/[^/]*@/.test(baseUrl) || /\/transactions\/*$/.test(url.pathname)) {
     const plain = url.origin + url.pathname.replace(/(?:\/transactions)?\/*$/, '')
@@ -226,7 +227,9 @@ main(process.argv.slice(2)).then(
   },
   (error: Error) => {
     const toHere = (name: string) => namesHere.get(name) ?? name
-    process.stderr.write(`${error.message.replaceAll(/^\w+(?=:)|allowInsecureHttp: true/g, toHere)}\n`)
+    process.stderr.write(
+      `${error.message.replaceAll(/^\w+(?=:)|allowInsecureHttp: true|\bapiKey\b/g, toHere)}\n`,
+    )
     const isWrongCommand = error instanceof UsageError || error instanceof TypeError
     process.exitCode = interrupted.signal.aborted ? 130 : isWrongCommand ? 2 : 1
   },

@@ -30,6 +30,8 @@ export async function checkWrites(
   if (reactivated.problem !== undefined)
     throw new NotReactivatedError(`The account may be inactive: ${reactivated.problem} Reactivate it.`)
 
+  if (first.error?.kind === 'http' && isConclusive(first))
+    return broken('idempotency', `a write fails: ${first.problem}`, "Report it to the service's owner.")
   if (first.value === undefined) return notChecked('idempotency', first.problem ?? '')
   if (second === undefined) return notChecked('idempotency', outOfTime)
   const { value, problem = '' } = second

@@ -108,7 +108,9 @@ export class FakeService {
   readonly #pending = new Set<Request>()
 
   /** @throws TypeError for an unknown or wrong option. */
-  constructor(options: FakeServiceOptions = {}) {
+  constructor(options?: FakeServiceOptions)
+  constructor(options: FakeServiceOptions = {}, ...surplus: unknown[]) {
+    assertNoMore(surplus, 'new FakeService({ … })')
     if (Array.isArray(options)) throw wrongArgument('options', 'an object such as { transactions }', options)
     const {
       baseUrl = 'https://virtual-accounts.test',

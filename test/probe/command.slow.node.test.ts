@@ -228,6 +228,10 @@ test('a wrong command exits with 2, and says what is wrong', () =>
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
       [['probe', 'http://a.test'], '(--allow-insecure-http allows it)\n'],
+      [
+        ['probe', 'ada:pass@a.test'],
+        'probe: "...@a.test" is not an https URL, such as https://api.example.com\n',
+      ],
       [['probe', 'ftp://x'], 'probe: "ftp://x" is not an https URL, such as https://api.example.com\n'],
       [
         ['schema', 'https://a.test', 'transactions'],

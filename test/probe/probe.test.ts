@@ -367,6 +367,7 @@ describe('writes', () => {
         ['nothing for now', [ok, () => json({}, 429)], 'not-checked', 'HTTP 429'],
         ['a refusal the first time', [() => json({}, 403)], 'not-checked', 'HTTP 403'],
         ['a conflict the first time', [() => json({}, 409)], 'not-checked', 'HTTP 409'],
+        ['a failure', [() => json({}, 501), ok], 'broken', 'a write fails: '],
         ['nothing', [none, none], 'ok', 'gets the same empty response'],
       ],
       async ([, responses, status, observed]) => {
