@@ -30,8 +30,8 @@ export interface FetchInit {
   readonly headers: Record<string, string>
   /** The request body as JSON text; absent if there is none. */
   readonly body?: string
-  /** Aborts when the call is cancelled or the attempt times out. */
-  readonly signal: AbortSignal
+  /** Aborts when the call is cancelled or the attempt times out. Omitted where a `Request` rejects it, as in jsdom. */
+  readonly signal?: AbortSignal
   /** Redirects are not followed. */
   readonly redirect: 'manual'
   /** Bypasses the HTTP cache, as a cached page may be out of date. Omitted where the runtime rejects it. */

@@ -139,7 +139,24 @@ function reasonOf(error: unknown): NoResponse['reason'] {
 /** What ky has built, as a plain init: not every fetch takes a `Request`, and the body of one is sent in chunks. */
 function toInit(request: Request, body: string | undefined, signal: AbortSignal): FetchInit {
   const headers = Object.fromEntries(request.headers)
-  return { method: request.method, headers, ...withBody(body), signal, redirect: 'manual' }
+  const init = { method: request.method, headers, ...withBody(body), redirect: 'manual' } as const
+  return isAccepted(signal) ? { ...init, signal } : init
+}
+
+const accepted = new WeakMap<object, boolean>()
+
+/** In the jsdom of a test runner, the global AbortController is not that of fetch, which rejects its signals. */
+function isAccepted(signal: AbortSignal): boolean {
+  const known = accepted.get(signal.constructor)
+  if (known !== undefined) return known
+  let isTaken = true
+  try {
+    new Request('https://any.invalid', { signal })
+  } catch {
+    isTaken = false
+  }
+  accepted.set(signal.constructor, isTaken)
+  return isTaken
 }
 
 /** A cached page may be out of date. A runtime that does not know the option rejects it. */

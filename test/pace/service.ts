@@ -100,11 +100,11 @@ export class LimitedService {
     this.#take = createLimiter(conditions.limit)
   }
 
-  readonly fetch = async (url: string, { signal }: { signal: AbortSignal }): Promise<Response> => {
+  readonly fetch = async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     this.requests++
     this.mostOpen = Math.max(this.mostOpen, ++this.#open)
     try {
-      return await this.#respond(url, signal)
+      return await this.#respond(url, signal!)
     } finally {
       this.#open--
     }

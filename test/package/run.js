@@ -215,6 +215,13 @@ try {
   )
   await check('require gives a client that works', () => run('cjs.cjs', [], { cwd: project }))
 
+  /** Runs the program above after a change of the runtime. */
+  const runAfter = change => {
+    writeFileSync(join(project, 'changed.mjs'), `${change}\nawait import('./esm.mjs')`)
+    return run('changed.mjs', [], { cwd: project })
+  }
+  const helper = name => JSON.stringify(pathToFileURL(join(here, '..', name)))
+
   await check('nothing that is newer than the floors of docs/runtimes.md is needed', () => {
     const guide = readFileSync(join(installed, 'docs/runtimes.md'), 'utf8').replaceAll(/\s+/g, ' ')
     assert(
@@ -222,16 +229,15 @@ try {
       `docs/runtimes.md does not name ${floors}`,
     )
     assert(newer.length > 50, `only ${newer.length} of them are in this Node`)
-    const list = JSON.stringify(pathToFileURL(join(here, '../floors.js')))
-    writeFileSync(
-      join(project, 'old.mjs'),
-      `import { newer } from ${list}
+    runAfter(
+      `import { newer } from ${helper('floors.js')}
       for (const [owner, name] of newer) {
         if (!delete owner[name] || name in owner) throw new Error('cannot delete ' + String(name))
-      }
-      await import('./esm.mjs')`,
+      }`,
     )
-    run('old.mjs', [], { cwd: project })
+  })
+  await check('an AbortController whose signals fetch rejects does not matter, as in jsdom', () => {
+    runAfter(`import ${helper('foreign-abort.js')}`)
   })
 
   // Every public name, as a strict consumer uses it; `as const satisfies` and the like would hide what is wrong.
