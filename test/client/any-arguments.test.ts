@@ -1,13 +1,10 @@
 import fc from 'fast-check'
 import { AbortError, Client, type ClientOptions } from 'virtual-accounts'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { cases } from '../cases.ts'
 import { anything, baseUrl, clientWith, collectAll, expectDocumented, isMisuse, settle } from '../http/any.ts'
 import { apiKey } from '../http/stub.ts'
 import { account } from '../support.ts'
-
-// Seconds at most; a busy machine may take longer.
-vi.setConfig({ testTimeout: 60_000 })
 
 describe('whatever it is called with', () => {
   const any = fc.anything({

@@ -1,11 +1,8 @@
 import fc from 'fast-check'
 import { isApiError } from 'virtual-accounts'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { cases } from '../cases.ts'
 import { clientWith, settle } from './any.ts'
-
-// Seconds at most; a busy machine may take longer.
-vi.setConfig({ testTimeout: 60_000 })
 
 /** A decimal number as `digits · 10^exponent`, compared by its exact value. */
 function toDecimal(source: string): string {

@@ -5,9 +5,6 @@ import { cases } from '../cases.ts'
 import { checkEach } from '../support.ts'
 import { calls, clientWith, collectAll, expectDocumented, schemaOf, settle } from './any.ts'
 
-// Seconds at most; a busy machine may take longer.
-vi.setConfig({ testTimeout: 60_000 })
-
 const envelopeOf = (item: fc.Arbitrary<unknown>) =>
   fc.record(
     {
