@@ -176,7 +176,9 @@ function connection(
   // The client's message is written for code. A copied URL often has the path of a list.
   if (/[?#]|^\w+:\/\/[^/]*@/.test(baseUrl) || /\/transactions\/*$/.test(url.pathname)) {
     const plain = url.origin + url.pathname.replace(/(?:\/transactions)?\/*$/, '')
-    throw new UsageError(`${command}: expected the URL that precedes all paths of the service: try ${plain}`)
+    throw new UsageError(
+      `${command}: expected the base URL, without /transactions, query or user info. Try ${plain}`,
+    )
   }
   const { API_KEY: apiKey } = process.env
   if (!apiKey || apiKey === 'undefined' || apiKey === 'null')

@@ -15,7 +15,7 @@ import {
 
 const askOwner = 'Ask the owner of the service to fix it.'
 const tooLow = `Loops can end too early if pages cannot overlap, or with \`verified: false\`. ${askOwner}`
-const tooHigh = `Loops throw, as items seem to be missing, or are not proven to be complete. ${askOwner}`
+const tooHigh = `Loops throw because items seem to be missing, or can't prove that they are complete. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list. */
@@ -182,7 +182,7 @@ export function checkBeyondEnd({ beyond, first }: ListReads): Finding {
   if (hasStatus(beyond, 404)) return note(id, `${name} gets HTTP 404`, taken)
   if (error?.kind === 'pagination') return broken(id, problem, taken)
   if (!isConclusive(beyond)) return notChecked(id, problem)
-  return broken(id, problem, `Loops that read on to prove their end fail. ${askOwner}`)
+  return broken(id, problem, `Loops fail when they read past the end to verify it. ${askOwner}`)
 }
 
 /**
@@ -206,7 +206,7 @@ export function comparePages(list: ListReads): Finding {
     const observed = `${other.value.totalItems} on ${other.name}, but ${first.totalItems} on page 1`
     return broken('total', observed, `Loops can fail or end too early. ${askOwner}`)
   }
-  if (!isIdentified) return notChecked('order', 'ids do not tell items apart')
+  if (!isIdentified) return notChecked('order', 'ids are missing or not unique')
   // The positions of items are unknown.
   if (pages.some(({ value }) => value.data.length < expectedCount(value)))
     return notChecked('order', 'pages are not full: see total')

@@ -44,8 +44,8 @@ function toVerdict(findings: readonly Finding[]): string {
   const isEmpty = (id: string) => findings.some(found => found.id === id && found.observed === emptyList)
   const open = ['smaller-limits', 'ids', 'order'].filter(id => !isOk(id) && !isEmpty(id))
   return open.length === 0
-    ? 'Nothing is broken, and loops are proven to be complete if equal dates keep their order.'
-    : `Nothing broken was found, but loops are not proven to be complete: see ${open.join(', ')}.`
+    ? 'Nothing is broken, and loops can prove that they are complete if items with equal dates keep their order.'
+    : `Nothing broken was found, but loops can't prove that they are complete: see ${open.join(', ')}.`
 }
 
 const statusWidth = 13

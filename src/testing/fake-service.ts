@@ -343,7 +343,7 @@ function assertUniqueIds(transactions: readonly Transaction[]): void {
     const { id } = Object(transaction) as Partial<Transaction>
     if (id !== undefined && ids.has(id)) {
       throw new TypeError(
-        `transactions[${index}].id: expected an id of its own, got that of another (to test duplicates, change \`service.transactions\`)`,
+        `transactions[${index}].id: expected a unique id, got a duplicate (to test duplicates, change \`service.transactions\`)`,
       )
     }
     ids.add(id)

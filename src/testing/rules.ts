@@ -96,7 +96,9 @@ export class Rules {
       if (name === 'page' || name === 'limit' || this.#ignored.has(name)) continue
       this.#ignored.add(name)
       // biome-ignore lint/suspicious/noConsole: nothing else shows it to the author of the test
-      console.warn(`FakeService: the query parameter ${name} has no effect, as this fake knows no filters.`)
+      console.warn(
+        `FakeService: the query parameter ${name} has no effect, because the fake does not filter.`,
+      )
     }
   }
 

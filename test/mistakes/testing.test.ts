@@ -106,7 +106,7 @@ test('testing with a FakeService', () =>
     option(
       'copies a transaction, its id included',
       { transactions: [...sampleTransactions(1), ...sampleTransactions(1)] },
-      /^transactions\[1\]\.id: expected an id of its own, .*change `service\.transactions`/,
+      /^transactions\[1\]\.id: expected a unique id, .*change `service\.transactions`/,
     ),
     option(
       'passes a path as the baseUrl',

@@ -56,7 +56,7 @@ describe('the command fake', () => {
     const probed = await run(['probe', fake.url, ...account, '--origin', 'https://app.example.com', '--json'])
     const { verdict, findings } = JSON.parse(probed.stdout)
     expect(verdict).toBe(
-      'Nothing is broken, and loops are proven to be complete if equal dates keep their order.',
+      'Nothing is broken, and loops can prove that they are complete if items with equal dates keep their order.',
     )
     const others = findings.filter(({ status }: { status: string }) => status !== 'ok')
     expect(others.map(({ id }: { id: string }) => id)).toEqual(['growth'])
@@ -216,7 +216,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
         ['probe', 'https://a.test', '--origin', 'a.test'],
         '--origin: expected the origin of a page, such as ',
       ],
-      [['probe', 'https://me:pw@a.test/v1/transactions?page=1'], ': try https://a.test/v1\n'],
+      [['probe', 'https://me:pw@a.test/v1/transactions?page=1'], ' Try https://a.test/v1\n'],
       [['probe', 'https://a.test'], 'API_KEY: expected the key itself, got quotes', '"key"'],
       [
         ['probe', 'https://a.test', '--write', '--customer-id=null', '--virtual-account-id=v1'],

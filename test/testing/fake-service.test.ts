@@ -429,6 +429,6 @@ test('a query parameter that it does not know has no effect, and it says so once
     expect((await client.transactions.list({ query: { currency } })).totalItems).toBe(3)
   }
   expect(warn.mock.calls).toEqual([
-    ['FakeService: the query parameter currency has no effect, as this fake knows no filters.'],
+    ['FakeService: the query parameter currency has no effect, because the fake does not filter.'],
   ])
 })
