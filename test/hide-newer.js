@@ -2,8 +2,8 @@
 import { newer } from './floors.js'
 
 const isHidden = Symbol.for('hidden from src')
-/** The path of a module that must do without: of src, or bundled. Vite's development server has its own. */
-const ours = /^(?!.*node_modules).*\/src\/|(?:node_modules|deps)\/(?:ky|zod)\b/
+/** The path of a module that must do without: of src, except the command, or bundled. Vite's development server has its own. */
+const ours = /^(?!.*node_modules).*\/src\/(?!cli\/)|(?:node_modules|deps)\/(?:ky|zod)\b/
 
 for (const [owner, name] of newer) {
   const own = Object.getOwnPropertyDescriptor(owner, name)
