@@ -54,8 +54,8 @@ function bars() {
 
 function lists() {
   return clients([
-    ['20 ms: s', figure('walk: 10000 items, 20 ms, limit 100', 's')],
-    ['100 ms: s', figure('walk: 10000 items, 100 ms, limit 100', 's')],
+    ['s at 20 ms', figure('walk: 10000 items, 20 ms, limit 100', 's')],
+    ['s at 100 ms', figure('walk: 10000 items, 100 ms, limit 100', 's')],
     ['CPU µs/item', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
   ])
 }
@@ -67,8 +67,8 @@ function limited() {
 
 function calls() {
   return clients([
-    ['GET: CPU µs', figure('call: GET', 'CPU µs')],
-    ['POST: CPU µs', figure('call: POST', 'CPU µs')],
+    ['CPU µs/GET', figure('call: GET', 'CPU µs')],
+    ['CPU µs/POST', figure('call: POST', 'CPU µs')],
   ])
 }
 

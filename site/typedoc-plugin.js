@@ -89,5 +89,5 @@ function guideTo(name, option) {
 
 /** TypeDoc takes every default for code. */
 function proseOf(byDefault) {
-  return /^`[^'"[]* /.test(byDefault) ? byDefault.slice(1, -1) : byDefault
+  return /^`[^'"[]* /.test(byDefault) ? byDefault.slice(1, -1) : byDefault.replaceAll(/(?<=\d)_(?=\d)/g, ',')
 }
