@@ -212,7 +212,9 @@ describe('withOptions', () => {
     await checkEach(
       Object.entries<(typeof effects)[keyof ClientOptions]>(effects),
       async ([name, [value, effectOf]]) => {
-        const plain = { baseUrl, apiKey, fetch, maxRetries: 0, timeout: 20 }
+        // Only what hangs needs to end soon.
+        const timeout = /timeout/i.test(name) ? 20 : undefined
+        const plain = { baseUrl, apiKey, fetch, maxRetries: 0, timeout }
         const seen = []
         for (const client of [
           new Client({ ...plain, [name]: value }),
