@@ -27,8 +27,8 @@ writeFileSync(
 )
 
 const lossy = [0, 1].map(side => runs.filter(results => results[side].lost > 0).length)
-const count = number => number || 'none'
-const sentence = `in 100 simulated runs, a loop over pages lost items in ${count(lossy[0])}, this client in ${count(lossy[1])}`
+const times = count => (count === 0 ? 'never did' : `did ${count} times`)
+const sentence = `in 100 simulated runs, a loop over pages lost items ${lossy[0]} times. this client ${times(lossy[1])}`
 
 const columns = 56
 const pitch = 14
