@@ -1,5 +1,4 @@
 import { Paces } from './http/paces.js'
-import { Queue } from './http/queue.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry-budget.js'
 import type { Shared, Transport } from './http/types.js'
@@ -47,9 +46,7 @@ export class Client {
       assertNoMore(surplus, 'new Client({ … })')
       return resolveClientOptions(readClientOptions(options))
     })
-    const queue = new Queue()
-    const paces = new Paces(queue)
-    const shared = { retryBudget: new RetryBudget(), queue, paces, withoutLimit: new Set<string>() }
+    const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
     this.#use(config, shared)
     this.transactions = createTransactions(this.#transport)

@@ -3,22 +3,15 @@ import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
 import { property } from './internal/object.js'
 
-/** What every failure says about its call. */
-export interface CallInfo
-  extends Pick<
-    ApiError,
-    'method' | 'path' | 'attempts' | 'idempotencyKey' | 'outcomeUnknown' | 'page' | 'limit' | 'requestId'
-  > {
-  /** Of a loop over a list: its number. */
+/** What every failure says about its call, and the number of its loop. */
+export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop' | 'with' | 'toJSON'> & {
   readonly loop: number | undefined
 }
 
 /** What an error is created from. */
 export interface ErrorFacts {
   readonly info: CallInfo
-  /** What happened. */
   readonly problem: string
-  /** What to do. */
   readonly hint?: string | undefined
   /** Why there is no other attempt. */
   readonly note?: string | undefined
@@ -82,6 +75,7 @@ export abstract class ApiError extends Error {
   declare readonly requestId: string | undefined
 
   readonly #facts: ErrorFacts
+  readonly #names: readonly string[]
 
   /**
    * By `kind`, so that it holds for errors of the other copy of this package, too.
@@ -108,11 +102,15 @@ export abstract class ApiError extends Error {
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
     this.#facts = facts
     const { loop: _, ...shown } = info
-    const entries = [...Object.entries({ ...shown, cursor }), ...own.map(key => [key, facts[key]] as const)]
+    const entries = [
+      ...Object.entries({ ...shown, cursor }),
+      ...own.map(name => [name, facts[name]] as const),
+    ]
+    this.#names = ['kind', ...entries.map(([name]) => name)]
     // `console.log` shows no `undefined` and no `Headers {}`.
-    for (const [key, value] of entries) {
-      const isEmpty = value === undefined || (key === 'headers' && (value as Headers).keys().next().done)
-      Object.defineProperty(this, key, { ...changeable, value, enumerable: !isEmpty })
+    for (const [name, value] of entries) {
+      const isEmpty = value === undefined || (name === 'headers' && (value as Headers).keys().next().done)
+      Object.defineProperty(this, name, { ...changeable, value, enumerable: !isEmpty })
     }
     Object.defineProperty(this, 'name', { ...changeable, value: name })
     Object.defineProperty(this, brand, { value: true })
@@ -140,47 +138,17 @@ export abstract class ApiError extends Error {
   /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
   toJSON(): object {
     const plain: Record<string, unknown> = { name: this.name, message: this.message }
-    for (const name of loggedNames) if (Object.hasOwn(this, name)) plain[name] = this[name as keyof this]
-    const { cause } = this as { cause?: CopiedCause }
+    // Only these: other code may attach what is secret, or no plain data.
+    for (const name of this.#names) if (name !== 'headers') plain[name] = this[name as keyof this]
+    const { cause } = this
+    const { name, message, code } = Object(cause) as Error & { code?: string }
     // The reason of an abort can be any value.
-    if (cause !== undefined)
-      plain.cause =
-        Object(cause) === cause ? { ...toPlain(cause), errors: errorsOf(cause)?.map(toPlain) } : cause
+    if (cause !== undefined) plain.cause = Object(cause) === cause ? { name, message, code } : cause
     return plain
   }
 }
 
 const changeable = { configurable: true, writable: true }
-
-/** A cause as the client copies it: with the first code along its own causes. */
-type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
-
-const toPlain = ({ name, message, code }: CopiedCause) => ({ name, message, code })
-
-/** Those of the first `AggregateError` of a chain: one for each address of a host. */
-function errorsOf({ errors, cause }: CopiedCause): readonly CopiedCause[] | undefined {
-  return errors ?? (cause && errorsOf(cause))
-}
-
-/** Only these: other code may attach what is secret, or no plain data. The body of an `InvalidResponseError` is no own property. */
-const loggedNames = [
-  'kind',
-  'method',
-  'path',
-  'attempts',
-  'idempotencyKey',
-  'outcomeUnknown',
-  'page',
-  'limit',
-  'cursor',
-  'reason',
-  'requestId',
-  'status',
-  'retryAfterMs',
-  'timeoutMs',
-  'issues',
-  'body',
-]
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
 function formatMessage(facts: ErrorFacts): string {
@@ -284,15 +252,8 @@ export class InvalidResponseError extends ApiError {
 }
 
 /**
- * Why a list could not be read completely. The first seven are also reasons of the {@link EndEvent | `end` event}:
+ * Why a list could not be read completely. Most are also reasons of the `end` event: see {@link IncompleteReason}. The others:
  *
- * - `no-item-key`: `itemKey` returned nothing for an item
- * - `item-key-not-unique`: two items had the same key
- * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
- * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
- * - `order-not-stable`: items came back in a different order, for example those with equal dates
- * - `missed-items`: items may have been missed, as the list shrank or ended before its total
- * - `added-elsewhere`: the list has grown, but not where `after` or `until` reads
  * - `cursor-gone`: every item that the cursor names is gone
  * - `no-progress`: the list changes faster than it can be read, or the service ignores `page`
  * - `contradiction`: a response contradicts the request or another response

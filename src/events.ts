@@ -1,7 +1,9 @@
 import type { AnyApiError, ApiError, HttpError } from './errors.js'
 
 /** Properties that all events have. */
-export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
+export interface EventBase<Type extends string = string> extends Pick<ApiError, 'method' | 'path'> {
+  /** Narrows {@link ClientEvent}. */
+  readonly type: Type
   /** Identifies the call. All of its events have the same id, which tells concurrent calls apart. */
   readonly callId: string
   /** The full URL, query included. It does not contain the API key. */
@@ -16,28 +18,22 @@ export interface EventBase extends Pick<ApiError, 'method' | 'path'> {
 }
 
 /** A request is about to be sent. */
-export interface RequestEvent extends EventBase, Pick<ApiError, 'idempotencyKey'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'request'
+export interface RequestEvent extends EventBase<'request'>, Pick<ApiError, 'idempotencyKey'> {
   /** Which attempt of the call it is, from 1. */
   readonly attempt: number
 }
 
 /** A response has arrived, headers and body, whatever its status. */
 export interface ResponseEvent
-  extends EventBase,
+  extends EventBase<'response'>,
     Pick<RequestEvent, 'attempt'>,
     Pick<HttpError, 'status' | 'headers' | 'requestId'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'response'
   /** Duration of this attempt, in milliseconds. */
   readonly durationMs: number
 }
 
 /** An attempt failed and is retried after a delay. */
-export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'retry'
+export interface RetryEvent extends EventBase<'retry'>, Pick<RequestEvent, 'attempt'> {
   /** Duration of the failed attempt, in milliseconds. */
   readonly durationMs: number
   /** The delay before the next attempt, in milliseconds. */
@@ -49,9 +45,7 @@ export interface RetryEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 /**
  * A call waits while it is being rate limited. Emitted at most once per call, and not if a `retry` event announced the delay.
  */
-export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'wait'
+export interface WaitEvent extends EventBase<'wait'>, Pick<RequestEvent, 'attempt'> {
   /** The delay until its turn, in milliseconds, as far as it is known. */
   readonly delayMs: number
   /** The error of the last request that the service refused, which may belong to another call. */
@@ -59,9 +53,7 @@ export interface WaitEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /** A call succeeded. This is its last event. Each page of a list is a call. */
-export interface SuccessEvent extends EventBase, Pick<ApiError, 'attempts'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'success'
+export interface SuccessEvent extends EventBase<'success'>, Pick<ApiError, 'attempts'> {
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
 }
@@ -70,9 +62,7 @@ export interface SuccessEvent extends EventBase, Pick<ApiError, 'attempts'> {
  * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor is it for
  * errors that belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
-export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'failure'
+export interface FailureEvent extends EventBase<'failure'>, Pick<RequestEvent, 'attempt'> {
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
   /** The error that the call rejects with. An `ApiError`, or a value that one of your callbacks threw. */
@@ -80,9 +70,7 @@ export interface FailureEvent extends EventBase, Pick<RequestEvent, 'attempt'> {
 }
 
 /** A list changed, or contradicted itself, while it was iterated. */
-export interface DriftEvent extends EventBase {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'drift'
+export interface DriftEvent extends EventBase<'drift'> {
   /**
    * The meaning of `before` and `after`:
    * - `total`: `totalItems`, before and after
@@ -119,9 +107,7 @@ export type IncompleteReason =
   | 'max-items'
 
 /** A loop over a list reached its end. Not emitted after `break`, an error or an abort. */
-export interface EndEvent extends EventBase {
-  /** Narrows {@link ClientEvent}. */
-  readonly type: 'end'
+export interface EndEvent extends EventBase<'end'> {
   /** Number of items that the loop yielded. */
   readonly items: number
   /** Number of pages that the loop requested. Retries do not count. */
@@ -149,4 +135,6 @@ export type ClientEvent =
   | EndEvent
 
 /** An event without what it shares with all events of its call. */
-export type EventDetails<E = ClientEvent> = E extends unknown ? Omit<E, keyof EventBase> : never
+export type EventDetails<E = ClientEvent> = E extends unknown
+  ? Omit<E, Exclude<keyof EventBase, 'type'>>
+  : never

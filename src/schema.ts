@@ -34,58 +34,38 @@ export function resolveSchema(schema: unknown, builtIn: Schema | undefined): Val
  */
 export function validate(
   value: unknown,
-  validator: Validator,
+  { schema, isCustom }: Validator,
   issues: FoundIssue[],
   index?: number,
 ): unknown {
+  const start: readonly PropertyKey[] = index === undefined ? [] : ['data', index]
+  const add = (message: string, cause?: unknown, path: readonly PropertyKey[] = []): undefined =>
+    void issues.push({ path: [...start, ...path], message, cause })
+  // A schema that throws has not accepted the value.
+  const addThrown = (error: unknown) =>
+    add(`the schema threw ${error instanceof Error ? error.name : typeof error}`, error)
+  const toOutput = (result: StandardSchemaV1.Result<unknown>): unknown => {
+    // Such as the boolean of a hand-written `validate`: everything would be accepted as `undefined`.
+    if (Object(result) !== result) throw new TypeError('validate returned neither a value nor issues')
+    const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
+    if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
+    for (const issue of found) {
+      // Not by `map`, as some libraries have arrays of their own.
+      const path = Array.from(issue.path ?? [], step =>
+        toPropertyKey(typeof step === 'object' ? step.key : step),
+      )
+      add(isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value), undefined, path)
+    }
+    return found.length === 0 ? add('the schema failed without an issue') : undefined
+  }
   try {
-    const result = validator.schema['~standard'].validate(value)
-    const output = isThenable(result)
-      ? result.then(settled => toOutput(value, settled, validator, issues, index))
-      : toOutput(value, result, validator, issues, index)
+    const result = schema['~standard'].validate(value)
+    const output = isThenable(result) ? result.then(toOutput) : toOutput(result)
     // A transform may be asynchronous where its schema is not.
-    return isThenable(output)
-      ? Promise.resolve(output).catch(error => addThrown(error, issues, index))
-      : output
+    return isThenable(output) ? Promise.resolve(output).catch(addThrown) : output
   } catch (error) {
-    return addThrown(error, issues, index)
+    return addThrown(error)
   }
-}
-
-function toOutput(
-  value: unknown,
-  result: StandardSchemaV1.Result<unknown>,
-  validator: Validator,
-  issues: FoundIssue[],
-  index: number | undefined,
-): unknown {
-  // Such as the boolean of a hand-written `validate`: everything would be accepted as `undefined`.
-  if (Object(result) !== result) throw new TypeError('validate returned neither a value nor issues')
-  const { isCustom } = validator
-  const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
-  if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
-  const path = pathTo(index)
-  for (const issue of found) {
-    // Not by `map`, as some libraries have arrays of their own.
-    const inner = Array.from(issue.path ?? [], segment =>
-      toPropertyKey(typeof segment === 'object' ? segment.key : segment),
-    )
-    const message = isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value)
-    issues.push({ path: [...path, ...inner], message, cause: undefined })
-  }
-  if (found.length === 0)
-    issues.push({ path, message: 'the schema failed without an issue', cause: undefined })
-  return undefined
-}
-
-/** A schema that throws has not accepted the value. */
-function addThrown(error: unknown, issues: FoundIssue[], index: number | undefined): undefined {
-  const message = `the schema threw ${error instanceof Error ? error.name : typeof error}`
-  issues.push({ path: pathTo(index), message, cause: error })
-}
-
-function pathTo(index: number | undefined): PropertyKey[] {
-  return index === undefined ? [] : ['data', index]
 }
 
 function toPropertyKey(key: unknown): PropertyKey {

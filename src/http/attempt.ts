@@ -4,7 +4,6 @@ import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { parseRetryAfter } from './backoff.js'
 import { readBody } from './body.js'
-import { NotAFreshResponse } from './failure.js'
 import type { CallReport } from './report.js'
 import { isSuccess } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
@@ -19,30 +18,18 @@ export interface Run {
   readonly waiting: Waiting
 }
 
-/** All that ky reads from its input if it is a URL, and from its options. Else it would come from `Object.prototype`. */
-const kyInput = { headers: undefined, method: undefined, signal: undefined }
-const kyOptions = {
+/** All that ky reads, as own properties that are not set. Else it would come from `Object.prototype`. */
+const unset = (names: string) => Object.fromEntries(names.split(' ').map(name => [name, undefined]))
+const kyInput = unset('headers method signal')
+const kyOptions: object = {
+  ...unset(
+    'baseUrl prefix json signal context totalTimeout parseJson stringifyJson onDownloadProgress onUploadProgress',
+  ),
   // ky merges an object with what is inherited, so these are properties of a function.
-  hooks: Object.assign(() => {}, {
-    init: undefined,
-    beforeRequest: undefined,
-    beforeRetry: undefined,
-    beforeError: undefined,
-    afterResponse: undefined,
-  }),
-  baseUrl: undefined,
-  prefix: undefined,
+  hooks: Object.assign(() => {}, unset('init beforeRequest beforeRetry beforeError afterResponse')),
   // ky drops `undefined` here, and some a Request below.
   searchParams: [],
   body: null,
-  json: undefined,
-  signal: undefined,
-  context: undefined,
-  totalTimeout: undefined,
-  parseJson: undefined,
-  stringifyJson: undefined,
-  onDownloadProgress: undefined,
-  onUploadProgress: undefined,
 }
 
 export const noAnswer: NoResponse = {
@@ -69,7 +56,7 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
       headers['idempotency-key'] = idempotencyKey
     }
     const response = await ky(Object.assign(new URL(url), kyInput), {
-      ...(kyOptions as object),
+      ...kyOptions,
       method,
       // ky would merge them with those of `Object.prototype`.
       headers: replaceOption(headers),
@@ -86,7 +73,8 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
         isSent = true
         const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
         if (received?.type === 'error') throw new TypeError('fetch resolved with a network error')
-        if (!isFresh(received)) throw new NotAFreshResponse('fetch did not return a fresh Response')
+        if (!isFresh(received))
+          throw new TypeError('fetch must resolve with a new, unread Response for each request')
         return received
       },
     })
@@ -147,16 +135,13 @@ const accepted = new WeakMap<object, boolean>()
 
 /** In the jsdom of a test runner, the global AbortController is not that of fetch, which rejects its signals. */
 function isAccepted(signal: AbortSignal): boolean {
-  const known = accepted.get(signal.constructor)
-  if (known !== undefined) return known
-  let isTaken = true
+  const kind = signal.constructor
   try {
-    new Request('https://any.invalid', { signal })
+    if (!accepted.has(kind)) accepted.set(kind, !!new Request('https://any.invalid', { signal }))
   } catch {
-    isTaken = false
+    accepted.set(kind, false)
   }
-  accepted.set(signal.constructor, isTaken)
-  return isTaken
+  return accepted.get(kind) === true
 }
 
 /** A cached page may be out of date. A runtime that does not know the option rejects it. */

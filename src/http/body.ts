@@ -1,27 +1,22 @@
 import { parseLosslessJson } from '../internal/lossless-json.js'
 import type { FoundIssue, Validator } from '../schema.js'
 
-/** What is wrong with a response body, before it is known which call it belongs to. */
-export interface InvalidBodyFacts {
-  readonly issues: readonly FoundIssue[]
-  readonly hint: string
-  readonly body: unknown
-  /** A schema has not accepted it, and would not again. */
-  readonly isMismatch: boolean
-  /** The messages come from the caller's schema, and may quote values. */
-  readonly isCustomSchema: boolean
-}
-
 /** Maximum number of issues that an error lists. */
 export const maxIssues = 20
 
-/** A response body that breaks the API specification or a schema. */
+/** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */
 export class InvalidBody {
-  readonly facts: InvalidBodyFacts
+  readonly issues: readonly FoundIssue[]
+  readonly hint: string
+  readonly body: unknown
+  /** It has not accepted the body, and would not again. The messages of a caller's schema may quote values. */
+  readonly validator: Validator | undefined
 
   constructor(issues: readonly FoundIssue[], hint: string, body: unknown, validator?: Validator) {
-    const isMismatch = validator !== undefined
-    this.facts = { issues, hint, body, isMismatch, isCustomSchema: isMismatch && validator.isCustom }
+    this.issues = issues
+    this.hint = hint
+    this.body = body
+    this.validator = validator
   }
 }
 
@@ -29,7 +24,6 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
   return new InvalidBody([{ path: [], message, cause: undefined }], hint, body)
 }
 
-/** A body that a schema has not accepted. */
 export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
   const hint = validator.isCustom
     ? 'See error.issues and error.body, and error.cause if the schema threw. Change the schema if the response is right. In a list, it describes one item of `data`.'
@@ -132,25 +126,17 @@ export function parseListBody(text: string): unknown {
 }
 
 function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
-  const broken = isHtml ? undefined : describeBrokenJson(text)
-  if (broken) return invalid(broken, brokenHint, text)
+  if (!isHtml && /^\s*[[{]/.test(text))
+    return invalid(
+      `expected JSON, got text that begins like JSON (${text.length} characters)`,
+      brokenHint,
+      text,
+    )
   const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'other text'
   return invalid(`expected JSON, got ${got}`, hint, text || undefined)
 }
 
 const brokenHint = "Was it cut off? If not, report it to the service's owner. The text is in error.body."
-
-/** Where a text that begins like JSON breaks, if the engine says so. Its message quotes the text, which is not shown. */
-function describeBrokenJson(text: string): string | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    JSON.parse(text)
-  } catch (error) {
-    const [, where] = /\bat ((?:position|line) \d+(?: column \d+)?)/.exec(String(error)) ?? []
-    return `expected JSON, got text that begins like JSON and breaks ${where ? `at ${where}` : 'later'} (of ${text.length} characters)`
-  }
-  return undefined
-}
 
 /** The body of any other response, which is not specified: a JSON value, text, or nothing. */
 export function parseUnspecifiedBody(text: string, headers: Headers): unknown {

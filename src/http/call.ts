@@ -7,7 +7,7 @@ import { noAnswer, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import type { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
-import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied, noRetriesLeft } from './retry.js'
+import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
@@ -66,68 +66,63 @@ const outOfTime: NoResponse = { ...noAnswer, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
-  const { hasCallerKey, settings, accepts } = call
+  const { hasCallerKey, settings } = call
   const { apiKey, maxInFlight, shared } = transport
-  const { maxRetries } = settings
   const queued: QueuedCall = {
     maxInFlight,
-    isUrgent: maxRetries === 0,
+    isUrgent: settings.maxRetries === 0,
     onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
     pace: undefined,
     hasPlace: false,
     turn: 0,
     refusals: 0,
+    refusedMs: undefined,
     waitedMs: 0,
   }
   if (typeof apiKey !== 'function') shared.paces.assign(transport, apiKey, queued)
   try {
     for (;;) {
-      const { outcome, startedAt, refusedMs } = await attempt(run, queued)
-      const isKeyInUse = hasCallerKey || report.mayHaveBeenApplied
+      const outcome = await attempt(run, queued)
+      const { failures, durationMs, mayHaveBeenApplied: isRepeated } = report
       report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
-      const durationMs = performance.now() - startedAt
       if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
-      const { failures } = report
-      let decision = decide(outcome, { accepts, isKeyInUse, failures, maxRetries, refusedMs })
+      const isKeyInUse = hasCallerKey || isRepeated
+      let decision = decide(outcome, call, isKeyInUse, failures, queued.refusedMs)
       if (decision.next === 'return') return outcome as ReceivedResponse
       waiting.throwIfAborted()
       if (decision.next === 'throw') throw ownError(report, decision.cause)
-      if (decision.next === 'retry' && !shared.retryBudget.take()) decision = noRetriesLeft
+      if (decision.next === 'retry' && !shared.retryBudget.take())
+        decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
       if (decision.next !== 'wait') report.failures++
       if (decision.next === 'fail') {
-        if (outcome.status === undefined && outcome.isTimeout) shared.queue.timedOut(queued)
+        if (outcome.status === undefined && outcome.isTimeout) shared.paces.queue.timedOut(queued)
         throw report.createError(outcome, false, decision.note)
       }
-      report.lastError = report.createError(outcome, true, undefined)
+      report.lastError = report.createError(outcome, true)
       report.emitRetry(decision.delayMs, durationMs, report.lastError)
-      // The queue waits for a closed pace.
-      if (queued.pace?.state !== 'closed') await waiting.pause(decision.delayMs)
+      // Refusals of a closed pace are waited for in the queue.
+      if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
+        await waiting.pause(decision.delayMs)
     }
   } finally {
     if (queued.pace) queued.pace.calls--
   }
 }
 
-interface Attempt {
-  readonly outcome: Outcome
-  readonly startedAt: number
-  /** How long a refused call has to wait; `undefined` if that has lasted too long. */
-  readonly refusedMs: number | undefined
-}
-
 /** Sends a request when it is its turn, and there is a place for it. */
-async function attempt(run: Run, queued: QueuedCall): Promise<Attempt> {
+async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
   const { transport, call, report, waiting } = run
   const { apiKey: given, shared } = transport
-  const { paces, queue } = shared
+  const { paces } = shared
+  const { queue } = paces
   try {
     for (;;) {
       if (!queue.take(queued)) await waitForTurn(run, queued, false)
-      const startedAt = performance.now()
+      report.startedAt = performance.now()
       const key = typeof given === 'function' ? await readApiKey(run, given, queued) : given
       if (typeof key === 'object' && key !== null) {
         report.attempts++
-        return { outcome: key, startedAt, refusedMs: undefined }
+        return key
       }
       // Of a function, the API key shows only now whose pace it is.
       const before = queued.pace
@@ -138,15 +133,14 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Attempt> {
       }
       report.attempts++
       report.waitsFor = undefined
-      const outcome = await runAttempt(run, key, startedAt + call.settings.timeout)
-      let refusedMs: number | undefined
+      const outcome = await runAttempt(run, key, report.startedAt + call.settings.timeout)
       if (outcome.status !== undefined) queue.responded()
       if (isRefusal(outcome)) {
         const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
-        refusedMs = pace.refused(queued, retryAfterMs, () => report.createError(outcome, true, undefined))
+        pace.refused(queued, retryAfterMs, () => report.createError(outcome, true))
       } else if (isOutage(outcome) && !waiting.isAborted) pace.failed()
       else if (outcome.status !== undefined) pace.passed(queued)
-      return { outcome, startedAt, refusedMs }
+      return outcome
     }
   } finally {
     queue.leave(queued)
@@ -155,7 +149,7 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Attempt> {
 
 async function waitForTurn(run: Run, queued: QueuedCall, isNext: boolean): Promise<void> {
   const { transport, report, waiting } = run
-  const reason = await transport.shared.queue.wait(queued, isNext, waiting)
+  const reason = await transport.shared.paces.queue.wait(queued, isNext, waiting)
   if (reason === undefined) return
   const isHanging = reason === 'hanging'
   const why = isHanging
@@ -163,7 +157,7 @@ async function waitForTurn(run: Run, queued: QueuedCall, isNext: boolean): Promi
     : 'no call got through for more than a minute.'
   const { lastError, info } = report
   if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
-  if (isHanging) throw report.createError({ ...noAnswer, reason }, false, undefined)
+  if (isHanging) throw report.createError({ ...noAnswer, reason }, false)
   const note = `Not sent: ${why} The last to be refused was ${reason.method} ${reason.path}.`
   throw reason.with({ info, note, isRetried: false })
 }
@@ -177,7 +171,7 @@ async function readApiKey(
   queued: QueuedCall,
 ): Promise<string | NoResponse> {
   const { transport, call, report, waiting } = run
-  const { queue } = transport.shared
+  const { queue } = transport.shared.paces
   const timer = setTimeout(() => queue.leave(queued), heldMs)
   let key: unknown
   try {

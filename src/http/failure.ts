@@ -3,14 +3,10 @@ import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import { property } from '../internal/object.js'
 import type { Redactor } from '../internal/redact.js'
-import type { InvalidBodyFacts } from './body.js'
+import type { InvalidBody } from './body.js'
 import { isRateLimit, isServerError } from './retry.js'
 import type { Call, NoResponse } from './types.js'
 
-/** A mistake in the caller's fetch, such as a mock that returns one Response twice. */
-export class NotAFreshResponse extends TypeError {}
-
-/** What happened, and what to do. */
 export type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
 export type FailedResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
@@ -69,25 +65,15 @@ function hintFor(
   return isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
-/** The service's own reason, as one line: where services customarily put it. The body must be redacted, as the reason is cut. */
+/** Where services customarily put their own reason. */
+const reasonPaths =
+  'message error.message error detail title error.detail error_description errors.0.message errors.0.detail errors.0.title errors errors.0 message.0.message message.0'
+
+/** The service's own reason, as one line. The body must be redacted, as the reason is cut. */
 export function reasonOf(body: unknown): string | undefined {
-  const [error, message, errors] = ['error', 'message', 'errors'].map(name => property(body, name))
-  const first = property(Array.isArray(message) ? message : errors, '0')
-  const candidates = [
-    message,
-    property(error, 'message'),
-    error,
-    property(body, 'detail'),
-    property(body, 'title'),
-    property(error, 'detail'),
-    property(body, 'error_description'),
-    property(first, 'message'),
-    property(first, 'detail'),
-    property(first, 'title'),
-    first,
-    // A line of text, but no page of a proxy.
-    typeof body === 'string' && !/^<|[\r\n]/.test(body.trim()) && body,
-  ]
+  const candidates = reasonPaths.split(' ').map(path => path.split('.').reduce<unknown>(property, body))
+  // A line of text, but no page of a proxy.
+  if (typeof body === 'string' && !/^<|[\r\n]/.test(body.trim())) candidates.push(body)
   const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
   return reason === undefined ? undefined : toLine(reason as string, 200)
 }
@@ -101,74 +87,56 @@ export function describeAbort(reason: unknown, attempts: number, redactor: Redac
   return `aborted by its signal${why}${attempts === 0 ? ', before anything was sent' : ''}`
 }
 
-// Codes of zlib, Brotli and zstd in Node, and of Bun.
-const notDecoded = /^(?:Z_DATA_ERROR|Z_NEED_DICT|ERR__ERROR_FORMAT_\w+|ZSTD_error_\w+|ZlibError)$/
 const notTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
-
 const checkNetwork = 'Check baseUrl and the network.'
 
+/** `shown` is a copy of the cause without API keys, as its message is cut. */
 export function describeNoResponse(
   { reason, isTimeout, cause }: NoResponse,
-  /** A copy of the cause without API keys, as its message is cut. */
   shown: Error | undefined,
   url: string,
   timeoutMs: number,
 ): Description {
-  if (reason === 'total-timeout') {
-    const last = cause === undefined ? '' : ' The last failure is in error.cause.'
-    const hint = `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`
-    return { problem: `not finished within the totalTimeout of ${timeoutMs} ms`, hint }
-  }
-  if (reason === 'hanging')
-    return { problem: 'not sent, as no request in flight got a response', hint: 'Retry later.' }
-  if (isTimeout) {
-    const [what, who] =
-      reason === 'not-sent'
-        ? ['the request was not sent', 'the apiKey function needs longer, or something blocks the event loop']
-        : ['no complete response', 'the service needs longer']
-    return {
-      problem: `${what} within the timeout of ${timeoutMs} ms`,
-      hint: `Raise \`timeout\` (milliseconds) if ${who}.`,
-    }
-  }
-  if (cause instanceof NotAFreshResponse) {
-    const hint = 'It must resolve with a new Response for each request, with an unread body.'
-    return { problem: cause.message, hint }
-  }
-  const code = codeOf(cause) ?? ''
+  const code = (!isTimeout && codeOf(cause)) || ''
   const { hostname, port, protocol } = new URL(url)
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-  const describe = (problem: string, hint: string) => ({ problem: problem + (code && ` (${code})`), hint })
-  if (reason === 'not-connected') {
-    const isFake = hostname === 'virtual-accounts.test'
-    if (/^E[MN]FILE$/.test(code))
-      return describe(
-        'too many open files to connect',
-        'Lower `maxInFlight`, or raise the limit of this process.',
-      )
-    const hint = isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork
-    // A proxy has refused to connect.
-    const through = code === 'UND_ERR_ABORTED' ? ' through the proxy' : ''
-    return describe(`could not connect to ${host}${through}`, hint)
-  }
-  if (reason === 'certificate')
-    return describe(
-      `the TLS certificate of ${host} was rejected`,
-      'Check that it is valid for this host, and that this runtime trusts its authority.',
-    )
-  if (reason === 'cut-off') {
-    const isDecoded = notDecoded.test(code)
-    const hint = isDecoded
-      ? 'A proxy may have sent `Content-Encoding` with a decoded body.'
-      : 'Check the network.'
-    return describe('the response could not be read to its end', hint)
-  }
+  const isFake = hostname === 'virtual-accounts.test'
+  const within = `within the timeout of ${timeoutMs} ms`
   // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
   const message = code === '' && innermostMessage(shown)
   const quoted = message ? `: "${toLine(message, 200)}"` : ''
   const seeCause = code === '' ? ' See error.cause, or the console in a browser.' : ''
-  const hint = notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause
-  return describe(`no readable response from ${host}${quoted}`, hint)
+  const last = cause === undefined ? '' : ' The last failure is in error.cause.'
+  const unreadable = [
+    `no readable response from ${host}${quoted}`,
+    notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause,
+  ] as const
+  const [problem, hint] = {
+    'not-sent': [
+      `the request was not sent ${within}`,
+      'Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
+    ] as const,
+    'not-connected': /^E[MN]FILE$/.test(code)
+      ? ['too many open files to connect', 'Lower `maxInFlight`, or raise the limit of this process.']
+      : [
+          `could not connect to ${host}${code === 'UND_ERR_ABORTED' ? ' through the proxy' : ''}`,
+          isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork,
+        ],
+    certificate: [
+      `the TLS certificate of ${host} was rejected`,
+      'Check that it is valid for this host, and that this runtime trusts its authority.',
+    ],
+    'cut-off': ['the response could not be read to its end', 'Check the network and proxies.'],
+    'no-response': isTimeout
+      ? [`no complete response ${within}`, 'Raise `timeout` (milliseconds) if the service needs longer.']
+      : unreadable,
+    hanging: ['not sent, as no request in flight got a response', 'Retry later.'],
+    'total-timeout': [
+      `not finished within the totalTimeout of ${timeoutMs} ms`,
+      `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`,
+    ],
+  }[reason]
+  return { problem: problem + (code && ` (${code})`), hint }
 }
 
 /** Node's own fetch says "fetch failed", and only its cause says why. */
@@ -178,12 +146,8 @@ function innermostMessage(error: unknown): string {
 }
 
 /** The messages of a caller's schema may quote values: they are only in `issues`. */
-export function describeIssues(
-  issues: readonly Issue[],
-  { isCustomSchema, isMismatch }: InvalidBodyFacts,
-  body: unknown,
-): string {
-  if (isCustomSchema) {
+export function describeIssues(issues: readonly Issue[], { validator }: InvalidBody, body: unknown): string {
+  if (validator?.isCustom) {
     const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`
     return `the response does not match the schema at ${toLine(formatPath(issues[0]?.path ?? []), 300)}${more}`
   }
@@ -191,7 +155,7 @@ export function describeIssues(
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
   )
   // An error of the service may come with a 200.
-  const reason = isMismatch ? undefined : reasonOf(Object(body) === body ? body : undefined)
+  const reason = validator ? undefined : reasonOf(Object(body) === body ? body : undefined)
   const quoted = reason === undefined ? '' : ` (it says "${reason}")`
   return `the response is not valid: ${toLine(found.join('; '), 2_000)}${quoted}`
 }

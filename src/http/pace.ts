@@ -16,7 +16,6 @@ const unlimited = 1_000
 
 /** One call, as the queue and its pace know it. */
 export interface QueuedCall {
-  /** That of its client. */
   readonly maxInFlight: number
   /** With `maxRetries: 0`: it waits for a place at most. */
   readonly isUrgent: boolean
@@ -28,6 +27,8 @@ export interface QueuedCall {
   /** The number of its last attempt, over all calls. */
   turn: number
   refusals: number
+  /** If its last attempt was refused: how long it waits before the next; `undefined` also if that has lasted too long. */
+  refusedMs: number | undefined
   /** How long refusals that concerned it alone made it wait: not by the clock, as a process may be frozen meanwhile. */
   waitedMs: number
 }
@@ -123,21 +124,21 @@ export class Pace {
     this.#queue.dispatch()
   }
 
-  /** Returns how long the call has to wait before its next turn; `undefined` if that has lasted too long. */
-  refused(call: QueuedCall, retryAfterMs: number, toError: () => AnyApiError): number | undefined {
+  /** Sets how long the call has to wait before its next turn. */
+  refused(call: QueuedCall, retryAfterMs: number, toError: () => AnyApiError): void {
     call.refusals++
     // It was no probe, and is not sent again.
-    if (this.state === 'closed' && call.isUrgent) return undefined
+    if (this.state === 'closed' && call.isUrgent) return
     const isNews = this.state !== 'closed' || call.turn > this.#paused
     if (this.state !== 'closed') {
       // Of a call, only the first is news.
       if (call.waitedMs === 0) this.#row.add(call)
       if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
         this.#growth = 0
-        if (call.waitedMs > patienceMs) return undefined
-        const ms = Math.max(retryAfterMs, backoffMs(call.refusals))
-        call.waitedMs += ms
-        return ms
+        if (call.waitedMs > patienceMs) return
+        call.refusedMs = Math.max(retryAfterMs, backoffMs(call.refusals))
+        call.waitedMs += call.refusedMs
+        return
       }
       for (const each of this.#row) each.waitedMs = 0
       this.#row.clear()
@@ -156,6 +157,6 @@ export class Pace {
     this.nextAt = Math.max(this.nextAt, now + ms)
     this.#queue.tell(this, isOver)
     this.#queue.dispatch()
-    return isOver ? undefined : this.nextAt - now
+    if (!isOver) call.refusedMs = this.nextAt - now
   }
 }

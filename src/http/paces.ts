@@ -1,5 +1,6 @@
 import type { ClientConfig } from '../options.js'
-import { Pace, type PacedQueue, type QueuedCall } from './pace.js'
+import { Pace, type QueuedCall } from './pace.js'
+import { Queue } from './queue.js'
 
 const maxKeys = 1_000
 /** A function that returned so many API keys, and none of them again, makes tokens. Fewer may be those of tenants. */
@@ -7,15 +8,11 @@ const manyTokens = 10
 
 /** A pace for each URL and API key, as services limit each key on its own. Shared by a client and those derived from it. */
 export class Paces {
-  readonly #queue: PacedQueue
+  readonly queue: Queue = new Queue()
   /** By URL and API key; that of the tokens of an `apiKey` function by the function. */
   readonly #paces = new Map<unknown, Pace>()
   /** By `apiKey` function: the last name of a pace, and how many new ones it had. */
   readonly #functions = new WeakMap<object, { last: string; tokens: number }>()
-
-  constructor(queue: PacedQueue) {
-    this.#queue = queue
-  }
 
   /** Gives a call the pace of the API key that it is about to send. */
   assign({ baseUrl, apiKey: given }: ClientConfig, apiKey: string | null, call: QueuedCall): Pace {
@@ -29,7 +26,7 @@ export class Paces {
       this.#functions.set(given, source)
       if (source.tokens >= manyTokens) shared = given
     }
-    pace ??= this.#paces.get(shared) ?? new Pace(this.#queue)
+    pace ??= this.#paces.get(shared) ?? new Pace(this.queue)
     this.#paces.set(name, pace).set(shared, pace)
     if (this.#paces.size > maxKeys)
       for (const oldest of this.#paces.keys()) if (this.#paces.delete(oldest)) break

@@ -32,6 +32,7 @@ export class Queue {
     this.#taken++
     call.turn = ++this.turn
     call.hasPlace = true
+    call.refusedMs = undefined
     return true
   }
 

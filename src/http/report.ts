@@ -29,6 +29,8 @@ export class CallReport {
   attempts = 0
   /** Attempts that count against `maxRetries`: all that failed but for a 429. */
   failures = 0
+  /** When the last attempt began. */
+  startedAt = 0
   /** Of the last attempt, if it failed. */
   lastError: AnyApiError | undefined
   /** An attempt may have been applied. */
@@ -52,6 +54,11 @@ export class CallReport {
     this.#url = url
   }
 
+  /** Of the last attempt. */
+  get durationMs(): number {
+    return performance.now() - this.startedAt
+  }
+
   /** What every error says about the call. */
   get info(): CallInfo {
     const { method, path, idempotencyKey, page, limit, loop } = this.#call
@@ -66,14 +73,8 @@ export class CallReport {
     if (onEvent === undefined) return
     const { method, path, page, loop } = this.#call
     const redact = this.#redactor()
-    const base = {
-      callId: this.#callId,
-      method,
-      url: redact.text(this.#url),
-      path: redact.text(path),
-      page,
-      loop,
-    }
+    const shown = { url: redact.text(this.#url), path: redact.text(path) }
+    const base = { callId: this.#callId, method, ...shown, page, loop }
     // Observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(error => {
       if (withFailedListener.has(shared)) return
@@ -114,15 +115,12 @@ export class CallReport {
   abortError(reason: unknown): unknown {
     const { info } = this
     if (isControlFlow(reason) && !info.outcomeUnknown) return reason
-    return new AbortError({
-      info,
-      problem: describeAbort(reason, info.attempts, this.#redactor()),
-      cause: reason,
-    })
+    const problem = describeAbort(reason, info.attempts, this.#redactor())
+    return new AbortError({ info, problem, cause: reason })
   }
 
   /** The error for an attempt that failed. `note` says why no other follows. */
-  createError(outcome: Outcome, isRetried: boolean, note: string | undefined): AnyApiError {
+  createError(outcome: Outcome, isRetried: boolean, note?: string): AnyApiError {
     const redact = this.#redactor()
     const common = { info: this.info, isRetried, note }
     if (outcome.status === undefined) {
@@ -137,44 +135,41 @@ export class CallReport {
     const body = redact.json(parseErrorBody(text))
     const shown = { status, headers: redact.headers(headers), body, retryAfterMs }
     const hasKey = this.#transport.apiKey !== null
-    return new HttpError({
-      ...common,
-      ...shown,
-      ...describeHttpError(shown, this.#call, this.#url, redact, hasKey),
-    })
+    const description = describeHttpError(shown, this.#call, this.#url, redact, hasKey)
+    return new HttpError({ ...common, ...shown, ...description })
   }
 
   /** The error of a call that has taken too long as a whole, perhaps while it waited. */
   outOfTimeError(outcome: NoResponse): AnyApiError {
     const { waitsFor, lastError } = this
-    if (waitsFor === undefined) return this.createError({ ...outcome, cause: lastError }, false, undefined)
-    const why =
-      waitsFor === 'place'
-        ? `maxInFlight is ${this.#transport.maxInFlight}`
-        : `${waitsFor.method} ${waitsFor.path} was refused`
-    const cause = lastError ?? (waitsFor === 'place' ? undefined : waitsFor)
-    return this.createError({ ...outcome, cause }, false, `It waited for its turn, as ${why}.`)
+    const { maxInFlight } = this.#transport
+    const isForPlace = waitsFor === 'place'
+    const why = isForPlace
+      ? `maxInFlight is ${maxInFlight}`
+      : `${waitsFor?.method} ${waitsFor?.path} was refused`
+    const cause = lastError ?? (isForPlace ? undefined : waitsFor)
+    return this.createError({ ...outcome, cause }, false, waitsFor && `It waited for its turn, as ${why}.`)
   }
 
-  invalidResponseError({ status, headers }: ReceivedResponse, { facts }: InvalidBody): InvalidResponseError {
+  invalidResponseError({ status, headers }: ReceivedResponse, invalid: InvalidBody): InvalidResponseError {
     const redact = this.#redactor()
     const toShown = (key: PropertyKey) => {
       const text = redact.text(String(key))
       return text === String(key) ? key : text
     }
-    const issues = facts.issues
+    const issues = invalid.issues
       .slice(0, maxIssues)
       .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
-    const body = redact.json(facts.body)
+    const body = redact.json(invalid.body)
     return new InvalidResponseError({
       info: this.info,
-      problem: describeIssues(issues, facts, body),
-      hint: facts.hint,
-      isFinal: facts.isMismatch,
+      problem: describeIssues(issues, invalid, body),
+      hint: invalid.hint,
+      isFinal: invalid.validator !== undefined,
       status,
       headers: redact.headers(headers),
       issues,
-      cause: redact.cause(facts.issues.find(({ cause }) => cause !== undefined)?.cause),
+      cause: redact.cause(invalid.issues.find(({ cause }) => cause !== undefined)?.cause),
       body,
     })
   }

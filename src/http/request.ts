@@ -95,7 +95,6 @@ const notOfAnAccount = [
 
 /** A write, as its resource declares it. */
 export interface WriteEndpoint {
-  /** What callers call. */
   readonly name: string
   readonly method: HttpMethod
   /** The names of the ids in the first argument. */

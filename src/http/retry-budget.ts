@@ -7,7 +7,6 @@ export class RetryBudget {
   #left = fullBudget
   #askedAt = 0
 
-  /** Takes a retry; `false` if there is none left. */
   take(): boolean {
     this.#askedAt = performance.now()
     if (this.#left < 1) return false

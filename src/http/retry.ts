@@ -46,42 +46,27 @@ export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boo
   return !isRefused && status !== 307 && status !== 308
 }
 
-/** What follows an attempt. */
+/** What follows an attempt. A refusal is no failure: the call waits for its turn again. `throw`: what the caller's own code threw. */
 export type Decision =
   | { readonly next: 'return' }
-  /** A refusal is no failure: the call waits for its turn again. */
   | { readonly next: 'retry' | 'wait'; readonly delayMs: number }
-  | Failure
-  /** What the caller's own code threw. */
+  /** `note` says why there is no other attempt, unless it would not help. */
+  | { readonly next: 'fail'; readonly note: string | undefined }
   | { readonly next: 'throw'; readonly cause: unknown }
 
-interface Failure {
-  readonly next: 'fail'
-  /** Why there is no other attempt, unless it would not help. */
-  readonly note: string | undefined
-}
-
-/** Instead of a retry, once the retry budget is empty. */
-export const noRetriesLeft: Failure = {
-  next: 'fail',
-  note: 'Not retried: too many calls failed recently (retry budget).',
-}
-
-/** What is known of a call after an attempt. */
-export interface Progress {
-  readonly accepts: Call['accepts']
-  /** Its key was used before. */
-  readonly isKeyInUse: boolean
-  /** Attempts that have failed before. */
-  readonly failures: number
-  readonly maxRetries: number
-  /** How long a refused call has to wait; `undefined` if that has lasted too long. */
-  readonly refusedMs: number | undefined
-}
-
-export function decide(outcome: Outcome, progress: Progress): Decision {
-  const { accepts, isKeyInUse, failures, maxRetries, refusedMs } = progress
+/**
+ * Decides what follows an attempt. `failures` are those before it. `refusedMs` is how long a refused call has to wait; `undefined`
+ * if that has lasted too long.
+ */
+export function decide(
+  outcome: Outcome,
+  { accepts, settings }: Call,
+  isKeyInUse: boolean,
+  failures: number,
+  refusedMs: number | undefined,
+): Decision {
   const { status } = outcome
+  const { maxRetries } = settings
   if (status !== undefined && (isSuccess(status) || accepts?.(status))) return { next: 'return' }
   if (status === undefined && outcome.reason === 'not-sent' && !outcome.isTimeout)
     return { next: 'throw', cause: outcome.cause }

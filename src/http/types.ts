@@ -2,7 +2,6 @@ import type { Redactor } from '../internal/redact.js'
 import type { CallSettings, ClientConfig } from '../options.js'
 import type { BodyText } from './body.js'
 import type { Paces } from './paces.js'
-import type { Queue } from './queue.js'
 import type { RetryBudget } from './retry-budget.js'
 
 /** What all calls of a client share. */
@@ -16,7 +15,6 @@ export interface Transport extends ClientConfig {
 /** What a client shares with those derived from it. */
 export interface Shared {
   readonly retryBudget: RetryBudget
-  readonly queue: Queue
   /** By URL and API key. */
   readonly paces: Paces
   /** The paths of lists that cannot be asked for a limit of 100. */
@@ -28,20 +26,15 @@ export interface Call {
   readonly method: string
   /** Checked and encoded. */
   readonly path: string
-  /** Without its question mark. */
   readonly query: string
   readonly settings: CallSettings
-  /** Set on writes, and only there. */
   readonly idempotencyKey: string | undefined
   /** The idempotency key is the caller's own. */
   readonly hasCallerKey: boolean
-  /** JSON. */
   readonly body: string | undefined
-  /** Any of them cancels the call. */
   readonly signals: readonly (AbortSignal | undefined)[]
   /** Set on lists, and only there. */
   readonly page: number | undefined
-  /** The limit that is requested. */
   readonly limit: number | undefined
   /** Of a loop over a list: its number. */
   readonly loop: number | undefined

@@ -8,16 +8,14 @@ const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1
 export function assertApiKey(key: unknown, expected: string): asserts key is string {
   if (typeof key !== 'string' || key === '' || madeByBug.test(key))
     throw wrongArgument('apiKey', expected, key, environmentHint(key))
-  if (/^(["'`]).*\1$|^\$\{.*\}$/.test(key)) {
+  if (/^(["'`]).*\1$|^\$\{.*\}$/.test(key))
     throw new TypeError(
-      'apiKey: expected the key itself, got quotes around it or a placeholder (does your environment file keep them as they are?)',
+      'apiKey: expected the key itself, got quotes around it or a placeholder (from an environment file?)',
     )
-  }
-  if (!headerValue.test(key)) {
+  if (!headerValue.test(key))
     throw new TypeError(
-      'apiKey: cannot be sent as a header: expected Latin-1 without line breaks, and no white space around it (trim a key from a file, as it often ends with a line break)',
+      'apiKey: expected Latin-1 without line breaks or white space around it (trim a key from a file)',
     )
-  }
 }
 
 /** A fresh UUID v4. */

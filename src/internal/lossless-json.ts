@@ -1,4 +1,5 @@
-const longExponent = /\d[eE][+-]?\d{3}/g
+/** A number that a double may not hold: of 16 digits or more, or with an exponent of three. Most texts have none. */
+const mayBeInexact = /(?:^|[:,[\s])-?\d(?:[\d.]{15}|[\d.]*[eE][+-]?\d{3})/
 /** Without loops around alternatives: a long string would use up the stack. */
 const escapeQuoteOrNumber = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
@@ -9,43 +10,13 @@ const escapeQuoteOrNumber = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
  */
 export function parseLosslessJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  if (!mayBeInexact(text)) return value
+  if (!mayBeInexact.test(text)) return value
   let isInString = false
   const quoted = text.replace(escapeQuoteOrNumber, token => {
     if (token === '"') isInString = !isInString
     return isInString || token === '"' || isExact(token) ? token : `"${token}"`
   })
   return JSON.parse(quoted)
-}
-
-/**
- * Whether a text may hold a number that a double does not: one of 16 digits or more, or with an exponent of three. A run of 16
- * covers a place that is a multiple of 16, so that most of a text need not be looked at.
- */
-function mayBeInexact(text: string): boolean {
-  for (let place = 15; place < text.length; place += 16) {
-    if (!isDigitOrPoint(text, place)) continue
-    let end = place + 1
-    while (isDigitOrPoint(text, end)) end++
-    if (end - startOfNumber(text, place) >= 16) return true
-    // Each digit is looked at once, however many follow one another.
-    place = end
-  }
-  for (const { index } of text.matchAll(longExponent)) if (startOfNumber(text, index) <= index) return true
-  return false
-}
-
-/** Where the number with this digit starts; infinite where what precedes it shows a string, such as an IBAN or a UUID. */
-function startOfNumber(text: string, place: number): number {
-  let start = place
-  while (isDigitOrPoint(text, start - 1)) start--
-  const before = text[start - 1] === '-' ? text[start - 2] : text[start - 1]
-  return before === undefined || ':,[ \t\n\r'.includes(before) ? start : Number.POSITIVE_INFINITY
-}
-
-function isDigitOrPoint(text: string, place: number): boolean {
-  const code = text.charCodeAt(place)
-  return code === 46 || (code >= 48 && code <= 57)
 }
 
 /**

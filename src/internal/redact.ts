@@ -10,9 +10,6 @@ const minKeyLength = 8
 // Of a longer key, so much is looked for: texts that nearly repeat it must not take long.
 const maxKeyLength = 64
 
-// Of an AggregateError: one for each address of a host.
-const maxErrors = 10
-
 // A service may still name an earlier key: "key … was replaced".
 const maxKeys = 8
 
@@ -76,16 +73,7 @@ export class Redactor {
         const value = property(error, name)
         if (typeof value === 'string') defineHidden(copy, name, this.text(value))
       }
-      const errors = property(error, 'errors')
       if (code !== undefined) Object.assign(copy, { code: this.text(code) })
-      if (Array.isArray(errors)) {
-        const copies = errors.slice(0, maxErrors).map(each => this.cause(each, depth + 1))
-        defineHidden(
-          copy,
-          'errors',
-          copies.filter(each => each !== undefined),
-        )
-      }
       return copy
     } catch {
       // Anything can be thrown, even an object without a text.

@@ -43,15 +43,9 @@ export const checkedLater: Check = () => {}
 /** A signal of the platform's kind: the npm package `abort-controller`, for one, has neither reasons nor `throwIfAborted`. */
 export const abortSignal: Check = (name, value) => {
   const signal: Partial<AbortSignal> = Object(value)
-  if (signal.addEventListener && signal.removeEventListener && signal.throwIfAborted && 'reason' in signal)
-    return
+  if (signal.addEventListener && signal.throwIfAborted && 'reason' in signal) return
   const hint = value instanceof AbortController ? ' (pass controller.signal)' : ''
-  throw wrongArgument(
-    name,
-    'an AbortSignal with `reason` and `throwIfAborted`, as the platform has it',
-    value,
-    hint,
-  )
+  throw wrongArgument(name, 'an AbortSignal of the platform, with `reason` and `throwIfAborted`', value, hint)
 }
 
 /** Throws unless the value is a plain object, of any realm; `undefined` counts as an empty one. */
@@ -105,12 +99,14 @@ export function didYouMean(given: string, known: readonly string[]): string {
 
 /** Whether it takes at most so many letters that are added, removed or replaced. */
 function isNear(a: string, b: string, edits: number): boolean {
-  if (edits < 0) return false
-  if (a === b) return true
+  if (a === b || edits < 0) return edits >= 0
   const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
   if (a[0] === b[0]) return isNear(restOfA, restOfB, edits)
-  const left = edits - 1
-  return isNear(restOfA, b, left) || isNear(a, restOfB, left) || isNear(restOfA, restOfB, left)
+  return [
+    [restOfA, b],
+    [a, restOfB],
+    [restOfA, restOfB],
+  ].some(([x = '', y = '']) => isNear(x, y, edits - 1))
 }
 
 /** Throws for arguments that a method does not have: what they say would be ignored. `correct` is the right call. */

@@ -54,7 +54,6 @@ export class Waiting {
     })
   }
 
-  /** Waits for so long. */
   async pause(ms: number): Promise<void> {
     await this.within(ms, new Promise(() => {}))
   }

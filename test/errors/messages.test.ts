@@ -212,7 +212,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that is cut off on the way',
       { steps: [brokenBody('UND_ERR_SOCKET')] },
-      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} Check the network.`,
+      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} Check the network and proxies.`,
     ],
     [
       'an error without a code, as in browsers',
@@ -233,7 +233,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that says to be compressed, and is not',
       { steps: [brokenBody('Z_DATA_ERROR')] },
-      `the response could not be read to its end (Z_DATA_ERROR). ${applied} A proxy may have sent \`Content-Encoding\` with a decoded body.`,
+      `the response could not be read to its end (Z_DATA_ERROR). ${applied} Check the network and proxies.`,
     ],
   ]))
 

@@ -61,7 +61,7 @@ test('creating a client', () =>
     option(
       'reads the key from a file',
       { apiKey: 'key\n' },
-      /^apiKey: .* line breaks, .* \(trim a key from a file, .*\)$/,
+      /^apiKey: expected Latin-1 without line breaks .* \(trim a key from a file\)$/,
     ),
     option('forgets to await the key', { apiKey: Promise.resolve('key') }, /^apiKey: .* await missing\?\)$/),
     option('forgets baseUrl', { baseUrl: undefined }, `${expectedUrl}undefined${notSet}`),

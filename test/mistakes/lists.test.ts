@@ -77,7 +77,7 @@ test('options of a list', () =>
     options(
       'passes a signal of the npm package abort-controller',
       { signal: { addEventListener() {}, removeEventListener() {}, throwIfAborted() {}, aborted: false } },
-      /^signal: .* `reason` and `throwIfAborted`, .* got an object$/,
+      /^signal: .* `reason` and `throwIfAborted`, got an object$/,
     ),
     options(
       'wants a proof and no errors',
