@@ -65,12 +65,13 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     ...(failed ? [`Not read: ${failed.problem}`] : []),
   ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
-  const itemKey = hasIds ? ['  itemKey: item => item.id,'] : []
+  const noIds = '  // Pass itemKey: a function that returns what is unique. Without it, pages cannot overlap.'
+  const itemKey = hasIds ? '  itemKey: item => item.id,' : noIds
   const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
   const example = [
     `const list = client.list(${toLiteral(path)}, ${params}, {`,
     `  schema: ${name}Schema,`,
-    ...itemKey,
+    itemKey,
     '})',
     'for await (const item of list) console.log(item)',
   ]
