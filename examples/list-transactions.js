@@ -13,7 +13,7 @@ runMain(import.meta.filename, async () => {
   const client = connect(service)
   console.log(`Listing the transactions of ${service.name}`)
   // Nothing is sent yet: what you do with the list decides what is requested.
-  const transactions = client.transactions.list({ limit: 100 })
+  const transactions = client.transactions.list({ limit: 100 }, { verified: true })
 
   // Awaited, it is one page: the first.
   const { totalItems, pageCount, data } = await transactions
@@ -26,7 +26,7 @@ runMain(import.meta.filename, async () => {
     console.log(`  ${id}  ${currency} ${amounts[index]}  ${description}`)
   }
 
-  // In a loop, it is every item, in order, each once. Four pages are fetched in parallel.
+  // In a loop, it is every item, in order, each once, or it throws. Four pages are fetched in parallel.
   /** @type {Map<string, { count: number, sum: Big }>} */
   const currencies = new Map()
   for await (const { currency, amount } of transactions) {
