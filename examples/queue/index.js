@@ -114,8 +114,9 @@ function verify(service, failed) {
     withTwoKeys > 0 && `${counted(withTwoKeys, 'account')} with two keys`,
     distinctKeys !== accounts.length &&
       `${counted(distinctKeys, 'key')} for ${counted(accounts.length, 'account')}`,
-    ...failed.map(({ id, failedReason, data }) => {
-      return `${id}: ${failedReason}${data.outcomeUnknown ? ' An earlier attempt may have been applied.' : ''}`
+    ...failed.map(({ id, failedReason, data, stalledCounter }) => {
+      const isUnknown = data.outcomeUnknown || stalledCounter > 0
+      return `${id}: ${failedReason}${isUnknown ? ' An earlier attempt may have been applied.' : ''}`
     }),
   ].filter(problem => problem !== false)
 }

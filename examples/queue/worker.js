@@ -31,14 +31,14 @@ async function deactivate(job) {
   } catch (error) {
     // A mistake in the call, say: another attempt would fail in the same way.
     if (!isApiError(error)) throw new UnrecoverableError(String(error))
-    // Noted, as a refusal of a later attempt says nothing about this one.
+    // Noted, as a refusal of a later attempt says nothing about this one. If a worker is killed, `job.stalledCounter` says so.
     if (error.outcomeUnknown) await job.updateData({ ...job.data, outcomeUnknown: true })
     if (error.retryAfterMs !== undefined) {
       // All workers pause, and the job goes back to the queue with as many attempts as before.
       await worker.rateLimit(error.retryAfterMs)
       throw new RateLimitError()
     }
-    const mayHelp = error.outcomeUnknown || error.kind === 'connection' || error.status === 429
+    const mayHelp = error.outcomeUnknown || error.kind !== 'http' || [425, 429].includes(error.status)
     throw mayHelp ? error : new UnrecoverableError(error.message)
   }
 }
