@@ -7,14 +7,17 @@
 //   BASE_URL=https://… API_KEY=… npm run example examples/export-csv.js
 //
 // Without BASE_URL: 100,000 transactions of a fake service. FILE is
-// transactions.csv unless given; an older one is replaced.
+// transactions.csv unless given. An older one is replaced, unless the new one has
+// less than half of its size.
 //
 // Until it is complete, the export is FILE.part. FILE.part.json says how many of
 // its bytes are complete, and where to continue.
 
+import { statSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import Big from 'big.js'
 import { stringify } from 'csv-stringify/sync'
+import { PaginationError } from 'virtual-accounts'
 import { connect, findService } from './connect.js'
 import { counted, Problem, Progress, runMain } from './terminal.js'
 
@@ -61,6 +64,14 @@ async function exportTransactions(name = 'transactions.csv') {
       await writePosition(positionFile, { bytes, count, cursor: batch.cursor })
       progress.update(count, batch.totalItems)
     }
+    // Checks once more that no other program writes to it.
+    await append('')
+  } catch (error) {
+    if (!cursor || !(error instanceof PaginationError)) throw error
+    await rm(positionFile)
+    throw new Problem(
+      `The list has changed too much to continue (${error.reason}). Run it again: it starts over.`,
+    )
   } finally {
     await file.close()
   }
@@ -68,6 +79,13 @@ async function exportTransactions(name = 'transactions.csv') {
   if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The export stays ${part}.`)
   // In this order: a position must never outlive the file that it is for.
   await rm(positionFile, { force: true })
+  const before = statSync(name, { throwIfNoEntry: false })?.size ?? 0
+  const headerBytes = Buffer.byteLength(header)
+  // An empty or tiny list is more likely a bug than news.
+  if ((bytes - headerBytes) * 2 < before - headerBytes) {
+    const found = `${part} has ${counted(count, 'transaction')}, less than half of ${name}`
+    throw new Problem(`${found}, which stays. If that is right, remove ${name} and run it again.`)
+  }
   await rename(part, name)
   console.log(`Wrote ${counted(count, 'transaction')} to ${name}`)
 }

@@ -20,7 +20,6 @@ runMain(import.meta.filename, addNewTransactions, 1)
 
 async function addNewTransactions(name = 'transactions.jsonl') {
   const positionFile = `${name}.json`
-  let { bytes, newest } = await readPosition(positionFile)
 
   /** @type {import('virtual-accounts').EndEvent | undefined} */
   let end
@@ -29,48 +28,61 @@ async function addNewTransactions(name = 'transactions.jsonl') {
   })
 
   const file = await open(name, 'a')
+  let bytes = 0
   let count = 0
   try {
-    if ((await file.stat()).size < bytes) throw new Problem(`${name} was cut off: remove ${positionFile}.`)
+    const saved = await readPosition(positionFile, name)
+    bytes = saved.bytes
+    if ((await file.stat()).size < bytes)
+      throw new Problem(
+        `${name} was cut off. To add what is missing, remove ${positionFile} and run it again.`,
+      )
     // Lines after this belong to a run that did not finish.
     await file.truncate(bytes)
     // The list can repeat items of earlier runs, and repeats all of them when every item that the cursor names is gone.
     const known = await readIds(name)
 
-    const options = { verified: true, until: newest }
-    let first
+    const options = { verified: true, until: saved.newest }
+    let newest
     for await (const { items, cursor } of client.transactions.list({ limit: 100 }, options).batches()) {
-      first ??= cursor
+      newest ??= cursor
       const added = items.filter(({ id }) => !known.has(id))
       for (const { id } of added) known.add(id)
       const lines = added.map(item => `${JSON.stringify(item)}\n`).join('')
-      if ((await file.stat()).size !== bytes) throw new Problem(`Another program writes to ${name}.`)
+      await verifySize()
       await file.appendFile(lines)
       bytes += Buffer.byteLength(lines)
       count += added.length
     }
     if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. Nothing was added.`)
-    // If nothing is new, the old cursor stays.
-    newest = first ?? newest
+    await verifySize()
     await file.sync()
-    await writeFile(`${positionFile}.new`, JSON.stringify({ bytes, newest }), { flush: true })
+    // If nothing is new, the old cursor stays.
+    const position = JSON.stringify({ bytes, newest: newest ?? saved.newest })
+    await writeFile(`${positionFile}.new`, position, { flush: true })
     await rename(`${positionFile}.new`, positionFile)
   } finally {
     await file.close()
   }
   console.log(`Added ${counted(count, 'transaction')} to ${name}`)
+
+  async function verifySize() {
+    if ((await file.stat()).size !== bytes) throw new Problem(`Another program writes to ${name}.`)
+  }
 }
 
 /**
  * @param {string} file
+ * @param {string} name
  * @returns {Promise<Position>}
  */
-async function readPosition(file) {
+async function readPosition(file, name) {
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    return { bytes: 0 }
+    // Its whole lines stay. The whole list is read, and what is not in them is added.
+    return { bytes: (await readFile(name)).lastIndexOf('\n') + 1 }
   }
 }
 

@@ -5,9 +5,11 @@
 //   npm run example examples/sync-sqlite.js [-- FILE]
 //   BASE_URL=https://… API_KEY=… npm run example examples/sync-sqlite.js
 //
-// FILE is transactions.sqlite unless given. It needs Node 22.13 or later.
+// FILE is transactions.sqlite unless given. Remove it to start over. It needs
+// Node 22.13 or later.
 
 import { DatabaseSync } from 'node:sqlite'
+import { PaginationError } from 'virtual-accounts'
 import { connect, findService } from './connect.js'
 import { counted, grouped, Problem, runMain } from './terminal.js'
 
@@ -16,13 +18,16 @@ async function sync(name = 'transactions.sqlite') {
   try {
     const copy = new Copy(db)
     await copy.read()
-    copy.replace()
+    copy.replace(name)
     console.log(`${counted(copy.count(), 'transaction')} in ${name}`)
   } finally {
     // An open transaction is rolled back.
     db.close()
   }
 }
+
+/** Ends a database transaction: the next run reads the list from its beginning. */
+const forget = 'DELETE FROM found; DELETE FROM position; COMMIT'
 
 class Copy {
   #db
@@ -52,34 +57,49 @@ class Copy {
     const add = this.#db.prepare('REPLACE INTO found VALUES (?, ?, ?)')
     const save = this.#db.prepare('INSERT INTO position VALUES (?)')
     const options = { verified: true, after: this.#last }
-    for await (const { items, cursor } of client.transactions.list({ limit: 100 }, options).batches()) {
+    try {
+      for await (const { items, cursor } of client.transactions.list({ limit: 100 }, options).batches()) {
+        this.#begin()
+        for (const item of items) add.run(item.id, String(item.amount), JSON.stringify(item))
+        this.#db.exec('DELETE FROM position')
+        save.run(cursor ?? null)
+        this.#db.exec('COMMIT')
+        this.#last = cursor
+      }
+    } catch (error) {
+      if (!options.after || !(error instanceof PaginationError)) throw error
       this.#begin()
-      for (const item of items) add.run(item.id, String(item.amount), JSON.stringify(item))
-      this.#db.exec('DELETE FROM position')
-      save.run(cursor ?? null)
-      this.#db.exec('COMMIT')
-      this.#last = cursor
+      this.#db.exec(forget)
+      throw new Problem(
+        `The list has changed too much to resume (${error.reason}). Run it again: it starts over.`,
+      )
     }
     if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The copy is unchanged.`)
   }
 
-  /** Makes `transactions` what was found. The check and the change are one transaction. */
-  replace() {
+  /**
+   * Makes `transactions` what was found. The check and the change are one transaction.
+   *
+   * @param {string} name
+   */
+  replace(name) {
     this.#begin()
     const gone = 'FROM transactions WHERE id NOT IN (SELECT id FROM found)'
     const before = this.count()
     const deleted = this.count(gone)
     // A list that comes back empty or tiny is a fault, not news.
     if (deleted * 2 > before) {
+      // The next run must see the whole list again.
+      this.#db.exec(forget)
       const counts = `${grouped(deleted)} of ${counted(before, 'row')}`
-      throw new Problem(`${counts} would be deleted: nothing was. If that is right, delete them yourself.`)
+      throw new Problem(
+        `${counts} would be deleted: nothing was. If that is right, remove ${name} and run it again.`,
+      )
     }
     this.#db.exec(`
       DELETE ${gone};
       REPLACE INTO transactions SELECT * FROM found;
-      DELETE FROM found;
-      DELETE FROM position;
-      COMMIT;
+      ${forget};
     `)
   }
 

@@ -1,6 +1,7 @@
-import { appendFileSync, readFileSync, truncateSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Client } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createFolder, run, serveFake } from './programs.ts'
@@ -16,6 +17,14 @@ beforeEach(async () => {
 
 const start = (program: string, killer?: AbortSignal) =>
   run(program, { env: fake.env, folder, ...(killer && { killer }) })
+/** The cursor that a program has saved when it is killed at the end of the list. */
+async function lastCursor(): Promise<string | undefined> {
+  const { BASE_URL: baseUrl, API_KEY: apiKey } = fake.env
+  let last: string | undefined
+  for await (const { cursor } of new Client({ baseUrl, apiKey }).transactions.list({ limit: 100 }).batches())
+    last = cursor
+  return last
+}
 const ids = () => fake.service.transactions.map(({ id }) => id)
 
 describe('sync-sqlite', () => {
@@ -55,6 +64,31 @@ describe('sync-sqlite', () => {
     fake.service.transactions.push(...all.slice(3))
     expect(await sync()).toMatchObject({ code: 0 })
     expect(stored()).toEqual(before)
+  })
+
+  test('its advice works after most of the list is gone, also when items were added at the beginning', async () => {
+    await sync()
+    fake.service.transactions.splice(100)
+    const said = expect.stringContaining('If that is right, remove transactions.sqlite and run it again.')
+    expect(await sync()).toMatchObject({ code: 1, said })
+    fake.service.transactions.unshift(...sampleTransactions(3, 7))
+    expect(await sync()).toMatchObject({ code: 1, said })
+    rmSync(join(folder, 'transactions.sqlite'))
+    expect(await sync()).toMatchObject({ code: 0 })
+    expect(stored()).toEqual(listed())
+  })
+
+  test('starts over when it was killed at its end, and items were added at the beginning', async () => {
+    await sync()
+    const db = new DatabaseSync(join(folder, 'transactions.sqlite'))
+    db.exec('INSERT INTO found SELECT * FROM transactions')
+    db.prepare('INSERT INTO position VALUES (?)').run((await lastCursor()) as string)
+    db.close()
+    fake.service.transactions.unshift(...sampleTransactions(3, 7))
+    const said = expect.stringMatching(/added-elsewhere.*Run it again/)
+    expect(await sync()).toMatchObject({ code: 1, said })
+    expect(await sync()).toMatchObject({ code: 0 })
+    expect(stored()).toEqual(listed())
   })
 
   test('changes nothing when it is killed, and then resumes', async () => {
@@ -121,10 +155,51 @@ describe('new-transactions', () => {
     expect(written()).toEqual([...before, ...fresh.map(({ id }) => id)])
   })
 
-  test('fails when the file was cut off, and leaves it as it is', async () => {
+  test('leaves a file that was cut off as it is, and adds what is missing when its advice is followed', async () => {
     await add()
-    truncateSync(file(), 100)
+    const [gone] = fake.service.transactions.splice(0, 1)
+    truncateSync(file(), 1000)
     expect(await add()).toMatchObject({ code: 1, said: expect.stringContaining('was cut off') })
-    expect(readFileSync(file())).toHaveLength(100)
+    expect(readFileSync(file())).toHaveLength(1000)
+    rmSync(`${file()}.json`)
+    expect(await add()).toMatchObject({ code: 0 })
+    expect(written().toSorted()).toEqual([gone?.id, ...ids()].toSorted())
+  })
+})
+
+describe('export-csv', () => {
+  const file = () => join(folder, 'transactions.csv')
+  const exportCsv = () => start('export-csv.js')
+
+  test('keeps a file when the list comes back empty, or far shorter, until it is removed as advised', async () => {
+    await exportCsv()
+    const before = readFileSync(file(), 'utf8')
+    const all = fake.service.transactions.splice(0)
+    for (const left of [[], all.slice(0, 100), all.slice(50, 150)]) {
+      fake.service.transactions.splice(0, 100, ...left)
+      const { code, stdout, stderr } = await exportCsv()
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain('If that is right, remove transactions.csv and run it again.')
+      expect(readFileSync(file(), 'utf8')).toBe(before)
+    }
+    rmSync(file())
+    expect(await exportCsv()).toMatchObject({
+      code: 0,
+      stdout: 'Wrote 100 transactions to transactions.csv\n',
+    })
+  })
+
+  test('starts over when it was killed at its end, and items were added at the beginning', async () => {
+    await exportCsv()
+    renameSync(file(), `${file()}.part`)
+    const bytes = readFileSync(`${file()}.part`).length
+    writeFileSync(`${file()}.part.json`, JSON.stringify({ bytes, count: 250, cursor: await lastCursor() }))
+    fake.service.transactions.unshift(...sampleTransactions(3, 7))
+    const stderr = expect.stringMatching(/added-elsewhere.*Run it again/)
+    expect(await exportCsv()).toMatchObject({ code: 1, stderr })
+    expect(await exportCsv()).toMatchObject({
+      code: 0,
+      stdout: 'Wrote 253 transactions to transactions.csv\n',
+    })
   })
 })
