@@ -29,14 +29,14 @@ const { rows } = await db.query('SELECT cursor FROM newest')
 const options = { verified: true, until: rows[0]?.cursor }
 const list = client.transactions.list({ limit: 100 }, options)
 // By id: items of earlier runs can come again.
-const add = `
-  INSERT INTO news SELECT item->>'id', item
-  FROM json_array_elements($1) AS item ON CONFLICT DO NOTHING`
+const add = `INSERT INTO news SELECT *
+  FROM unnest($1::text[], $2::json[]) ON CONFLICT DO NOTHING`
 let newest
 let count = 0
 for await (const { items, cursor } of list.batches()) {
   newest ??= cursor
-  const { rowCount } = await db.query(add, [JSON.stringify(items)])
+  const ids = items.map(item => item.id)
+  const { rowCount } = await db.query(add, [ids, items.map(item => JSON.stringify(item))])
   count += rowCount
 }
 // Thrown before COMMIT, so nothing is saved.

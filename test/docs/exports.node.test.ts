@@ -86,6 +86,13 @@ describe('to a file', () => {
     expect(await exportAll()).toContain('The file was cut off.')
   })
 
+  test('does not empty a file that is there without its position', async () => {
+    await exportAll()
+    rmSync(within('position.json'))
+    expect(await exportAll()).toContain('There is no position.json.')
+    expect(written()).toEqual(ids())
+  })
+
   test('fails unless the end event says that the export is complete', async () => {
     const incomplete = code.replace('verified: true', 'verified: false')
     expect(incomplete).not.toBe(code)

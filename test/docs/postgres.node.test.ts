@@ -21,7 +21,10 @@ const news = readFileSync(join(root, 'examples/new-to-postgres.js'), 'utf8')
 
 const db = new PGlite()
 const socket = new PGLiteSocketServer({ db, port: 0, maxConnections: 5 })
-const service = new FakeService({ transactions: sampleTransactions(2_000) })
+const transactions = sampleTransactions(2_000)
+// PostgreSQL takes these as json, but not as text.
+Object.assign(transactions[7]!, { description: 'a NUL \0, half of a pair \ud800' })
+const service = new FakeService({ transactions })
 let onRequest = () => {}
 const server = createServer(async ({ url = '', headers }, response) => {
   onRequest()
@@ -113,12 +116,38 @@ test('a list that comes back empty, or nearly, deletes nothing, and the next run
   await run(sync)
   const before = await stored('transactions')
   const all = service.transactions.splice(0)
-  await expect(run(sync)).rejects.toThrow(`${before.size} of ${before.size} rows are gone. Kept.`)
+  await expect(run(sync)).rejects.toThrow(`${before.size} of ${before.size} rows are gone from the list`)
   service.transactions.push(...all.slice(0, 5))
-  await expect(run(sync)).rejects.toThrow('rows are gone. Kept.')
+  await expect(run(sync)).rejects.toThrow('rows are gone from the list, but kept.')
   expect(await stored('transactions')).toEqual(before)
   service.transactions.push(...all.slice(5))
   expect(await run(sync)).toBe(`${all.length} transactions`)
+  expect(await stored('transactions')).toEqual(listed())
+})
+
+test('after most of the list is gone, its advice works, also when items were added at its beginning', {
+  timeout: 60_000,
+}, async () => {
+  await run(sync)
+  service.transactions.splice(100)
+  await expect(run(sync)).rejects.toThrow('If that is right, run DELETE FROM transactions.')
+  service.transactions.unshift(...sampleTransactions(3, 5))
+  await expect(run(sync)).rejects.toThrow('If that is right, run DELETE FROM transactions.')
+  await db.query('DELETE FROM transactions')
+  expect(await run(sync)).toBe('103 transactions')
+  expect(await stored('transactions')).toEqual(listed())
+})
+
+test('after a kill at its end and items added at the beginning, it starts over', {
+  timeout: 60_000,
+}, async () => {
+  await run(sync)
+  const atEnd = '\nif (!end?.isComplete)'
+  expect(sync).toContain(atEnd)
+  expect(await run(sync.replace(atEnd, `\nprocess.kill(process.pid, 'SIGKILL')${atEnd}`))).toBeUndefined()
+  service.transactions.unshift(...sampleTransactions(3, 5))
+  await expect(run(sync)).rejects.toThrow('Cannot resume (added-elsewhere). Run it again.')
+  expect(await run(sync)).toBe(`${service.transactions.length} transactions`)
   expect(await stored('transactions')).toEqual(listed())
 })
 
