@@ -1,5 +1,5 @@
 /** Time goes on by so much with each request, however fast responses come: lists may change with each. */
-export const msPerRequest = 10
+export const msPerRequest = 5
 
 /**
  * How fast items move towards the beginning of their list, as others in front of them are removed. What is requested now shows the list a
@@ -17,7 +17,7 @@ export class Drift {
   /** Notes how far the last item has moved; `NaN` if it was not shown. A window that missed it began too late. */
   learn(moved: number, time: number, isMissed: boolean, limit: number): void {
     const isShown = !Number.isNaN(moved)
-    const unexpected = isShown ? moved - this.#expect(time) : 0
+    const unexpected = isShown ? moved - this.expect(time) : 0
     const needed = 1 + Math.max(unexpected, isMissed ? this.#margin : 0)
     this.#margin = Math.max(1, 0.9 * this.#margin, Math.min(needed, limit / 2))
     if (!isShown || time === 0) return
@@ -29,12 +29,13 @@ export class Drift {
     this.#time = past * this.#time + Math.abs(time)
   }
 
-  /** How far before the last item a window begins that shows the list so much later. */
-  marginAfter(time: number): number {
-    return Math.round(this.#margin + this.#expect(time))
+  /** How far before the expected place of the last item a window begins. */
+  get margin(): number {
+    return Math.round(this.#margin)
   }
 
-  #expect(time: number): number {
-    return this.#time > 0 ? Math.max(0, this.#moved / this.#time) * time : 0
+  /** By how many items the list moves in so much time. */
+  expect(time: number): number {
+    return this.#time > 0 ? Math.round(Math.max(0, this.#moved / this.#time) * time) : 0
   }
 }

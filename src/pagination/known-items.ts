@@ -3,8 +3,8 @@ export type Key = string | number
 
 /** At least so many items are remembered, and at most twice as many and a page, however long the list is. */
 const minRemembered = 50_000
-/** The places of one run lie between two multiples of this. */
-const runLength = 2 ** 20
+/** Places hold the number of their run in front of that of the item. */
+const runFactor = 2 ** 27
 
 /**
  * The items that were read lately, by their keys. One without a key is never known.
@@ -14,7 +14,8 @@ const runLength = 2 ** 20
  */
 export class KnownItems {
   readonly #places = new Map<Key, number>()
-  #nextPlace = 0
+  #items = 0
+  #runs = 0
   /** The last item that was new. */
   #newest: Key | undefined
   /** The last item read. */
@@ -45,10 +46,15 @@ export class KnownItems {
     // What was shown last is forgotten last, or an item could be known, and not what was read behind it.
     if (place !== undefined) this.#places.delete(key)
     else if (inFront === undefined || inFront !== this.#newest)
-      this.#nextPlace = (runOf(this.#nextPlace) + 1) * runLength
-    this.#places.set(key, place ?? this.#nextPlace++)
+      this.#runs++
+    this.#places.set(key, place ?? this.#runs * runFactor + ++this.#items)
     if (place === undefined) this.#newest = key
     return place === undefined
+  }
+
+  /** How many items were read from one to the last, about; 0 for the last. */
+  countAfter(key: Key | undefined): number {
+    return (this.#places.get(this.last as Key) ?? 0) % runFactor - (this.#places.get(key as Key) ?? 0) % runFactor
   }
 
   /** Forgets what was shown long ago. Not while a page is read, or an item of it might come twice. */
@@ -79,5 +85,5 @@ export class KnownItems {
 }
 
 function runOf(place: number): number {
-  return Math.floor(place / runLength)
+  return Math.floor(place / runFactor)
 }

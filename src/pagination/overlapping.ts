@@ -24,8 +24,8 @@ export class OverlappingReader<T> {
   /** Responses that showed nothing known when they came, by their places. */
   #held: Seen<T>[] = []
   #drift = new Drift()
-  /** When the last item was shown; `undefined` before this loop has shown it. */
-  #shownAt: number | undefined
+  /** When the last item was shown where it is said to be. */
+  #shownAt: number
   /** The last response that was read. */
   #before: Seen<T> | undefined
   #orderChecks = 0
@@ -41,7 +41,7 @@ export class OverlappingReader<T> {
   constructor(at: Position<T>) {
     this.#at = at
     this.#hasMoved = at.options.after !== undefined
-    this.#shownAt = at.requests.last?.time
+    this.#shownAt = at.requests.last?.time ?? at.requests.time
     this.#before = at.requests.last
   }
 
@@ -50,7 +50,7 @@ export class OverlappingReader<T> {
     const at = this.#at
     while (at.remaining > 0) {
       // What was held, can be read by now, and says how the list goes on.
-      const held = this.#held.find(seen => this.#showsKnown(seen) && !at.known.has(seen.keys.at(-1)))
+      const held = this.#held.find(seen => this.#showsKnown(seen))
       let seen = held ?? (await this.#confirm(await this.#requestNext()))
       const again = await this.#checkOrder(seen)
       // If the item by which it would be read has moved, what is new in front of that comes next.
@@ -89,17 +89,23 @@ export class OverlappingReader<T> {
     const { planned } = requests
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
-    const goesOn = planned && start(planned) < end && reach(planned) > end
-    return this.#get(goesOn ? planned : this.#windowAfter(end, this.#timeSinceShown), plan)
+    // All that is in flight would be dropped with it, so it may turn out to be beyond a gap.
+    const goesOn =
+      planned && start(planned.window) < end && reach(planned.window) > this.#expectEnd(planned.time)
+    return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
   }
 
   get #timeSinceShown(): number {
-    const { time } = this.#at.requests
-    return time - (this.#shownAt ?? time)
+    return this.#at.requests.time - this.#shownAt
+  }
+
+  /** Where the last item was, or will be, at a time. */
+  #expectEnd(time: number): number {
+    return this.#at.end - this.#drift.expect(time - this.#shownAt)
   }
 
   #windowAfter(end: number, time: number): Window {
-    return windowAhead(end, this.#at.limit, this.#drift.marginAfter(time))
+    return windowAhead(end - this.#drift.expect(time), this.#at.limit, this.#drift.margin)
   }
 
   async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
@@ -147,7 +153,7 @@ export class OverlappingReader<T> {
     const at = this.#at
     const { end, total, shownBy } = at
     const holdsEnd = seen.data.length > 0 && seen.start < end && end <= seen.start + seen.limit
-    const isInPlace = this.#endShownBy(seen) === end
+    const isInPlace = this.#isInPlace(seen)
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
     if (this.#isSamePage(seen)) {
@@ -165,7 +171,7 @@ export class OverlappingReader<T> {
       const again = await this.#get(window)
       const keys = window === now ? seen.keys : keysBefore
       // After a cursor, only the last item is known.
-      const isSame = keys ? isSameOrder(keys, again.keys) : this.#endShownBy(again) === end
+      const isSame = keys ? isSameOrder(keys, again.keys) : this.#isInPlace(again)
       // What a cache returns is no evidence.
       if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
@@ -195,33 +201,25 @@ export class OverlappingReader<T> {
    * then on from there to the end. Each place is looked at once. Responses that show nothing known are held: they lie beyond a gap.
    */
   async #search(missed: Seen<T>): Promise<Seen<T>> {
-    const { limit, end, total: totalBefore } = this.#at
+    const { limit, end, total: totalBefore, known } = this.#at
     let seen = missed
-    const finds = async (window: Window, plan?: Plan) => {
+    const finds = async (window: Window) => {
       this.#hold(seen)
-      seen = await this.#get(window, plan)
+      seen = await this.#get(window)
       return this.#showsKnown(seen)
     }
-    const { total = 0 } = missed
+    const { total = totalBefore } = missed
     let first = Math.min(missed.start, total)
-    if (total !== totalBefore) {
-      const last = Math.min(end + total - totalBefore, total) - 1
-      const window = windowAt(Math.max(0, last), limit)
-      if (await finds(window)) return seen
-      if (reach(window) >= first) first = Math.min(first, start(window))
-    } else {
-      // Where it will be, if the list moves on as it did.
-      const window = this.#windowAfter(end, this.#timeSinceShown)
-      if (start(window) < first) {
-        if (await finds(window)) return seen
-        if (reach(window) >= first) first = start(window)
-      }
+    const expected = this.#windowAfter(Math.min(end + total - totalBefore, total), this.#timeSinceShown)
+    if (expected.page !== missed.page || expected.limit !== missed.limit) {
+      if (await finds(expected)) return seen
+      if (reach(expected) >= first) first = Math.min(first, start(expected))
     }
-    // On a long way back, several at a time, in place of what was requested ahead: the list may move on as fast as one goes back.
-    const before: Plan = window => (start(window) > 0 ? windowBefore(start(window), limit) : undefined)
-    let steps = 0
-    for (; first > 0; first = seen.start)
-      if (await finds(windowBefore(first, limit), ++steps > 3 ? before : undefined)) return seen
+    // Farther with each step, as the list may move on as fast as one goes back. But a cursor names few: none may be skipped.
+    for (let skipped = 0; first > 0; first = seen.start) {
+      if (await finds(windowBefore(Math.max(1, first - skipped), limit))) return seen
+      skipped = known.hasForgotten ? 0 : 2 * skipped + limit
+    }
     // A service may show its last page wherever there is none.
     const farthest = Math.max(total, end) + 8 * limit
     for (seen = missed; seen.data.length === seen.limit && seen.start < farthest; )
@@ -246,7 +244,7 @@ export class OverlappingReader<T> {
     // Where page 1 shows nothing known, all that was read is gone.
     const isGone = seen.page === 1 && !keys.some(key => known.has(key))
     const moved = isGone ? end : end - this.#endShownBy(seen)
-    const isInPlace = moved === 0
+    const isInPlace = this.#isInPlace(seen)
     // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
@@ -259,17 +257,18 @@ export class OverlappingReader<T> {
     if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
     if (isOther) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
-    // A window that ended before the last item was requested for a list that moves faster.
-    if (Number.isNaN(moved) && seen.start + keys.length <= end) this.#drift = new Drift()
-    else if (this.#shownAt !== undefined)
-      this.#drift.learn(moved, seen.time - this.#shownAt, missed !== undefined, limit)
+    if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, missed !== undefined, limit)
   }
 
-  /** The place after the last item read, if that is shown. */
+  /** The place after the last item read, if an item is shown that was read: by how many were read after that. */
   #endShownBy({ keys, start }: Seen<T>): number {
-    const { last } = this.#at.known
-    const index = last === undefined ? -1 : keys.lastIndexOf(last)
-    return index < 0 ? Number.NaN : start + index + 1
+    const { known } = this.#at
+    const index = keys.includes(known.last) ? keys.lastIndexOf(known.last) : keys.findLastIndex(key => known.has(key))
+    return index < 0 ? Number.NaN : start + index + 1 + known.countAfter(keys[index])
+  }
+
+  #isInPlace(seen: Seen<T>): boolean {
+    return seen.keys.includes(this.#at.known.last) && this.#endShownBy(seen) === this.#at.end
   }
 
   /** Reads what follows the first known item. Returns how many items were new. */
@@ -277,10 +276,14 @@ export class OverlappingReader<T> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
-    const news = yield* at.take(seen, Math.max(0, firstKnown), false)
+    // If all of it was read, the last item is farther on, but before what is held.
+    const end = Math.min(this.#endShownBy(seen), this.#held[0]?.start ?? Number.POSITIVE_INFINITY)
+    const isInFront = end > seen.start + seen.limit && seen.keys.every(key => at.known.has(key))
+    if (isInFront) at.end = end
+    const news = isInFront ? 0 : yield* at.take(seen, Math.max(0, firstKnown), false)
     this.#shownAt = seen.time
     this.#before = seen
-    this.#held = this.#held.filter(held => held !== seen && held.start + held.data.length > at.end)
+    this.#held = this.#held.filter(held => held !== seen && !at.known.has(held.keys.at(-1)))
     // Page 1 is read without a known item. New items there, again and again while the total stays: the service makes up ids.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
     if (isProgress) this.#detours = 0

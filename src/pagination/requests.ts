@@ -90,9 +90,9 @@ export class Requests<T> {
     return performance.now() + msPerRequest * this.sent
   }
 
-  /** The window that was requested ahead, if any. */
-  get planned(): Window | undefined {
-    return this.#queue[1]?.window
+  /** The request for the next window, if that was requested ahead. */
+  get planned(): { readonly window: Window; readonly time: number } | undefined {
+    return this.#queue[1]
   }
 
   /**

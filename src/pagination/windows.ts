@@ -23,14 +23,9 @@ export function windowAt(place: number, limit: number): Window {
   return windowOf(Math.floor(place / limit) + 1, limit)
 }
 
-/**
- * The window that begins `margin` or more items before position `end`, and reaches farthest beyond it. It need not reach beyond it if
- * the last item is expected more than half a window before.
- */
-export function windowAhead(expectedEnd: number, maxLimit: number, expectedMargin: number): Window {
-  const excess = Math.max(0, Math.min(expectedMargin - Math.ceil(maxLimit / 2), expectedEnd))
-  const end = expectedEnd - excess
-  const margin = expectedMargin - excess
+/** The window that begins `margin` or more items before the expected end of what was read, and reaches farthest beyond it. */
+export function windowAhead(expectedEnd: number, maxLimit: number, margin: number): Window {
+  const end = Math.max(0, expectedEnd)
   const place = Math.max(0, end - margin)
   const limit = bestLimit(maxLimit, limit => (Math.floor(place / limit) + 1) * limit - end)
   return limit > maxLimit && margin > 1 ? windowAhead(end, maxLimit, margin - 1) : windowAt(place, limit)

@@ -121,7 +121,7 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
   reading.then(finish, thrown => finish('thrown', thrown))
 
   const mostItems = (scenario.size + sum(scenario.changes.map(({ insert }) => insert?.count ?? 0))) * 2
-  const mostRequests = 100 + 20 * mostItems
+  const mostRequests = Math.min(100 + 20 * mostItems, 2_000)
   const isEndless = () => service.exchanges.length > mostRequests || time.now > 3_600_000
   const isSettled = await time.run(() => outcome !== undefined || isEndless())
   if (outcome === undefined) finish(isSettled ? 'endless' : 'hung')
