@@ -45,8 +45,7 @@ export class KnownItems {
     const place = this.#places.get(key)
     // What was shown last is forgotten last, or an item could be known, and not what was read behind it.
     if (place !== undefined) this.#places.delete(key)
-    else if (inFront === undefined || inFront !== this.#newest)
-      this.#runs++
+    else if (inFront === undefined || inFront !== this.#newest) this.#runs++
     this.#places.set(key, place ?? this.#runs * runFactor + ++this.#items)
     if (place === undefined) this.#newest = key
     return place === undefined
@@ -54,7 +53,10 @@ export class KnownItems {
 
   /** How many items were read from one to the last, about; 0 for the last. */
   countAfter(key: Key | undefined): number {
-    return (this.#places.get(this.last as Key) ?? 0) % runFactor - (this.#places.get(key as Key) ?? 0) % runFactor
+    return (
+      ((this.#places.get(this.last as Key) ?? 0) % runFactor) -
+      ((this.#places.get(key as Key) ?? 0) % runFactor)
+    )
   }
 
   /** Forgets what was shown long ago. Not while a page is read, or an item of it might come twice. */

@@ -21,14 +21,11 @@ import {
   type Batch,
   createBatch,
   createPage,
-  type ListSpec,
+  type ListSetup,
   loadPage,
   type Page,
-  type PageRequest,
   type ReadBatch,
-  singlePage,
 } from './page.js'
-import type { WalkOptions } from './position.js'
 import { readList } from './walk.js'
 
 /** A list, as its resource declares it. */
@@ -226,7 +223,6 @@ function prepareList<Item, Params extends ListParams>(
     signal,
     itemKey,
     rawItemKey,
-    hashesKeys: (after ?? until) !== undefined,
     firstPage: page ?? 1,
     limit: limit ?? after?.limit,
     ownLimit,
@@ -238,10 +234,6 @@ function prepareList<Item, Params extends ListParams>(
     until,
   }
 }
-
-type ListSetup<T> = ListSpec<T> & Omit<WalkOptions<T>, 'load' | 'loop' | 'closing'>
-
-let loops = 0
 
 class LazyList<T> implements List<T> {
   readonly #setup: ListSetup<T>
@@ -266,12 +258,7 @@ class LazyList<T> implements List<T> {
 
   #iterate<V>(valuesOf: (batch: ReadBatch<T>) => readonly V[]): AsyncGenerator<V, void> {
     const setup = this.#setup
-    const read = (closing: AbortSignal) => {
-      const loop = ++loops
-      const load = (request: PageRequest) => loadPage(setup, request, loop)
-      return readList({ ...setup, load, loop, closing })
-    }
-    return iterate(read, setup.signal, valuesOf)
+    return iterate(closing => readList(setup, closing), setup.signal, valuesOf)
   }
 
   async #load(): Promise<Page<T>> {
@@ -282,7 +269,7 @@ class LazyList<T> implements List<T> {
     if (maxItems !== Number.POSITIVE_INFINITY)
       throw new TypeError('maxItems: an awaited list is one page: pass `limit`, or iterate the list')
     const load = (page: number, expectedLimit: number | undefined) =>
-      loadPage(setup, { ...singlePage, page, limit, expectedLimit })
+      loadPage(setup, { page, limit, expectedLimit, overlaps: false, accepts: undefined })
     try {
       const first = await load(firstPage, undefined)
       return createPage(first, before => load(before.page + 1, before.limit))

@@ -1,8 +1,8 @@
 import { Drift } from './drift.js'
-import type { ReadBatch } from './page.js'
+import { emptyPage, type ReadBatch, type Window } from './page.js'
 import type { Position, Reading } from './position.js'
-import { isRefusal, type Plan, type Seen, type Window } from './requests.js'
-import { CannotOverlap, cursorGone, emptyPage, endsShort, failure, keysRepeat } from './walk-errors.js'
+import { isRefusal, type ListResponse, type Plan } from './requests.js'
+import { endsShort, failure, keysRepeat } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 /** Of a service that cuts pages by another limit than it says. */
@@ -22,12 +22,12 @@ const maxOrderChecks = 2
 export class OverlappingReader<T> {
   readonly #at: Position<T>
   /** Responses that showed nothing known when they came, by their places. */
-  #held: Seen<T>[] = []
+  #held: ListResponse<T>[] = []
   #drift = new Drift()
   /** When the last item was shown where it is said to be. */
   #shownAt: number
   /** The last response that was read. */
-  #before: Seen<T> | undefined
+  #before: ListResponse<T> | undefined
   #orderChecks = 0
   /** How many pages in a row have shown the same items. */
   #samePages = 0
@@ -45,7 +45,7 @@ export class OverlappingReader<T> {
     this.#before = at.requests.last
   }
 
-  /** Yields what is new. Throws a `CannotOverlap` where a response shows that windows cannot. */
+  /** Yields what is new. Throws where a response shows that windows cannot overlap: `doubt` says why. */
   async *read(): Reading<T> {
     const at = this.#at
     while (at.remaining > 0) {
@@ -59,7 +59,7 @@ export class OverlappingReader<T> {
         this.#held.unshift(seen)
         seen = again
       }
-      let missed: Seen<T> | undefined
+      let missed: ListResponse<T> | undefined
       if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
         missed = seen
         this.#hold(missed)
@@ -84,14 +84,14 @@ export class OverlappingReader<T> {
   // Which response comes next.
 
   /** The window that was planned if it goes on from here, else another one. */
-  #requestNext(): Promise<Seen<T>> {
+  #requestNext(): Promise<ListResponse<T>> {
     const { requests, end } = this.#at
     const { planned } = requests
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
     // All that is in flight would be dropped with it, so it may turn out to be beyond a gap.
     const goesOn =
-      planned && start(planned.window) < end && reach(planned.window) > this.#expectEnd(planned.time)
+      planned && start(planned.window) < end && reach(planned.window) > this.#expectEnd(planned.sent.time)
     return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
   }
 
@@ -108,16 +108,16 @@ export class OverlappingReader<T> {
     return windowAhead(end - this.#drift.expect(time), this.#at.limit, this.#drift.margin)
   }
 
-  async #get(window: Window, plan?: Plan): Promise<Seen<T>> {
+  async #get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
     const { requests, limit, total, options } = this.#at
     // A larger limit than the list's own may be refused for its first page, too.
     const isOther = window.page === 1 && window.limit !== limit
     const seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
-    if (seen.problem) throw new CannotOverlap(seen.problem)
+    if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
     // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
-    if (seen.isRefused && !(this.#honoursLimits && seen.limit <= limit)) {
+    if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
       if (options.verified && seen.start < total) await this.#insist(seen)
-      throw new CannotOverlap('limit-not-honoured')
+      throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
     }
     return seen
   }
@@ -126,19 +126,19 @@ export class OverlappingReader<T> {
    * A page that does not exist has no total: page 1 says how long the list is. If it should exist, it is requested again, and a refusal is
    * then the error of the call, with the service's reason.
    */
-  async #confirm(seen: Seen<T>): Promise<Seen<T>> {
+  async #confirm(seen: ListResponse<T>): Promise<ListResponse<T>> {
     if (seen.total !== undefined) return seen
     const { total = 0 } = await this.#get(windowOf(1, this.#at.limit))
-    const isRefused = (seen.isMissing || seen.isRefused) && seen.start < total
+    const isRefused = (seen.response.status === 404 || isRefusal(seen.response.status)) && seen.start < total
     return isRefused ? this.#insist(seen) : { ...seen, total }
   }
 
-  #insist({ page, limit }: Seen<T>): Promise<Seen<T>> {
+  #insist({ page, limit }: ListResponse<T>): Promise<ListResponse<T>> {
     return this.#at.requests.get({ ...windowOf(page, limit), accepts: undefined })
   }
 
   /** Whether an item is shown that was read, or nothing can precede those that are shown. */
-  #showsKnown({ page, keys }: Seen<T>): boolean {
+  #showsKnown({ page, keys }: ListResponse<T>): boolean {
     const { known, options } = this.#at
     const isBeginning = page === 1 && (keys.length === 0 || (options.firstPage === 1 && !known.hasForgotten))
     return isBeginning || keys.some(key => known.has(key))
@@ -149,16 +149,17 @@ export class OverlappingReader<T> {
    * equal dates in a database. So the window that showed it and the one that does not are requested again, in both orders, as two
    * replicas in turn would look alike. If each shows again what it showed, the order is not stable. Else returns the last response.
    */
-  async #checkOrder(seen: Seen<T>): Promise<Seen<T> | undefined> {
+  async #checkOrder(seen: ListResponse<T>): Promise<ListResponse<T> | undefined> {
     const at = this.#at
-    const { end, total, shownBy } = at
+    const { end, total } = at
+    const { shownBy } = at.mark
     const holdsEnd = seen.data.length > 0 && seen.start < end && end <= seen.start + seen.limit
     const isInPlace = this.#isInPlace(seen)
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
     if (this.#isSamePage(seen)) {
       // Once can be chance. Again, and its items are not all that there are: keys are row numbers, or the service ignores `page`.
-      if (++this.#samePages > 1 && at.count < total) throw failure(seen, keysRepeat)
+      if (++this.#samePages > 1 && at.count < total) throw failure(seen, 'item-key-not-unique', keysRepeat)
       return undefined
     }
     this.#samePages = 0
@@ -178,19 +179,19 @@ export class OverlappingReader<T> {
     // Or its limit cuts a page without moving it.
     const whole = await this.#get(windowOf(seen.page, at.limit))
     if (seen.keys.every((key, place) => key === whole.keys[place]))
-      throw new CannotOverlap('limit-not-honoured')
+      throw at.cannotOverlap(whole, 'limit-not-honoured')
     at.noteDisorder(seen)
     return undefined
   }
 
   /** Whether another page shows the same items. */
-  #isSamePage({ keys, start }: Seen<T>): boolean {
+  #isSamePage({ keys, start }: ListResponse<T>): boolean {
     const before = this.#before
     return before?.start !== start && keys.every((key, place) => key === before?.keys[place])
   }
 
   /** Whether only known items are shown, in other places, although nothing moved: of a service whose ids are row numbers. */
-  #isElsewhere(seen: Seen<T>): boolean {
+  #isElsewhere(seen: ListResponse<T>): boolean {
     const { known, total, end } = this.#at
     if (this.#hasMoved || seen.total !== total || this.#endShownBy(seen) === end) return false
     return seen.keys.every(key => known.has(key))
@@ -200,7 +201,7 @@ export class OverlappingReader<T> {
    * Looks for an item that was read: where the last one must be by the total, then back from the window that missed it to page 1,
    * then on from there to the end. Each place is looked at once. Responses that show nothing known are held: they lie beyond a gap.
    */
-  async #search(missed: Seen<T>): Promise<Seen<T>> {
+  async #search(missed: ListResponse<T>): Promise<ListResponse<T>> {
     const { limit, end, total: totalBefore, known } = this.#at
     let seen = missed
     const finds = async (window: Window) => {
@@ -224,11 +225,11 @@ export class OverlappingReader<T> {
     const farthest = Math.max(total, end) + 8 * limit
     for (seen = missed; seen.data.length === seen.limit && seen.start < farthest; )
       if (await finds(windowAt(seen.start + seen.limit, limit))) return seen
-    throw failure(seen, cursorGone)
+    throw failure(seen, 'cursor-gone')
   }
 
   /** If there are too many, the farthest is dropped, and requested again. */
-  #hold(seen: Seen<T>): void {
+  #hold(seen: ListResponse<T>): void {
     if (this.#held.includes(seen) || this.#showsKnown(seen)) return
     this.#held.push(seen)
     this.#held.sort((a, b) => a.start - b.start)
@@ -238,7 +239,7 @@ export class OverlappingReader<T> {
   // What a response says, and reading it.
 
   /** What a response says of the service and of the pace of changes. */
-  #learnFrom(seen: Seen<T>, missed: Seen<T> | undefined): void {
+  #learnFrom(seen: ListResponse<T>, missed: ListResponse<T> | undefined): void {
     const { known, end, total, limit } = this.#at
     const { keys, total: totalNow = total } = seen
     // Where page 1 shows nothing known, all that was read is gone.
@@ -248,31 +249,34 @@ export class OverlappingReader<T> {
     // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
-      if (isEmpty && end < totalNow) throw failure(missed, emptyPage(missed, totalNow))
-      if (isEmpty || ++this.#detours > maxDetours) throw new CannotOverlap('limit-not-honoured')
+      if (isEmpty && end < totalNow)
+        throw failure(missed, 'contradiction', { problem: emptyPage(missed, totalNow) })
+      if (isEmpty || ++this.#detours > maxDetours) throw this.#at.cannotOverlap(missed, 'limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
     const { isOther, last } = known.orderOf(keys)
     // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
-    if (!this.#hasMoved && seen.start + last >= end) throw new CannotOverlap('item-key-not-unique')
+    if (!this.#hasMoved && seen.start + last >= end) throw this.#at.cannotOverlap(seen, 'item-key-not-unique')
     if (isOther) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, missed !== undefined, limit)
   }
 
   /** The place after the last item read, if an item is shown that was read: by how many were read after that. */
-  #endShownBy({ keys, start }: Seen<T>): number {
+  #endShownBy({ keys, start }: ListResponse<T>): number {
     const { known } = this.#at
-    const index = keys.includes(known.last) ? keys.lastIndexOf(known.last) : keys.findLastIndex(key => known.has(key))
+    const index = keys.includes(known.last)
+      ? keys.lastIndexOf(known.last)
+      : keys.findLastIndex(key => known.has(key))
     return index < 0 ? Number.NaN : start + index + 1 + known.countAfter(keys[index])
   }
 
-  #isInPlace(seen: Seen<T>): boolean {
+  #isInPlace(seen: ListResponse<T>): boolean {
     return seen.keys.includes(this.#at.known.last) && this.#endShownBy(seen) === this.#at.end
   }
 
   /** Reads what follows the first known item. Returns how many items were new. */
-  *#take(seen: Seen<T>): Generator<ReadBatch<T>, number> {
+  *#take(seen: ListResponse<T>): Generator<ReadBatch<T>, number> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
@@ -295,10 +299,10 @@ export class OverlappingReader<T> {
    * The page behind a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
    * say, of a service that counts pages from 0.
    */
-  async #readBehind(short: Seen<T>): Promise<void> {
+  async #readBehind(short: ListResponse<T>): Promise<void> {
     const { end, total, requests } = this.#at
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
-    if (behind.data.length > 0) throw new CannotOverlap('short-page')
+    if (behind.data.length > 0) throw this.#at.cannotOverlap(behind, 'short-page')
     const promised = Math.min(total, behind.total ?? total)
     if (promised <= end) return
     if (!requests.pagesAreShort) {

@@ -9,7 +9,7 @@ import { wrongArgument } from '../internal/describe.js'
 import { withHidden } from '../internal/object.js'
 import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
-import { hashKey, type ListName } from './cursor.js'
+import { type Bookmark, hashKey, type ListName } from './cursor.js'
 import type { Key } from './known-items.js'
 
 /**
@@ -70,8 +70,8 @@ export interface LoadedPage<T> extends Envelope<T> {
 
 type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
-/** A page to load. All is given, if only as `undefined`: what `Object.prototype` may hold must not be read. */
-export interface PageRequest {
+/** A part of the list that one request asks for. All is given, as what `Object.prototype` may hold must not be read. */
+export interface Window {
   readonly page: number
   /** The limit that is sent. */
   readonly limit: number | undefined
@@ -79,29 +79,26 @@ export interface PageRequest {
   readonly expectedLimit: number | undefined
   /** Overlaps others. The reader checks the response itself: here only its page number is checked. */
   readonly overlaps: boolean
-  /** Cancels the request, in addition to the caller's signal. */
-  readonly signal: AbortSignal | undefined
-  /** Whether it will be requested again if it contradicts itself. */
-  readonly mayContradict: boolean
   /** Whether a status, or another page than the one requested, is an answer: then the page is an empty one. */
   readonly accepts: ((what: number | 'another-page') => boolean) | undefined
 }
 
-/** What a page that is loaded by itself has no need of. */
-export const singlePage = {
-  overlaps: false,
-  signal: undefined,
-  mayContradict: false,
-  accepts: undefined,
+/** What a page has that a loop requests. */
+interface InLoop {
+  readonly loop: number | undefined
+  /** Cancels the request, in addition to the caller's signal. */
+  readonly signal: AbortSignal | undefined
+  /** Whether it will be requested again if it contradicts itself. */
+  readonly mayContradict: boolean
 }
 
-export type LoadPage<T> = (request: PageRequest) => Promise<LoadedPage<T>>
+const alone: InLoop = { loop: undefined, signal: undefined, mayContradict: false }
 
 /** What a loop asks for if the caller gives no limit. */
 export const loopLimit = 100
 
-/** What all pages of one list have in common. */
-export interface ListSpec<T> extends ListName {
+/** A list with its options, checked. */
+export interface ListSetup<T> extends ListName {
   readonly transport: Transport
   readonly validator: Validator
   readonly settings: CallSettings
@@ -109,8 +106,18 @@ export interface ListSpec<T> extends ListName {
   /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
   readonly itemKey: ((item: T) => unknown) | undefined
   readonly rawItemKey: ((item: unknown) => unknown) | undefined
-  /** To be compared with those of a cursor. */
-  readonly hashesKeys: boolean
+  readonly firstPage: number
+  /** The limit to send: the caller's, or that of the cursor. */
+  readonly limit: number | undefined
+  /** If a loop may ask for a limit of its own: the lists that refuse it, and the name of this one. */
+  readonly ownLimit: { readonly refusedBy: Set<string>; readonly service: string } | false
+  readonly concurrency: number
+  readonly maxItems: number
+  readonly onMissedItems: 'throw' | 'continue'
+  readonly verified: boolean | undefined
+  /** Where an earlier loop stood. Its cursor has hashes of keys, so these are compared. */
+  readonly after: Bookmark | undefined
+  readonly until: Bookmark | undefined
 }
 
 const notAnEnvelopeHint =
@@ -126,7 +133,11 @@ const envelope: Validator = {
 }
 
 /** Loads a page of a list: request, envelope, items, and what the page says about itself. */
-export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: number): Promise<LoadedPage<T>> {
+export function loadPage<T>(
+  list: ListSetup<T>,
+  request: Window,
+  inLoop: InLoop = alone,
+): Promise<LoadedPage<T>> {
   const { transport, path, validator, filters, settings, signal } = list
   const { page, limit, accepts } = request
   const call = {
@@ -137,10 +148,10 @@ export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: numb
     idempotencyKey: undefined,
     hasCallerKey: false,
     body: undefined,
-    signals: [signal, request.signal],
+    signals: [signal, inLoop.signal],
     page,
     limit,
-    loop,
+    loop: inLoop.loop,
     accepts,
   }
   return send(transport, call, async (text, response) => {
@@ -156,8 +167,8 @@ export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: numb
       })
     if (issues.length > 0) throw new InvalidBody(issues, notAnEnvelopeHint, body)
     if (received.page !== page && accepts?.('another-page')) return missingPage(request, response)
-    const limit = limitOf(received, request)
-    assertConsistent({ ...received, limit }, request, response)
+    const limit = limitOf(received, request, inLoop)
+    assertConsistent({ ...received, limit }, request, inLoop, response)
     const { data: raw, totalItems } = received
     const items: unknown[] = []
     for (let index = 0; index < raw.length && issues.length < maxIssues; index++) {
@@ -172,14 +183,14 @@ export function loadPage<T>(list: ListSpec<T>, request: PageRequest, loop?: numb
 
 /** `undefined` where nothing identifies items. */
 function keysOf<T>(
-  { itemKey, rawItemKey, hashesKeys }: ListSpec<T>,
+  { itemKey, rawItemKey, after, until }: ListSetup<T>,
   raw: readonly unknown[],
   data: readonly T[],
 ): (Key | undefined)[] | undefined {
   let keys: (Key | undefined)[] | undefined
   if (itemKey) keys = data.map(item => toKey(assertKey(itemKey(item))))
   else if (rawItemKey) keys = raw.map(item => toKey(rawItemKey(item)))
-  return hashesKeys ? keys?.map(key => (key === undefined ? key : hashKey(key))) : keys
+  return (after ?? until) ? keys?.map(key => (key === undefined ? key : hashKey(key))) : keys
 }
 
 /** Whether it contradicts itself: it is shorter than its limit, although its total says that more follows. */
@@ -191,16 +202,19 @@ export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
  * The limit in effect. A last page that says its own length has the one that was requested. But a first page that is followed by
  * others counts as full: the service may have lowered the limit, and its total may lag.
  */
-function limitOf({ data, page, limit, totalItems }: Envelope, request: PageRequest): number {
-  if (request.expectedLimit === undefined && !request.overlaps && request.mayContradict && limit > 0)
-    return limit
+function limitOf(
+  { data, page, limit, totalItems }: Envelope,
+  request: Window,
+  { mayContradict }: InLoop,
+): number {
+  if (request.expectedLimit === undefined && !request.overlaps && mayContradict && limit > 0) return limit
   const requested = request.expectedLimit ?? request.limit ?? 1
   const isLast = data.length < requested && (page - 1) * requested + data.length === totalItems
   return limit === 0 || (limit === data.length && isLast) ? requested : limit
 }
 
 /** What stands for a page that does not exist. */
-function missingPage<T>(request: PageRequest, response: SuccessResponse): LoadedPage<T> {
+function missingPage<T>(request: Window, response: SuccessResponse): LoadedPage<T> {
   const { page, expectedLimit, limit = 1 } = request
   return { data: [], raw: [], keys: () => [], page, totalItems: 0, limit: expectedLimit ?? limit, response }
 }
@@ -264,11 +278,20 @@ export function createBatch<T>({ items, totalItems, hasMore, cursor, response }:
   return withHidden(batch, { status, headers, requestId: report.requestId })
 }
 
+export function emptyPage({ page, limit }: Pick<Envelope, 'page' | 'limit'>, total: number): string {
+  return `page ${page} is empty, although totalItems is ${total} at a limit of ${limit}`
+}
+
 /** What a page says of itself, against what was requested. */
-function assertConsistent(received: Envelope, request: PageRequest, { report }: SuccessResponse): void {
+function assertConsistent(
+  received: Envelope,
+  request: Window,
+  { mayContradict }: InLoop,
+  { report }: SuccessResponse,
+): void {
   const { page, totalItems, limit } = received
   const { length } = received.data
-  const { expectedLimit = limit, mayContradict, overlaps } = request
+  const { expectedLimit = limit, overlaps } = request
   const fail = (problem: string, hint = "Report this contradiction to the service's owner.") => {
     throw new PaginationError({ info: report.info, reason: 'contradiction', problem, hint })
   }
@@ -279,8 +302,7 @@ function assertConsistent(received: Envelope, request: PageRequest, { report }: 
     )
   if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
-  if (length === 0 && (page - 1) * limit < totalItems && !mayContradict)
-    fail(`page ${page} is empty, although totalItems is ${totalItems} at a limit of ${limit}`)
+  if (length === 0 && (page - 1) * limit < totalItems && !mayContradict) fail(emptyPage(received, totalItems))
   if (limit !== expectedLimit)
     fail(
       `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,

@@ -1,6 +1,7 @@
+import type { Window } from './page.js'
 import type { Position, Reading } from './position.js'
-import type { Seen, Window } from './requests.js'
-import { endsShort, failure, keysRepeat, noProgress, shrank, tooMany } from './walk-errors.js'
+import type { ListResponse } from './requests.js'
+import { endsShort, failure, keysRepeat } from './walk-errors.js'
 
 /** So many requests in a row may come no closer to the end of a list that grows. */
 const patience = 50
@@ -46,15 +47,18 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     }
     const seen = areIdentified ? response : { ...response, keys: [] }
     // It was requested ahead: either the list has shrunk, or the service fails for it. Requested again, it is the error that it is.
-    if (seen.isMissing && !isBeyond(page) && (await hasPage(at, seen))) continue
+    if (seen.response.status === 404 && !isBeyond(page) && (await hasPage(at, seen))) continue
     const { data, raw, keys, start, total = at.total, largestTotalBefore } = seen
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
-    if (lost > 0 && at.doubt !== 'missed-items') at.noteMissed(seen, lost, shrank(largestTotalBefore, total))
+    if (lost > 0 && at.doubt !== 'missed-items') {
+      const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more may have been missed`
+      at.noteMissed(seen, lost, { problem })
+    }
     const left = Math.min(total - at.end, at.remaining)
     if (left < leastLeft) sentBefore = at.requests.sent
     leastLeft = Math.min(leastLeft, left)
-    if (at.requests.sent - sentBefore > patience) throw failure(seen, noProgress)
+    if (at.requests.sent - sentBefore > patience) throw failure(seen, 'no-progress')
     if (total !== at.total && seen.isAhead) continue
     // After a cursor, the first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
@@ -70,7 +74,8 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     // `itemKey` returns what is unique only within a page, such as a row number.
-    if (news === 0 && read === 0 && !hasGrown && !at.isNearUntil) throw failure(seen, keysRepeat)
+    if (news === 0 && read === 0 && !hasGrown && !at.isNearUntil)
+      throw failure(seen, 'item-key-not-unique', keysRepeat)
     at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
     textBefore = text
     // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
@@ -78,15 +83,23 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     if (isEnd && (news > 0 || at.count >= total)) return false
     hasEnded ||= isEnd
     largestTotal = Math.max(largestTotal, total)
-    if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw')
-      throw failure(seen, tooMany(at.count, largestTotal))
+    if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw') {
+      throw failure(seen, 'contradiction', {
+        problem: `the service has returned ${at.count} items, although no response promised more than ${largestTotal}`,
+        hint: "The service may ignore `page`, or its total may be capped. To read on to an empty page, pass `onMissedItems: 'continue'`.",
+        isFinal: true,
+      })
+    }
     page++
   }
   return true
 }
 
 /** Whether the list still reaches to a page, by the total of its first one. */
-async function hasPage<T>({ requests, sentLimit, limit }: Position<T>, { start }: Seen): Promise<boolean> {
+async function hasPage<T>(
+  { requests, sentLimit, limit }: Position<T>,
+  { start }: ListResponse,
+): Promise<boolean> {
   const first = await requests.get({
     page: 1,
     limit: sentLimit,

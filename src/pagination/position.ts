@@ -1,34 +1,11 @@
 import { ApiError } from '../errors.js'
 import type { IncompleteReason } from '../events.js'
-import { type Bookmark, hashKey, type ListName, writeCursor } from './cursor.js'
+import { type Bookmark, hashKey, writeCursor } from './cursor.js'
 import { Frontier, maxNamed } from './frontier.js'
 import { type Key, KnownItems } from './known-items.js'
-import type { LoadPage, ReadBatch } from './page.js'
-import { Requests, type Seen } from './requests.js'
-import { type Failure, failure, noProgress, orderNotStable } from './walk-errors.js'
-
-export interface WalkOptions<T> extends ListName {
-  readonly load: LoadPage<T>
-  readonly firstPage: number
-  /** The limit to send: the caller's, or that of the cursor. */
-  readonly limit: number | undefined
-  /** If the loop may ask for a limit of its own: the lists that refuse it, and the name of this one. */
-  readonly ownLimit: { readonly refusedBy: Set<string>; readonly service: string } | false
-  readonly concurrency: number
-  readonly maxItems: number
-  readonly onMissedItems: 'throw' | 'continue'
-  readonly verified: boolean | undefined
-  /** The position of an earlier loop. */
-  readonly after: Bookmark | undefined
-  /** The loop ends before the first item that this one names. */
-  readonly until: Bookmark | undefined
-  /** Keys are hashes, as in cursors. */
-  readonly hashesKeys: boolean
-  /** Identifies the loop in errors. */
-  readonly loop: number
-  /** Ends all requests. */
-  readonly closing: AbortSignal
-}
+import type { ListSetup, ReadBatch } from './page.js'
+import { type ListResponse, Requests } from './requests.js'
+import { type Failure, failure, type OverlapProblem } from './walk-errors.js'
 
 /** How far a loop has come, as a cursor says it. */
 interface Mark {
@@ -51,7 +28,7 @@ const maxLateReads = 2
 
 /** Where a loop stands in its list: what a cursor writes down, and what both readers do with a response. */
 export class Position<T> {
-  readonly options: WalkOptions<T>
+  readonly options: ListSetup<T>
   readonly requests: Requests<T>
   readonly known: KnownItems
   /** The limit that plain pages send. */
@@ -66,22 +43,23 @@ export class Position<T> {
   /** It has come to where `until` says. */
   hasArrived = false
   /** What a cursor says when all that was read has been yielded. */
-  #mark: Mark
+  mark: Mark
   /** How many more responses may bring nothing new. */
   #patience: number
   /** How many requests had been sent at the last response, and how many of them count. */
   #sent = 0
   #spent = 0
+  #largestTotal = 0
   /** What `until` names: the first items of a batch, and the farthest, each in the order of the list. */
   readonly #until: readonly ReadonlySet<Key | undefined>[]
   /** Those of them that a response has shown some of. */
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
 
-  constructor(options: WalkOptions<T>) {
-    const { load, concurrency, closing, after, until, limit } = options
+  constructor(options: ListSetup<T>, closing: AbortSignal) {
+    const { after, until, limit } = options
     this.options = options
-    this.requests = new Requests(load, concurrency, closing)
+    this.requests = new Requests(options, closing)
     this.known = new KnownItems(after?.behind, after?.others)
     this.sentLimit = limit
     this.limit = Math.min(after?.limit ?? 1, limit ?? 1)
@@ -90,29 +68,19 @@ export class Position<T> {
     this.doubt = after?.doubt
     const frontier = new Frontier(after?.behind, after?.others)
     const shownBy = after?.shownBy ?? { page: 1, limit: 1 }
-    this.#mark = { frontier, end: this.end, total: this.total, shownBy, items: 0 }
+    this.mark = { frontier, end: this.end, total: this.total, shownBy, items: 0 }
     this.#patience = 8 + this.known.size / this.limit
     this.#until = until ? [until.first, until.behind].map(keys => new Set(keys)) : []
   }
 
   get remaining(): number {
-    return this.hasArrived ? 0 : this.options.maxItems - this.#mark.items
-  }
-
-  /** How many items it has yielded. */
-  get items(): number {
-    return this.#mark.items
+    return this.hasArrived ? 0 : this.options.maxItems - this.mark.items
   }
 
   /** How many items of the list were read. Its end does not say that: a service may return one page again and again. */
   get count(): number {
     const { firstPage, after } = this.options
-    return (after?.end ?? (firstPage - 1) * this.limit) + this.items
-  }
-
-  /** The window that has shown the last item. */
-  get shownBy(): Bookmark['shownBy'] {
-    return this.#mark.shownBy
+    return (after?.end ?? (firstPage - 1) * this.limit) + this.mark.items
   }
 
   /** Whether the loop goes on after a place, as far as is known. */
@@ -121,13 +89,13 @@ export class Position<T> {
   }
 
   /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages are next to each other. */
-  *take(seen: Seen<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
+  *take(seen: ListResponse<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
     const { data, keys, start, page, limit, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
     /** Where those that are new end. */
     const ends: number[] = []
-    const before = this.#mark
+    const before = this.mark
     const named = this.#meet(keys)
     // Items between those that `until` names were added there since: their transactions were committed late.
     const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
@@ -152,7 +120,7 @@ export class Position<T> {
       const at = isAtEnd ? { end: start + place, total, shownBy: { page, limit } } : before
       return { ...at, frontier, items: before.items + count }
     }
-    this.#mark = markAt(place, items.length)
+    this.mark = markAt(place, items.length)
     if (named && (until === 0 || keys[until - 1] === [...named].at(-1) || this.#lateReads-- === 0))
       this.hasArrived = true
     const cursor = () => this.#writeCursor(named ? keys.slice(from, place) : added)
@@ -179,32 +147,43 @@ export class Position<T> {
 
   /**
    * Throws after too many responses in a row without any: all that is remembered may come again, if the list has grown by so much. And
-   * where requests bring less than two fifths of what they bring in a list that stays as it is.
+   * where requests bring less than two fifths of what they bring in a list that stays as it is, of items that it had at one time: if
+   * others come as fast as these are read, there is no end.
    */
-  noteProgress(seen: Seen<T>, isAny: boolean): void {
+  noteProgress(seen: ListResponse<T>, isAny: boolean): void {
     const { limit, requests } = this
     this.#patience = isAny ? 8 + this.known.size / limit : this.#patience - 1
     this.#spent += Math.min(requests.sent - this.#sent, maxSearch)
     this.#sent = requests.sent
+    this.#largestTotal = Math.max(this.#largestTotal, this.total)
     const calm = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
-    if (this.#patience < 0 || this.#spent > 100 + (2.5 * this.items) / (limit * calm))
-      throw failure(seen, noProgress)
+    if (
+      this.#patience < 0 ||
+      this.#spent > 100 + (2.5 * Math.min(this.mark.items, this.#largestTotal)) / (limit * calm)
+    )
+      throw failure(seen, 'no-progress')
+  }
+
+  /** The error of a response that shows that pages cannot overlap. Its cursor says so, or a later run would call itself complete. */
+  cannotOverlap(seen: ListResponse<T>, problem: OverlapProblem): unknown {
+    this.doubt = problem
+    return failure(seen, problem)
   }
 
   /** Throws, unless missed items are accepted. */
-  noteDisorder(seen: Seen<T>): void {
+  noteDisorder(seen: ListResponse<T>): void {
     this.doubt = 'order-not-stable'
-    if (this.options.onMissedItems === 'throw') throw failure(seen, orderNotStable)
+    if (this.options.onMissedItems === 'throw') throw failure(seen, 'order-not-stable')
   }
 
   /** Throws, unless missed items are accepted. A loop may be resumed after an end that was short of its total. */
-  noteMissed(seen: Seen<T>, count: number, missed: Failure): void {
+  noteMissed(seen: ListResponse<T>, count: number, missed: Partial<Failure>): void {
     const { total: before = this.total, response } = seen
     response.report.emit({ type: 'drift', change: 'missing', before, after: Math.max(0, before - count) })
     const isAccepted = this.options.onMissedItems === 'continue'
     // Before it is thrown: the cursor of the error must say it.
-    if (isAccepted || missed.isFinal) this.doubt = 'missed-items'
-    if (!isAccepted) throw failure(seen, missed)
+    if (isAccepted || missed.isFinal !== false) this.doubt = 'missed-items'
+    if (!isAccepted) throw failure(seen, 'missed-items', missed)
   }
 
   /** Emits the last event of the loop, so nothing may be in flight any more. */
@@ -213,26 +192,27 @@ export class Position<T> {
     await this.requests.close()
     const reason = isCut ? 'max-items' : this.doubt
     const isComplete = reason === undefined
-    const facts = { items: this.#mark.items, requests: sent, totalItems: this.total, isComplete, reason }
+    const facts = { items: this.mark.items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
   }
 
   /** An error of this loop, with a cursor if it can go on. */
-  withCursor(error: unknown, mark: Mark = this.#mark): unknown {
+  withCursor(error: unknown, mark: Mark = this.mark): unknown {
     const hasBegun = mark.items > 0 || this.options.after !== undefined
     if (!hasBegun || !(error instanceof ApiError)) return error
     // To resume a loop `until` an item would read on to the end of the list.
-    return error.inLoop(this.options.loop, this.#writeCursor([], mark), !this.options.until)
+    return error.inLoop(this.requests.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
   /** `batch` are the keys that `until` looks for: of what was new, or where an `until` has been met, of the whole response. */
-  #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.#mark): string {
+  #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.mark): string {
     const { limit, doubt, options } = this
+    const hasHashes = (options.after ?? options.until) !== undefined
     const { behind, others } = frontier.names
     // What was read later lies behind all that is named, or it would come again.
     const first = this.isNearUntil || batch.length > maxNamed ? batch.slice(0, maxNamed) : []
     const toHashes = (keys: readonly (Key | undefined)[]) =>
-      withKey(keys).map(key => (options.hashesKeys ? String(key) : hashKey(key)))
+      withKey(keys).map(key => (hasHashes ? String(key) : hashKey(key)))
     const names = {
       behind: toHashes(behind),
       others: toHashes(others),

@@ -1,10 +1,7 @@
 import { msPerRequest } from './drift.js'
 import type { Key } from './known-items.js'
-import { isShort, type LoadedPage, type LoadPage, type PageRequest } from './page.js'
+import { isShort, type ListSetup, type LoadedPage, loadPage, type Window } from './page.js'
 import type { OverlapProblem } from './walk-errors.js'
-
-/** A part of the list that one request asks for. */
-export type Window = Pick<PageRequest, 'page' | 'limit' | 'expectedLimit' | 'overlaps' | 'accepts'>
 
 /**
  * The window that will be read after another one that was requested so long ago, if the list goes on as it does; `undefined` if that is not
@@ -12,8 +9,24 @@ export type Window = Pick<PageRequest, 'page' | 'limit' | 'expectedLimit' | 'ove
  */
 export type Plan = (after: Window, time: number) => Window | undefined
 
-/** What a response says about the list. A page that does not exist is an empty one, however the service says that. */
-export interface Seen<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalItems'> {
+/** How things stood when a window was requested. */
+interface Sent {
+  readonly time: number
+  /** Whether the one in front of it had not arrived: it may show an older state of the list. */
+  readonly isAhead: boolean
+  /** The largest total of those that had arrived. */
+  readonly largestTotalBefore: number
+}
+
+interface Entry<T> {
+  readonly window: Window
+  readonly sent: Sent
+  readonly promise: Promise<LoadedPage<T>>
+  state: 'in flight' | 'arrived' | 'failed'
+}
+
+/** A response, as the readers need it. A page that does not exist is an empty one, however the service says that. */
+export interface ListResponse<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalItems'>, Sent {
   /** The place of its first item in the list. */
   readonly start: number
   /** Empty where they do not tell items apart. */
@@ -22,24 +35,8 @@ export interface Seen<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalIt
   readonly total: number | undefined
   /** It ends before its limit although its total says that more follows, also when requested again. */
   readonly isShort: boolean
-  /** The service refused the request: there is no such page, or no such limit. */
-  readonly isRefused: boolean
-  /** There is no such page, says the service by its status. */
-  readonly isMissing: boolean
   /** Why pages cannot overlap, if it shows that. */
   readonly problem: OverlapProblem | undefined
-  /** Whether it was requested before the one in front of it had arrived: it may show an older state of the list. */
-  readonly isAhead: boolean
-  /** When it was requested. */
-  readonly time: number
-  /** The largest total of those that had arrived before it was requested. */
-  readonly largestTotalBefore: number
-}
-
-interface Entry<T> extends Pick<Seen, 'isAhead' | 'largestTotalBefore' | 'time'> {
-  readonly window: Window
-  readonly promise: Promise<LoadedPage<T>>
-  state: 'in flight' | 'arrived' | 'failed'
 }
 
 // Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
@@ -48,10 +45,13 @@ const slowStart = [1, 2, 4]
 // Many services read rows and total in two statements: an item that is added in between makes a page look short.
 const maxRequests = 3
 
+let loops = 0
+
 /** The requests of one loop: keeps some in flight ahead of the window that is read, and says what responses show of the list. */
 export class Requests<T> {
-  readonly #load: LoadPage<T>
-  readonly #concurrency: number
+  readonly #setup: ListSetup<T>
+  /** Identifies the loop in events and errors. */
+  readonly loop: number = ++loops
   /** First the window that the reader has now, then those that it will ask for, in that order. */
   #queue: Entry<T>[] = []
   /** Cancels what is in the queue. */
@@ -67,14 +67,13 @@ export class Requests<T> {
   /** One was short, and not longer when asked again: the service filters pages after it has cut them, or its total is wrong. */
   pagesAreShort = false
   /** The first response that was read, and the last. */
-  first: Seen<T> | undefined
-  last: Seen<T> | undefined
+  first: ListResponse<T> | undefined
+  last: ListResponse<T> | undefined
 
   /** All end when `closing` aborts. */
-  constructor(load: LoadPage<T>, concurrency: number, closing: AbortSignal) {
-    this.#load = load
-    this.#concurrency = concurrency
-    this.#maxInFlight = concurrency
+  constructor(setup: ListSetup<T>, closing: AbortSignal) {
+    this.#setup = setup
+    this.#maxInFlight = setup.concurrency
     closing.addEventListener('abort', () => void this.close())
     if (closing.aborted) void this.close()
   }
@@ -91,7 +90,7 @@ export class Requests<T> {
   }
 
   /** The request for the next window, if that was requested ahead. */
-  get planned(): { readonly window: Window; readonly time: number } | undefined {
+  get planned(): Pick<Entry<T>, 'window' | 'sent'> | undefined {
     return this.#queue[1]
   }
 
@@ -99,7 +98,7 @@ export class Requests<T> {
    * Requests a window; the reader is done with the one before. `plan` says what will be read after it, if the list stays as it is: if
    * another one was requested ahead, all that was is dropped. Without a plan, what was requested ahead comes after this window.
    */
-  async get(window: Window, plan?: Plan): Promise<Seen<T>> {
+  async get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
     this.#plan = plan
     this.#queue.shift()
     const next = this.#queue[0]?.window
@@ -111,9 +110,9 @@ export class Requests<T> {
     }
     this.#reads++
     this.#fill()
-    const { promise, isAhead, largestTotalBefore, time } = this.#queue[0] as Entry<T>
+    const { promise, sent } = this.#queue[0] as Entry<T>
     const loaded = await promise
-    const { data, page, limit, totalItems, response } = loaded
+    const { data, page, limit, totalItems } = loaded
     const keys = loaded.keys()
     const keyProblem = findKeyProblem(keys)
     const isOther = window.overlaps && (limit !== window.limit || data.length > limit)
@@ -121,16 +120,12 @@ export class Requests<T> {
     const hasTotal = page === 1 || data.length > 0 || totalItems > 0
     this.last = {
       ...loaded,
+      ...sent,
       start: (page - 1) * limit,
       keys: keyProblem === 'item-key-not-unique' ? [] : (keys ?? []),
       total: hasTotal ? totalItems : undefined,
       isShort: isShort(loaded),
-      isRefused: isRefusal(response.status),
-      isMissing: response.status === 404,
       problem: isOther ? 'limit-not-honoured' : keyProblem,
-      isAhead,
-      largestTotalBefore,
-      time,
     }
     this.first ??= this.last
     return this.last
@@ -150,11 +145,12 @@ export class Requests<T> {
 
   #fill(): void {
     // With a concurrency of 1 nothing is requested before it is needed.
-    const maximum = this.#concurrency === 1 ? 1 : 2 * this.#concurrency
+    const { concurrency } = this.#setup
+    const maximum = concurrency === 1 ? 1 : 2 * concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
     while (this.#queue.length < maxHeld && this.#inFlight.length < this.#maxInFlight) {
       const last = this.#queue.at(-1)
-      const window = last && this.#plan?.(last.window, this.time - last.time)
+      const window = last && this.#plan?.(last.window, this.time - last.sent.time)
       // The reader will stop at one that failed.
       if (window === undefined || this.#queue.some(({ state }) => state === 'failed')) return
       this.#queue.push(this.#request(window))
@@ -166,15 +162,12 @@ export class Requests<T> {
   }
 
   #request(window: Window): Entry<T> {
-    const { time } = this
     const inFront = this.#queue.at(-1)
     const isAhead = inFront !== undefined && inFront.state !== 'arrived'
     const entry: Entry<T> = {
       window,
+      sent: { time: this.time, isAhead, largestTotalBefore: this.#largestTotal },
       promise: this.#loadWhole(window, this.#controller.signal),
-      isAhead,
-      largestTotalBefore: this.#largestTotal,
-      time,
       state: 'in flight',
     }
     const number = this.sent
@@ -187,7 +180,7 @@ export class Requests<T> {
         if (response.report.failures > 0) {
           this.slowDown()
         } else if (number > this.#slowedDownAt) {
-          this.#maxInFlight = Math.min(this.#concurrency, this.#maxInFlight + 1)
+          this.#maxInFlight = Math.min(this.#setup.concurrency, this.#maxInFlight + 1)
         }
         // When a request settles, not when its response is read: one slow response must not idle the others.
         this.#fill()
@@ -205,7 +198,7 @@ export class Requests<T> {
     for (let request = 1; ; request++) {
       this.sent++
       const mayContradict = request < maxRequests && !this.pagesAreShort
-      const loaded = await this.#load({ ...window, signal, mayContradict })
+      const loaded = await loadPage(this.#setup, window, { loop: this.loop, signal, mayContradict })
       const { length } = loaded.data
       if (!isShort(loaded)) return loaded
       if (!mayContradict) {

@@ -1,22 +1,18 @@
 import { OverlappingReader } from './overlapping.js'
-import { loopLimit, type ReadBatch } from './page.js'
+import { type ListSetup, loopLimit, type ReadBatch } from './page.js'
 import { readPages } from './plain.js'
-import { Position, type Reading, type WalkOptions } from './position.js'
-import { isRefusal, type Seen } from './requests.js'
-import {
-  addedElsewhere,
-  CannotOverlap,
-  failure,
-  isOverlapProblem,
-  noOverlap,
-  type OverlapProblem,
-} from './walk-errors.js'
+import { Position, type Reading } from './position.js'
+import { isRefusal, type ListResponse } from './requests.js'
+import { failure, isOverlapProblem } from './walk-errors.js'
 import { windowOf } from './windows.js'
 
 /** Reads a list from one end to the other: by windows that overlap, or where they cannot, by plain pages. */
-export async function* readList<T>(options: WalkOptions<T>): AsyncGenerator<ReadBatch<T>, void> {
-  if (options.maxItems === 0) return
-  const at = new Position(options)
+export async function* readList<T>(
+  setup: ListSetup<T>,
+  closing: AbortSignal,
+): AsyncGenerator<ReadBatch<T>, void> {
+  if (setup.maxItems === 0) return
+  const at = new Position(setup, closing)
   try {
     const isCut = (yield* read(at)) && !at.hasArrived
     if (!isCut) await checkOtherEnd(at)
@@ -40,7 +36,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     const isWhole = isLast && data.length < first.limit
     const isPlain = problem !== undefined || verified === false
     if (!isWhole && isPlain) at.doubt = problem ?? 'verified-false'
-    if (problem && !isWhole) throwIfVerified(at, problem, first)
+    if (problem && !isWhole && verified) throw failure(first, problem)
     yield* at.take(first, 0, true)
     // Plain pages end at their total.
     if (isWhole || (isLast && isPlain)) return at.end < end
@@ -51,23 +47,15 @@ async function* read<T>(at: Position<T>): Reading<T> {
     try {
       return yield* new OverlappingReader(at).read()
     } catch (error) {
-      if (!(error instanceof CannotOverlap)) throw error
-      const last = at.requests.last as Seen
-      // Before it is thrown: the cursor of the error must say it, or a later run would call itself complete.
-      at.doubt = error.reason
-      throwIfVerified(at, error.reason, last)
+      if (verified || !isOverlapProblem(at.doubt)) throw error
       // Mocks return the same page for any query.
-      const isEnd = at.end === at.total && at.total === last.total && at.count >= at.total
-      if (isEnd && error.reason !== 'short-page') return false
+      const isEnd = at.end === at.total && at.total === at.requests.last?.total && at.count >= at.total
+      if (isEnd && at.doubt !== 'short-page') return false
     }
   }
   // The service may have another limit by now than when the cursor was written.
   if (after) await requestFirst(at)
   return yield* readPages(at, Math.floor(at.end / at.limit) + 1)
-}
-
-function throwIfVerified<T>(at: Position<T>, problem: OverlapProblem, seen: Seen): void {
-  if (at.options.verified) throw failure(seen, noOverlap(problem))
 }
 
 /**
@@ -78,7 +66,7 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const { after, until, verified } = at.options
   const cursor = after ?? until
   const { first } = at.requests
-  if (!cursor || !first || at.items > 0 || at.doubt) return
+  if (!cursor || !first || at.mark.items > 0 || at.doubt) return
   const before = after ? Math.max(after.total, after.end) : cursor.total
   if (at.total <= before) return
   const again = await at.requests.get(windowOf(first.page, first.limit))
@@ -86,11 +74,13 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const isNew = !at.known.has(after ? keys.at(-1) : keys[0])
   if (total <= before || (keys.length > 0 && isNew)) return
   at.doubt = 'added-elsewhere'
-  if (verified) throw failure(again, addedElsewhere(total - before))
+  const count = total - before
+  const problem = `the list has grown by ${count} ${count === 1 ? 'item' : 'items'}, but not where this loop reads`
+  if (verified) throw failure(again, 'added-elsewhere', { problem })
 }
 
 /** The first page; without a limit of the loop's own if the service does not honour that. */
-async function requestFirst<T>(at: Position<T>): Promise<Seen<T>> {
+async function requestFirst<T>(at: Position<T>): Promise<ListResponse<T>> {
   const { firstPage, limit, ownLimit } = at.options
   const request = (limit: number | undefined, accepts: typeof isRefusal | undefined) => {
     at.sentLimit = limit
@@ -98,7 +88,7 @@ async function requestFirst<T>(at: Position<T>): Promise<Seen<T>> {
   }
   const isOwn = ownLimit && !ownLimit.refusedBy.has(ownLimit.service)
   let first = isOwn ? await request(loopLimit, isRefusal) : await request(limit, undefined)
-  if (isOwn && (first.isRefused || first.isShort)) {
+  if (isOwn && (isRefusal(first.response.status) || first.isShort)) {
     first = await request(limit, undefined)
     if (!first.isShort) ownLimit.refusedBy.add(ownLimit.service)
   }

@@ -1,4 +1,5 @@
-import { isRefusal, type Window } from './requests.js'
+import type { Window } from './page.js'
+import { isRefusal } from './requests.js'
 
 // A window is a page of some limit: page `p` holds the places from `(p - 1) * limit` to `p * limit - 1`.
 

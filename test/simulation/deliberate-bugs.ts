@@ -1,8 +1,9 @@
 import { Drift } from '../../src/pagination/drift.ts'
 import { Frontier } from '../../src/pagination/frontier.ts'
 import { type Key, KnownItems } from '../../src/pagination/known-items.ts'
+import type { Window } from '../../src/pagination/page.ts'
 import { Position } from '../../src/pagination/position.ts'
-import { Requests, type Seen, type Window } from '../../src/pagination/requests.ts'
+import { type ListResponse, Requests } from '../../src/pagination/requests.ts'
 import type { Mode } from './trials.ts'
 
 /** A bug that the simulator has to find: the public method of a class is replaced. */
@@ -34,13 +35,16 @@ function replace<T extends object, K extends Methods<T>>(
 }
 
 /** Changes what is said of a response, or the window that is requested. */
-function misreport(change: (seen: Seen) => Partial<Seen>, changeWindow: Partial<Window> = {}): () => void {
+function misreport(
+  change: (seen: ListResponse) => Partial<ListResponse>,
+  changeWindow: Partial<Window> = {},
+): () => void {
   return replace(
     Requests<unknown>,
     'get',
     original =>
       async function (window: Window, plan) {
-        const seen: Seen = await original.call(this, { ...window, ...changeWindow }, plan)
+        const seen: ListResponse = await original.call(this, { ...window, ...changeWindow }, plan)
         this.last = { ...seen, ...change(seen) }
         return this.last
       },
@@ -48,7 +52,7 @@ function misreport(change: (seen: Seen) => Partial<Seen>, changeWindow: Partial<
 }
 
 /** Says that every loop was complete. */
-function boast({ response }: Seen): Partial<Seen> {
+function boast({ response }: ListResponse): Partial<ListResponse> {
   const { report } = response
   const boasting = new Proxy(report, {
     get(target, name) {
