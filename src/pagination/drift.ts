@@ -1,5 +1,5 @@
 /** Time goes on by so much with each request, however fast responses come: lists may change with each. */
-export const msPerRequest = 5
+export const msPerRequest = 3
 
 /**
  * How fast items move towards the beginning of their list, as others in front of them are removed. What is requested now shows the list a
@@ -14,13 +14,11 @@ export class Drift {
   /** How far in front of the expected place a window begins, as lists move unevenly. */
   #margin = 1
 
-  /** Notes how far the last item has moved; `NaN` if it was not shown. A window that missed it began too late. */
-  learn(moved: number, time: number, isMissed: boolean, limit: number): void {
-    const isShown = !Number.isNaN(moved)
-    const unexpected = isShown ? moved - this.expect(time) : 0
-    const needed = 1 + Math.max(unexpected, isMissed ? this.#margin : 0)
+  /** Notes how far the last item has moved. */
+  learn(moved: number, time: number, limit: number): void {
+    const needed = 1 + moved - this.expect(time)
     this.#margin = Math.max(1, 0.9 * this.#margin, Math.min(needed, limit / 2))
-    if (!isShown || time === 0) return
+    if (time === 0) return
     // A response can be older than the one before it. The past counts less as time passes, and not where responses come together. A
     // part of the list that is removed at once is no drift.
     const past = this.#time / (this.#time + Math.abs(time))

@@ -89,9 +89,10 @@ export class OverlappingReader<T> {
     const { planned } = requests
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
-    // All that is in flight would be dropped with it, so it may turn out to be beyond a gap.
+    const endThen = planned ? this.#expectEnd(planned.sent.time) : end
+    // If it may be beyond a gap, it is read all the same: with it, all that is in flight would be dropped.
     const goesOn =
-      planned && start(planned.window) < end && reach(planned.window) > this.#expectEnd(planned.sent.time)
+      planned && start(planned.window) < Math.max(end, endThen) && reach(planned.window) > endThen
     return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
   }
 
@@ -259,7 +260,7 @@ export class OverlappingReader<T> {
     if (!this.#hasMoved && seen.start + last >= end) throw this.#at.cannotOverlap(seen, 'item-key-not-unique')
     if (isOther) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
-    if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, missed !== undefined, limit)
+    if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
   }
 
   /** The place after the last item read, if an item is shown that was read: by how many were read after that. */

@@ -178,17 +178,9 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'a window that missed the last item does not widen the margin',
-    inject: () =>
-      replace(
-        Drift,
-        'learn',
-        original =>
-          function (moved, time, _isMissed, limit) {
-            original.call(this, moved, time, false, limit)
-          },
-      ),
-    family: 'a fifth of a window rotates with each response',
+    name: 'a window begins where the last item was, not where it will be',
+    inject: () => replace(Drift, 'expect', () => () => 0),
+    family: 'a third of a window rotates by the clock',
     mode: 'default',
   },
   {

@@ -596,7 +596,9 @@ export const families: readonly Family[] = [
   ...(['rotates', 'shrinks'] as const).flatMap(kind =>
     [false, true].map(
       (isByClock): Family => ({
-        name: `a fifth of a window ${kind} ${isByClock ? 'by the clock' : 'with each response'}`,
+        name: isByClock
+          ? `a third of a window ${kind} by the clock`
+          : `a fifth of a window ${kind} with each response`,
         isSlow: true,
         vary: (_plain, random) => pressed(random, kind, isByClock),
         default: { isProven: true, mayThrow: 'no-progress', mostRequests: 1.5 },
@@ -675,21 +677,21 @@ function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial
 }
 
 /**
- * A long list of which up to a fifth of a window goes with each response, or in the time of one. Responses come in turn: where they overtake
- * each other, nothing says how fast items move.
+ * A long list of which up to a fifth of a window goes with each response; or up to a third in the time of one, which varies, so that some
+ * overtake others.
  */
 function pressed(random: Random, kind: Ceaseless['kind'], isByClock: boolean): Partial<Scenario> {
   const limit = random.pick([20, 50, 100])
   const latency = random.integer(4, 40)
-  const count = Math.max(1, Math.floor((random.fraction() * limit) / 5))
-  const route = { serveMs: latency / 2, arriveMs: latency / 2, replica: 0 }
-  const every = isByClock ? { ms: latency } : 'response'
+  const count = Math.max(1, Math.floor((random.fraction() * limit) / (isByClock ? 3 : 5)))
+  const leg = () => (latency / 2) * (isByClock ? 0.5 + random.fraction() : 1)
+  const every = isByClock ? { ms: latency / count } : 'response'
   return {
     limit,
     size: limit * random.integer(20, 40),
     pause: undefined,
-    routes: [route],
-    ceaseless: { kind, count, every },
+    routes: random.times(48, () => ({ serveMs: leg(), arriveMs: leg(), replica: 0 })),
+    ceaseless: { kind, count: isByClock ? 1 : count, every },
   }
 }
 
