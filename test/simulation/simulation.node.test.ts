@@ -64,6 +64,14 @@ test.each([
   expect(isRight(record.error) ? 'right' : verdict, traceOf(record)).toBe('right')
 })
 
+test('items before a known one that has moved are not passed over', { timeout: patience }, async () => {
+  for (const seed of ['33-default-1', '8-verified-2']) {
+    const { family, mode, scenario } = findTrial('one item moves by 1 to 20 places', seed)
+    const { record, verdict } = await run({ family, mode }, scenario)
+    expect(isViolation(verdict), traceOf(record)).toBe(false)
+  }
+})
+
 test('at most one walk in a thousand loses silently what a dropped response had shown', () => {
   expect(all.shownLosses).toBeLessThanOrEqual(Math.ceil(all.walks / 1_000))
 })
