@@ -107,10 +107,10 @@ export abstract class ApiError extends Error {
       ...own.map(name => [name, facts[name]] as const),
     ]
     this.#names = ['kind', ...entries.map(([name]) => name)]
-    // `console.log` shows no `undefined` and no `Headers {}`.
+    // `console.log` shows no `undefined`. Node shows the headers of an uncaught error as `Headers {}`.
     for (const [name, value] of entries) {
-      const isEmpty = value === undefined || (name === 'headers' && (value as Headers).keys().next().done)
-      Object.defineProperty(this, name, { ...changeable, value, enumerable: !isEmpty })
+      const enumerable = value !== undefined && name !== 'headers'
+      Object.defineProperty(this, name, { ...changeable, value, enumerable })
     }
     Object.defineProperty(this, 'name', { ...changeable, value: name })
     Object.defineProperty(this, brand, { value: true })

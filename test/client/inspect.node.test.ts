@@ -28,10 +28,10 @@ test('console.log of a page shows its data, and never the API key', async () => 
   expect(inspect(page, everything)).not.toContain(service.apiKey)
 })
 
-test('console.log of an error shows no property that is undefined', async () => {
-  respondWith(null, { status: 404 })
+test('console.log of an error shows no headers, and no property that is undefined', async () => {
+  respondWith(null, { status: 404, headers: { 'X-Request-Id': 'r1' } })
   const error = await rejectionOf(createClient().request('GET', '/nowhere'))
-  expect(inspect(error)).not.toContain('undefined')
+  expect(inspect(error)).not.toMatch(/undefined|headers/i)
   expect(inspect(error)).toContain("path: '/nowhere'")
   expect(error).toMatchObject({ page: undefined, body: undefined, idempotencyKey: undefined })
 })
