@@ -120,6 +120,8 @@ function introduce(
   return `A fake service with ${transactions} transactions: ${baseUrl}
 API key: ${apiKey}
 ${limits.map(limit => `${limit}\n`).join('')}
+  new Client({ baseUrl: '${baseUrl}', apiKey: '${apiKey}' })
+
   curl -H 'Api-Key: ${apiKey}' '${baseUrl}/transactions?limit=3'
 
   curl -i -X POST -H 'Api-Key: ${apiKey}' -H 'Idempotency-Key: try-1' \\

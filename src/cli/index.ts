@@ -17,13 +17,16 @@ probe <baseUrl>           Checks whether a service works as the client expects.
   --customer-id <id> --virtual-account-id <id> --write
                             Also deactivates and reactivates this test account.
   --json                    Prints the report as JSON.
+
 schema <baseUrl> <path>   Prints a zod schema of the items of a list.
+
 fake                      Serves a fake service on this machine.
   --port <port>             Default: 4010. 0 takes any free port.
   --transactions <count>    Default: 250.
   --faults <list>           Every fourth request fails, with these in turn:
                             statuses, network-error, truncate or hang.
   --rate <count>            Requests a second. Extra requests get a 429.
+
 help                      Prints this; --version prints the version.
 
 probe and schema read the API key from the environment variable API_KEY. With
@@ -147,7 +150,7 @@ function coloured(line: string): string {
   })
 }
 
-/** A report. On a terminal, its verdict is bold, and symbols replace the words for the status. */
+/** A report. On a terminal, its verdict has a colour, and symbols replace the words for the status. */
 function styled(report: string): string {
   if (!hasColours) return report
   const [verdict = '', ...rows] = report.split('\n\n')
@@ -162,7 +165,8 @@ function styled(report: string): string {
     const symbol = symbols.get(column.trim())
     return symbol ? `${symbol} ` : column
   })
-  return `${util.styleText('bold', verdict)}\n\n${table}`
+  const colour = /^Nothing is/.test(verdict) ? 'green' : /^Nothing/.test(verdict) ? 'yellow' : 'red'
+  return `${util.styleText(['bold', colour], verdict)}\n\n${table}`
 }
 
 function connection(

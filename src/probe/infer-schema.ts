@@ -61,7 +61,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     throw new Error(`GET ${path}: the list is empty: there is no item to make a schema from.`)
   const failed = reads.find(({ problem }) => problem !== undefined)
   const comments = [
-    `From ${countOf(items.length, 'item')} of ${path}, on ${pages.length} of ${countOf(pageCount, 'page')}: others may differ.`,
+    `From ${countOf(items.length, 'item')} of ${path}, on ${pages.length} of ${countOf(pageCount, 'page')}. Other items may differ.`,
     ...(failed ? [`Not read: ${failed.problem}`] : []),
   ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))

@@ -101,7 +101,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
 function whyMissing(id: string, { origin, account }: ProbeOptions, found: readonly Finding[]): string {
   if (id === 'cors' && origin === undefined) return 'no origin was given'
   if (id === 'idempotency' && account === undefined) return 'no account was given'
-  return `not checked, because of ${found.find(({ status }) => status === 'broken')?.id}`
+  return `because of ${found.find(({ status }) => status === 'broken')?.id}`
 }
 
 async function checkList(source: Source, first: Page<unknown>): Promise<Finding[]> {
@@ -116,7 +116,7 @@ async function checkList(source: Source, first: Page<unknown>): Promise<Finding[
     const again = value && comparePages(await readList(source, value))
     if (again?.observed !== compared.observed) compared = notChecked('order', changed)
   }
-  if (compared.id !== 'order') findings.push(notChecked('order', `not checked, because of ${compared.id}`))
+  if (compared.id !== 'order') findings.push(notChecked('order', `because of ${compared.id}`))
   return [
     ...findings,
     checkSmallerLimits(list),

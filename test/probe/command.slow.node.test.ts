@@ -56,7 +56,7 @@ describe('the command fake', () => {
     const probed = await run(['probe', fake.url, ...account, '--origin', 'https://app.example.com', '--json'])
     const { verdict, findings } = JSON.parse(probed.stdout)
     expect(verdict).toBe(
-      'Nothing is broken, and loops can prove that they are complete if items with equal dates keep their order.',
+      'Nothing is broken. Loops can prove that they are complete if items with equal dates keep their order.',
     )
     const others = findings.filter(({ status }: { status: string }) => status !== 'ok')
     expect(others.map(({ id }: { id: string }) => id)).toEqual(['growth'])
@@ -117,7 +117,7 @@ test('on a terminal a report has colours and symbols, unless NO_COLOR is set', a
   using fake = await startFake()
   const { stdout } = await run(['probe', fake.url], undefined, isTerminal)
   const shown = stdout.replaceAll('\x1b', '')
-  expect(shown).toMatch(/^\[1mNothing is broken[^[]*\[22m\n\n\[32m✓\[39m reachable {2}/)
+  expect(shown).toMatch(/^\[1m\[32mNothing is broken[^[]*\[39m\[22m\n\n\[32m✓\[39m reachable {2}/)
   expect(shown).toContain('\n[2m–[22m cors')
   expect(shown).toMatch(/\n {18}-> Loops without /)
   const plain = await run(['probe', fake.url], undefined, `${isTerminal} process.env.NO_COLOR = '1'`)

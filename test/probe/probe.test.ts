@@ -21,7 +21,7 @@ test('nothing is broken in a service that conforms to the API specification', as
   const { report, broken, find } = await probeService(undefined, { account })
   expect(broken).toEqual([])
   expect(report.verdict).toBe(
-    'Nothing is broken, and loops can prove that they are complete if items with equal dates keep their order.',
+    'Nothing is broken. Loops can prove that they are complete if items with equal dates keep their order.',
   )
   expect(find('largest-limit')).toMatchObject({
     observed: 'limit 1000 gets limit 100',
@@ -56,7 +56,7 @@ test('nor is it in a list of any length', () =>
   checkEach([0, 1, 2, 19, 20, 21, 99, 100, 101], async totalItems => {
     const { report, broken } = await probeService(undefined, {}, totalItems)
     expect(broken).toEqual([])
-    const verdict = totalItems === 0 ? 'the list is empty' : 'loops can prove that they are complete'
+    const verdict = totalItems === 0 ? 'the list is empty' : 'Loops can prove that they are complete'
     expect(report.verdict).toContain(verdict)
   }))
 

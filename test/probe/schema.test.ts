@@ -36,7 +36,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
     { ...item, tags: [1, null], lines: [], id: 3 },
   ])
   expect(code).toMatchInlineSnapshot(`
-    "// From 3 items of /refunds, on 1 of 1 page: others may differ.
+    "// From 3 items of /refunds, on 1 of 1 page. Other items may differ.
     import * as z from 'zod'
 
     export const refundsSchema = z.looseObject({
@@ -105,7 +105,7 @@ test('items may be of any type', () =>
 test('pages of the whole list are read, at most five', async () => {
   const { code } = await infer(range(1150, id => (id < 1140 ? { id } : { id, old: true })))
   expect(code).toContain('old: z.boolean().optional()')
-  expect(code).toContain('// From 450 items of /refunds, on 5 of 12 pages: others may differ.')
+  expect(code).toContain('// From 450 items of /refunds, on 5 of 12 pages. Other items may differ.')
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
 
