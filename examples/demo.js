@@ -19,6 +19,7 @@ runMain(import.meta.filename, async () => {
   say(
     '5,000 transactions. With each response, the first is removed and another is added at the end, so the total stays the same.',
   )
+  console.log()
   await compare('a loop over page=1, 2, 3 …', readPages)
   await compare('for await (… of client.transactions.list())', readList)
 
