@@ -30,6 +30,7 @@ export function load(app) {
       // Where a property comes from is said once, at the top.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
+      .replace('## Constructors\n\n### Constructor\n', `## Constructor\n\n### new ${name}()\n`)
       .replace(/^## Extended by\n\n(?:- .*\n)+/m, '')
       // A section of its own would come before the properties. What is not exported has no page, and needs no mention.
       .replace(/^## Extends\n\n((?:- .*\n)+)/m, (_all, bases) => {
@@ -44,42 +45,57 @@ export function load(app) {
             ? `${start}(\n  ${parameters.replaceAll(/, (?=\w+\??: )/g, ',\n  ')}\n): ${result}`
             : line,
       )
-      // A description that there is not.
-      .replaceAll(/ \| - \|$/gm, ' | |')
+      .replaceAll(/^\| Parameter \|.*\n.*\n((?:\|.*\n)+)/gm, (_all, rows) => parametersOf(rows))
+      // The signature shows it. A link is worth a section.
+      .replaceAll(/^(#+ Returns\n\n)(.+)\n/gm, (_all, heading, type) =>
+        type.includes('](') ? `${heading}${codeOf(type)}\n` : '',
+      )
       .replace(/^## Properties\n\n(?:\|.*\n)+/m, table => propertiesOf(name, table))
   })
 }
 
-/** One table, required ones first. The type is below the name, and the default in the description. */
+/** Code with links. TypeDoc writes each name in a type as code of its own. */
+function codeOf(type) {
+  const escaped = code => code.replaceAll(/[<>{}[\]_&]/g, sign => `&#${sign.charCodeAt()};`)
+  return `<code>${type.replaceAll('*', '').replaceAll(/`([^`]*)`/g, (_all, code) => escaped(code))}</code>`
+}
+
+/** A list, as most parameters need no description. */
+function parametersOf(rows) {
+  return rows.replaceAll(
+    /^\| `(\S+)` \| (.*?)(?: \| (.*))? \|$/gm,
+    (_all, name, type, text = '-') => `- ${codeOf(`${name}: ${type}`)}${text === '-' ? '' : `<br>${text}`}`,
+  )
+}
+
+/** One table: required ones first, then its own, then inherited ones. The type is below the name, and the default in the description. */
 function propertiesOf(name, table) {
   const isOptions = /(Options|Params)$/.test(name)
-  const [head, , ...rows] = table.split('\n').filter(row => row.startsWith('|'))
-  const hasDefault = head.includes('| Default value |')
+  const [columns, , ...rows] = Array.from(table.matchAll(/^\| (.*) \|$/gm), ([, row]) =>
+    row.split(/(?<!\\) \| /),
+  )
   const shown = rows.map(row => {
-    const [property, type, ...others] = row.slice(2, -2).split(/(?<!\\) \| /)
-    const byDefault = hasDefault ? others.shift() : '`undefined`'
+    const cell = title => row[columns.indexOf(title)] ?? ''
+    const property = cell('Property')
+    const byDefault = cell('Default value') || '`undefined`'
     const option = /`(\w+)\??`$/.exec(property)?.[1]
     const isOptional = property.endsWith('?`')
     // TypeDoc joins the lines of a list.
-    const text = others.join(' ').replaceAll(' - ', '<br>• ').replaceAll(' **Throws**', '<br>**Throws**')
+    const text = cell('Description').replaceAll(' - ', '<br>• ').replaceAll(' **Throws**', '<br>**Throws**')
     const isSaid = !isOptional || /^`(undefined|none)`$/.test(byDefault)
     const parts = [
       text,
       isSaid ? '' : `Default: ${proseOf(byDefault)}.`,
       isOptions ? `[Guide](${guideTo(name, option)})` : '',
     ]
-    const left = `${property}<br>${type.replace(/^\\\| /, '')}`
-    return { isOptional, row: `| ${left} | ${parts.filter(Boolean).join(' ')} |` }
+    const left = `${property}<br>${codeOf(cell('Type').replace(/^\\\| /, ''))}`
+    const rank = Number(isOptional) + Number(/`/.test(cell('Inherited from')))
+    return { rank, row: `| ${left} | ${parts.filter(Boolean).join(' ')} |` }
   })
-  const sorted = shown.toSorted((one, other) => one.isOptional - other.isOptional)
+  const sorted = shown.toSorted((one, other) => one.rank - other.rank)
   const [heading, title] = isOptions ? ['Options', 'Option'] : ['Properties', 'Property']
-  return [
-    `## ${heading}\n`,
-    `| ${title} | Description |`,
-    '|---|---|',
-    ...sorted.map(({ row }) => row),
-    '',
-  ].join('\n')
+  const body = sorted.map(({ row }) => `${row}\n`).join('')
+  return `## ${heading}\n\n| ${title} | Description |\n|---|---|\n${body}`
 }
 
 function guideTo(name, option) {
