@@ -56,7 +56,6 @@ for (const guide of globSync('{*,docs/**/*,api/**/*}.html', { cwd: built })) {
     if (beyond > 0) problems.push(`${guide}: at ${width} px the page scrolls sideways`)
   }
 }
-await page.setViewportSize({ width: 1280, height: 900 })
 
 const rates = page.getByText(/^Lost items silently in/)
 const expectRates = async (...expected) => {

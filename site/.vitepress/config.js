@@ -168,7 +168,6 @@ function labelCells(md) {
       if (token.type === 'table_open') table = { token, titles: [], place: 0 }
       if (token.type === 'th_open') table.titles.push(tokens[at + 1].content)
       if (token.type === 'thead_close' && table.titles.length > 2) table.token.attrJoin('class', 'wide')
-      if (token.type === 'thead_close' && table.titles.length > 5) table.token.attrJoin('class', 'many')
       if (token.type === 'tr_open') table.place = 0
       if (token.type === 'td_open') {
         token.attrSet('data-label', table.titles[table.place].replaceAll('`', ''))
