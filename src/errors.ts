@@ -140,12 +140,19 @@ export abstract class ApiError extends Error {
     const plain: Record<string, unknown> = { name: this.name, message: this.message }
     // Only these: other code may attach what is secret, or no plain data.
     for (const name of this.#names) if (name !== 'headers') plain[name] = this[name as keyof this]
-    const { cause } = this
-    const { name, message, code } = Object(cause) as Error & { code?: string }
+    const { cause } = this as { cause?: CopiedCause }
     // The reason of an abort can be any value.
-    if (cause !== undefined) plain.cause = Object(cause) === cause ? { name, message, code } : cause
+    if (cause !== undefined) plain.cause = Object(cause) === cause ? toPlain(cause) : cause
     return plain
   }
+}
+
+/** A cause as the client copies it. */
+type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
+
+/** With the errors of the first `AggregateError` of its chain: one for each address of a host. */
+function toPlain({ name, message, code, errors, cause }: CopiedCause): object {
+  return { name, message, code, errors: (errors ?? cause?.errors)?.map(toPlain) }
 }
 
 const changeable = { configurable: true, writable: true }

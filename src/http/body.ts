@@ -128,12 +128,23 @@ export function parseListBody(text: string): unknown {
 function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
   if (!isHtml && /^\s*[[{]/.test(text))
     return invalid(
-      `expected JSON, got text that begins like JSON (${text.length} characters)`,
+      `expected JSON, got text that begins like JSON and breaks ${whereItBreaks(text)} (of ${text.length} characters)`,
       brokenHint,
       text,
     )
   const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'other text'
   return invalid(`expected JSON, got ${got}`, hint, text || undefined)
+}
+
+/** The engine's message quotes the text, which is not shown. */
+function whereItBreaks(text: string): string {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    const [where] = /\bat (?:position|line) \d+(?: column \d+)?/.exec(String(error)) ?? []
+    if (where) return where
+  }
+  return 'later'
 }
 
 const brokenHint = "Was it cut off? If not, report it to the service's owner. The text is in error.body."

@@ -10,6 +10,9 @@ const minKeyLength = 8
 // Of a longer key, so much is looked for: texts that nearly repeat it must not take long.
 const maxKeyLength = 64
 
+// Of an AggregateError: one for each address of a host.
+const maxErrors = 10
+
 // A service may still name an earlier key: "key … was replaced".
 const maxKeys = 8
 
@@ -74,6 +77,11 @@ export class Redactor {
         if (typeof value === 'string') defineHidden(copy, name, this.text(value))
       }
       if (code !== undefined) Object.assign(copy, { code: this.text(code) })
+      const errors = property(error, 'errors')
+      if (Array.isArray(errors)) {
+        const copies = errors.slice(0, maxErrors).flatMap(each => this.cause(each, depth + 1) ?? [])
+        defineHidden(copy, 'errors', copies)
+      }
       return copy
     } catch {
       // Anything can be thrown, even an object without a text.

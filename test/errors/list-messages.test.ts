@@ -31,7 +31,11 @@ describe('a page fails', () => {
         ['Hello', 'expected JSON, got other text', /proxy|login page/],
         ['\n<html lang="en">', 'expected JSON, got an HTML page', /proxy|login page|baseUrl/],
         ['  \n', 'expected JSON, got an empty body', /proxy|login page/],
-        ['{"data":[{"id":"t', 'expected JSON, got text that begins like JSON (17 characters)', /cut off/],
+        [
+          '{"data":[{"id":"t',
+          'expected JSON, got text that begins like JSON and breaks at position 17 (of 17 characters)',
+          /cut off/,
+        ],
         [
           '{"error":{"message":"no such filter"}}',
           /data: expected an array, .*says "no such filter"/,

@@ -142,6 +142,21 @@ describe('the cause of a ConnectionError', () => {
     })
   })
 
+  test('keeps the errors of an AggregateError, one for each address of the host', async () => {
+    const refused = (address: string) =>
+      Object.assign(new Error(`connect ${address} test_key`), { code: 'ECONNREFUSED' })
+    const cause = new AggregateError([refused('::1'), refused('127.0.0.1')])
+    const fetch = async () => Promise.reject(new TypeError('fetch failed', { cause }))
+    const error = (await rejectionOf(createClient({ fetch, maxRetries: 0 }).transactions.list())) as Error
+    const expected = ['::1', '127.0.0.1'].map(address => ({
+      name: 'Error',
+      message: `connect ${address} [api key]`,
+      code: 'ECONNREFUSED',
+    }))
+    expect(error.cause).toMatchObject({ cause: { errors: expected } })
+    expect(JSON.parse(JSON.stringify(error)).cause.errors).toEqual(expected)
+  })
+
   test('is left out when reading it throws', async () => {
     const thrown = {
       get message() {
