@@ -73,7 +73,9 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     isUrgent: settings.maxRetries === 0,
     onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
     pace: undefined,
-    hasPlace: false,
+    readsKey: false,
+    hasTurn: false,
+    holds: undefined,
     turn: 0,
     refusals: 0,
     refusedMs: undefined,
@@ -95,11 +97,13 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
         decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
       if (decision.next !== 'wait') report.failures++
       if (decision.next === 'fail') {
-        if (outcome.status === undefined && outcome.isTimeout) shared.paces.queue.timedOut(queued)
+        if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
+          shared.paces.queue.timedOut(queued)
         throw report.createError(outcome, false, decision.note)
       }
       report.lastError = report.createError(outcome, true)
       report.emitRetry(decision.delayMs, durationMs, report.lastError)
+      if (decision.next === 'wait') report.waitsFor = report.lastError
       // Refusals of a closed pace are waited for in the queue.
       if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
         await waiting.pause(decision.delayMs)
@@ -115,41 +119,49 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
   const { apiKey: given, shared } = transport
   const { paces } = shared
   const { queue } = paces
+  const { timeout } = call.settings
   try {
-    for (;;) {
-      if (!queue.take(queued)) await waitForTurn(run, queued, false)
+    let key = typeof given === 'function' ? undefined : given
+    let readMs = 0
+    while (key === undefined) {
+      queued.readsKey = true
+      if (!queue.take(queued)) await waitForTurn(run, queued)
       report.startedAt = performance.now()
-      const key = typeof given === 'function' ? await readApiKey(run, given, queued) : given
-      if (typeof key === 'object' && key !== null) {
+      const read = await readApiKey(run, given as () => string, queued)
+      if (typeof read === 'object') {
         report.attempts++
-        return key
+        return read
       }
-      // Of a function, the API key shows only now whose pace it is.
+      readMs = performance.now() - report.startedAt
+      // Only now does the API key show whose pace it is.
       const before = queued.pace
-      const pace = before && typeof given !== 'function' ? before : paces.assign(transport, key, queued)
-      if (pace !== before && !pace.letsGo(queued)) {
-        queue.leave(queued)
-        continue
-      }
-      report.attempts++
-      report.waitsFor = undefined
-      const outcome = await runAttempt(run, key, report.startedAt + call.settings.timeout)
-      if (outcome.status !== undefined) queue.responded()
-      if (isRefusal(outcome)) {
-        const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
-        pace.refused(queued, retryAfterMs, () => report.createError(outcome, true))
-      } else if (isOutage(outcome) && !waiting.isAborted) pace.failed()
-      else if (outcome.status !== undefined) pace.passed(queued)
-      return outcome
+      const pace = paces.assign(transport, read, queued)
+      if (pace === before || pace.letsGo(queued)) key = read
+      queued.hasTurn = key !== undefined
+      queued.readsKey = false
+      queue.leave(queued, false)
     }
+    if (!queue.take(queued)) await waitForTurn(run, queued)
+    const pace = queued.pace ?? paces.assign(transport, key, queued)
+    report.startedAt = performance.now() - readMs
+    report.attempts++
+    report.waitsFor = undefined
+    const outcome = await runAttempt(run, key, report.startedAt + timeout)
+    if (outcome.status !== undefined) queue.responded()
+    if (isRefusal(outcome)) {
+      const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
+      pace.refused(queued, retryAfterMs, () => report.createError(outcome, true))
+    } else if (isOutage(outcome) && !waiting.isAborted) pace.failed(queued)
+    else if (outcome.status !== undefined) pace.passed(queued)
+    return outcome
   } finally {
-    queue.leave(queued)
+    queue.leave(queued, waiting.isAborted)
   }
 }
 
-async function waitForTurn(run: Run, queued: QueuedCall, isNext: boolean): Promise<void> {
+async function waitForTurn(run: Run, queued: QueuedCall): Promise<void> {
   const { transport, report, waiting } = run
-  const reason = await transport.shared.paces.queue.wait(queued, isNext, waiting)
+  const reason = await transport.shared.paces.queue.wait(queued, waiting)
   if (reason === undefined) return
   const isHanging = reason === 'hanging'
   const why = isHanging
@@ -162,8 +174,8 @@ async function waitForTurn(run: Run, queued: QueuedCall, isNext: boolean): Promi
   throw reason.with({ info, note, isRetried: false })
 }
 
-/** A function that takes longer holds no place meanwhile: it may use this client. */
-const heldMs = 100
+/** After so long, an `apiKey` function no longer keeps that of the next call from being called: it may be its own. */
+const slowMs = 100
 
 async function readApiKey(
   run: Run,
@@ -171,22 +183,19 @@ async function readApiKey(
   queued: QueuedCall,
 ): Promise<string | NoResponse> {
   const { transport, call, report, waiting } = run
-  const { queue } = transport.shared.paces
-  const timer = setTimeout(() => queue.leave(queued), heldMs)
-  let key: unknown
+  const timer = setTimeout(() => transport.shared.paces.queue.leave(queued, false), slowMs)
   try {
-    key = await waiting.within(call.settings.timeout, (async () => read())())
+    const key = await waiting.within(call.settings.timeout, (async () => read())())
     if (key === timedOut) return { ...noAnswer, reason: 'not-sent' }
     assertApiKey(key, 'the function to return a non-empty string')
     report.hide(key)
+    return key
   } catch (cause) {
     waiting.throwIfAborted()
     return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
   } finally {
     clearTimeout(timer)
   }
-  if (!queued.hasPlace && !queue.take(queued)) await waitForTurn(run, queued, true)
-  return key
 }
 
 /** What the caller's own code threw, unless it would hide that an earlier attempt may have been applied. */

@@ -23,8 +23,13 @@ export interface QueuedCall {
   readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
   /** `undefined` until its API key is known. */
   pace: Pace | undefined
-  hasPlace: boolean
-  /** The number of its last attempt, over all calls. */
+  /** Its API key has yet to be read, by a function. */
+  readsKey: boolean
+  /** It waits for a place alone: its turn was, and its API key is read. */
+  hasTurn: boolean
+  /** What it gives back at the end of its attempt. */
+  holds: 'turn' | 'place' | undefined
+  /** The number of its last turn, over all calls. */
   turn: number
   refusals: number
   /** If its last attempt was refused: how long it waits before the next; `undefined` also if that has lasted too long. */
@@ -67,6 +72,8 @@ export class Pace {
   /** Attempts that passed, in about the last second. */
   #passes = 0
   #at = 0
+  /** Attempts in a row that were neither refused nor passed. */
+  #lost = 0
   readonly #queue: PacedQueue
 
   constructor(queue: PacedQueue) {
@@ -87,12 +94,13 @@ export class Pace {
   /** An attempt had another response than a refusal. */
   passed(call: QueuedCall): void {
     if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
-    if (this.state === 'closed' && call.turn > this.#paused) {
+    this.#lost = 0
+    const isNews = call.turn > this.#paused
+    if (this.state === 'closed' && isNews) {
       this.state = 'paced'
       this.#rate = Math.max(slowest, easing * this.#passes * Math.min(1, 2_000 / this.#pausedMs))
       this.#growth = 0
       this.#at = this.nextAt = this.#queue.now
-      this.#pauses = this.#pausedMs = 0
       this.#queue.dispatch()
     } else {
       const seconds = this.#elapse()
@@ -102,6 +110,7 @@ export class Pace {
       if (call.waitedMs > 0) this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
       if (this.state === 'paced' && this.#rate > unlimited) this.#open()
     }
+    if (isNews) this.#pauses = this.#pausedMs = 0
     this.#passes++
   }
 
@@ -113,10 +122,15 @@ export class Pace {
     return seconds
   }
 
-  /** An attempt failed, or had no response: no limit is the reason. */
-  failed(): void {
-    this.#rate *= 1.5
-    if (this.state === 'closed') this.#open()
+  /** An attempt failed, or had no response: no limit is the reason. A few say nothing about the rate, but in an outage all fail. */
+  failed(call: QueuedCall): void {
+    // It left before the pause.
+    if (this.state === 'closed' && call.turn <= this.#paused) return
+    if (++this.#lost >= (this.state === 'closed' ? 2 : row)) this.#open()
+    else if (this.state === 'closed') {
+      this.nextAt = this.#queue.now
+      this.#queue.dispatch()
+    }
   }
 
   #open(): void {

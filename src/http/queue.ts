@@ -5,19 +5,25 @@ import type { Pace, QueuedCall } from './pace.js'
 /** Why a call waits in vain: the service hangs, or that refusal is the last, and none has passed for long. */
 export type GivenUp = 'hanging' | AnyApiError
 
+type Settle = (reason?: GivenUp) => void
+
 /**
- * The calls of a client and of those derived from it, in order. Each waits for a place, as so many requests are in flight at most,
- * and for the turn that its pace gives it.
+ * The calls of a client and of those derived from it, in order. Each waits for the turn that its pace gives it, and for a place, as
+ * so many requests are in flight at most. An `apiKey` function is called in between, and its call holds no place meanwhile: the
+ * function may use this client.
  */
 export class Queue {
-  /** Attempts so far. */
+  /** Turns so far. */
   turn = 0
-  #taken = 0
+  #inFlight = 0
+  /** Calls whose turn it is, and whose `apiKey` function was called just now. */
+  #reading = 0
   /** The last turn before the last response. */
   #answered = 0
   /** Calls in a row that ended with a timeout, and left after that. */
   #timeouts = 0
-  #waiting = new Map<QueuedCall, (reason?: GivenUp) => void>()
+  /** Those that need a place alone, and those that wait for their turn. */
+  readonly #lines = [new Map<QueuedCall, Settle>(), new Map<QueuedCall, Settle>()] as const
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
@@ -26,36 +32,43 @@ export class Queue {
     return Math.max(performance.now(), this.#firedAt)
   }
 
-  /** Whether it is a call's turn, and there is a place for it. */
+  /** Whether it is a call's turn, and there is a place for it, now or once its API key is read. */
   take(call: QueuedCall): boolean {
-    if (this.#taken >= call.maxInFlight || (call.pace && !call.pace.letsGo(call))) return false
-    this.#taken++
+    const taken = this.#inFlight + (call.readsKey ? this.#reading : 0)
+    if (taken >= call.maxInFlight || !(call.hasTurn || (call.pace?.letsGo(call) ?? true))) return false
     call.turn = ++this.turn
-    call.hasPlace = true
+    call.hasTurn = false
     call.refusedMs = undefined
+    call.holds = call.readsKey ? 'turn' : 'place'
+    if (call.readsKey) this.#reading++
+    else this.#inFlight++
     return true
   }
 
-  leave(call: QueuedCall): void {
-    if (!call.hasPlace) return
-    call.hasPlace = false
-    this.#taken--
-    this.dispatch()
+  /** Gives back what a call holds. */
+  leave(call: QueuedCall, isAborted: boolean): void {
+    if (call.holds === undefined) return
+    if (call.holds === 'turn') this.#reading--
+    else this.#inFlight--
+    call.holds = undefined
+    if (isAborted) this.#dispatchLater()
+    else this.dispatch()
   }
 
-  /** Waits for a turn and a place. `isNext`: before all others. */
-  async wait(call: QueuedCall, isNext: boolean, waiting: Waiting): Promise<GivenUp | undefined> {
+  /** Waits until the call has taken what it needs next. */
+  async wait(call: QueuedCall, waiting: Waiting): Promise<GivenUp | undefined> {
+    // Whether one that was refused once passes now, says soon whether the rate is too high.
+    const isNext = call.hasTurn || (call.refusals === 1 && call.pace?.state === 'paced')
+    const line = this.#lines[isNext ? 0 : 1]
     const turn = new Promise<GivenUp | undefined>(resolve => {
-      if (isNext) this.#waiting = new Map([[call, resolve], ...this.#waiting])
-      else this.#waiting.set(call, resolve)
+      line.set(call, resolve)
     })
     this.dispatch()
-    if (this.#waiting.has(call)) this.#tell(call)
+    if (line.has(call)) this.#tell(call)
     try {
       return (await waiting.within(Number.POSITIVE_INFINITY, turn)) as GivenUp | undefined
     } finally {
-      // Nobody else may be waiting: no timer must keep the process alive.
-      if (this.#waiting.delete(call)) this.dispatch()
+      if (line.delete(call)) this.#dispatchLater()
     }
   }
 
@@ -66,11 +79,12 @@ export class Queue {
 
   /** Tells those that wait for a pace why, or that it is in vain. */
   tell(pace: Pace, isOver: boolean): void {
-    for (const [call, settle] of this.#waiting) {
-      if (call.pace !== pace || call.isUrgent) continue
-      if (isOver && this.#waiting.delete(call)) settle(pace.refusal)
-      else this.#tell(call)
-    }
+    for (const line of this.#lines)
+      for (const [call, settle] of line) {
+        if (call.pace !== pace || call.isUrgent || call.hasTurn) continue
+        if (isOver && line.delete(call)) settle(pace.refusal)
+        else this.#tell(call)
+      }
   }
 
   /** A response has arrived, whatever its status. */
@@ -83,24 +97,36 @@ export class Queue {
   timedOut({ turn, maxInFlight }: QueuedCall): void {
     if (turn <= this.#answered || ++this.#timeouts < maxInFlight) return
     this.#timeouts = 0
-    for (const [waiting, settle] of this.#waiting) if (this.#waiting.delete(waiting)) settle('hanging')
+    for (const line of this.#lines)
+      for (const [call, settle] of line) if (line.delete(call)) settle('hanging')
+  }
+
+  /** After all timers that are due: the next call may be aborted by one, too, and must not be sent just before. */
+  #dispatchLater(): void {
+    clearTimeout(this.#timer)
+    // No timer must keep the process alive.
+    if (this.#lines.some(line => line.size > 0)) this.#timer = setTimeout(() => this.dispatch())
   }
 
   /** Lets those go whose turn it is, and comes back for the next. */
   dispatch(): void {
     clearTimeout(this.#timer)
     let nextAt = Number.POSITIVE_INFINITY
-    for (const [call, settle] of this.#waiting) {
-      if (this.#taken >= call.maxInFlight) break
-      if (this.take(call)) {
-        this.#waiting.delete(call)
-        settle()
-      } else if (call.pace) nextAt = Math.min(nextAt, call.pace.nextAt)
-    }
+    for (const line of this.#lines)
+      for (const [call, settle] of line) {
+        if (this.#inFlight >= call.maxInFlight) return
+        if (this.take(call)) {
+          line.delete(call)
+          settle()
+        } else if (call.pace && call.pace.nextAt > this.now) nextAt = Math.min(nextAt, call.pace.nextAt)
+      }
     if (nextAt === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(() => {
-      this.#firedAt = nextAt
-      this.dispatch()
-    }, nextAt - this.now)
+    this.#timer = setTimeout(
+      () => {
+        this.#firedAt = nextAt
+        this.dispatch()
+      },
+      Math.max(0, nextAt - this.now),
+    )
   }
 }

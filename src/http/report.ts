@@ -148,7 +148,7 @@ export class CallReport {
       ? `maxInFlight is ${maxInFlight}`
       : `${waitsFor?.method} ${waitsFor?.path} was refused`
     const cause = lastError ?? (isForPlace ? undefined : waitsFor)
-    return this.createError({ ...outcome, cause }, false, waitsFor && `It waited for its turn, as ${why}.`)
+    return this.createError({ ...outcome, cause }, false, waitsFor && `It was still waiting, because ${why}.`)
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, invalid: InvalidBody): InvalidResponseError {

@@ -340,7 +340,62 @@ describe('maxInFlight', () => {
       const schema = z.looseObject({ id: z.string() })
       for await (const _ of client.list('/items', {}, { schema })) await client.request('GET', '/item')
     })
+    const startedAt = performance.now()
     await passing(Promise.all(loops))
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+  })
+
+  test('is not used up by apiKey functions, and timeouts do not run while calls wait for it', async () => {
+    const slow = (ms: number) => new Promise<void>(resolve => void setTimeout(resolve, ms))
+    const sent: string[] = []
+    const fetch = async (_url: string, { headers }: { headers: Record<string, string> }) => {
+      sent.push(headers['api-key']!)
+      await slow(700)
+      return new Response(null)
+    }
+    const baseUrl = 'https://api.example.com'
+    const read = async () => {
+      await slow(150)
+      return apiKey
+    }
+    const client = new Client({ baseUrl, apiKey: read, fetch, timeout: 1_000, maxRetries: 0 })
+    const calls = accounts(300).map(account => client.virtualAccounts.deactivate(account))
+    await vi.advanceTimersByTimeAsync(50)
+    calls.push(client.withOptions({ apiKey: 'another key' }).virtualAccounts.reactivate(account))
+    await passing(Promise.all(calls))
+    expect(sent).toHaveLength(301)
+    expect(sent[0]).toBe('another key')
+  })
+
+  test('is taken by no call whose own time is over', async () => {
+    const { client, requests } = stubbed(['hang'], { maxInFlight: 10 })
+    const timedOut = new DOMException('', 'TimeoutError')
+    for (const limit of ['totalTimeout', 'signal']) {
+      const calls = accounts(100).map(account => {
+        const controller = new AbortController()
+        if (limit === 'signal') setTimeout(() => controller.abort(timedOut), 500)
+        const options = limit === 'signal' ? { signal: controller.signal } : { totalTimeout: 500 }
+        return rejectionOf(client.virtualAccounts.deactivate(account, options))
+      })
+      const before = requests.length
+      const errors = (await passing(Promise.all(calls))) as AnyApiError[]
+      expect(requests.length - before).toBe(10)
+      expect(errors.filter(({ outcomeUnknown }) => outcomeUnknown)).toHaveLength(10)
+      expect(errors.filter(({ attempts }) => attempts === 0)).toHaveLength(90)
+    }
+  })
+
+  test('lets calls wait for a slow apiKey function, and takes that for no service that hangs', async () => {
+    const options = {
+      maxInFlight: 2,
+      timeout: 150,
+      maxRetries: 0,
+      apiKey: () => new Promise<never>(() => {}),
+    }
+    const { client } = stubbed([ok], options)
+    const calls = accounts(20).map(account => rejectionOf(client.virtualAccounts.deactivate(account)))
+    for (const error of await passing(Promise.all(calls)))
+      expect((error as Error).message).toContain('the apiKey function needs longer')
   })
 
   test('lets calls that wait fail unsent once nothing in flight gets a response', async () => {

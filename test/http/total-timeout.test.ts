@@ -37,6 +37,9 @@ describe('totalTimeout', () => {
         expect(error).toMatchObject({ ...expected, timeoutMs: totalTimeout, idempotencyKey: keys()[0] })
         expect((error.cause as { status?: number } | undefined)?.status).toBe(cause)
         expect(error.message).toMatch(/: not finished within the totalTimeout of 3000 ms/)
+        // At its end, it waited after a refusal.
+        const isRefused = steps.at(-1) === busy
+        expect(error.message.includes('because POST')).toBe(isRefused)
         expect(events.at(-1)).toMatchObject({ type: 'failure', error })
         expect(vi.getTimerCount()).toBe(0)
       },
@@ -54,12 +57,12 @@ describe('totalTimeout', () => {
     const waiting = client.virtualAccounts.deactivate(account, { totalTimeout })
     const waited = await apiErrorOf('timeout', passing(waiting))
     expect(waited).toMatchObject({ attempts: 0, outcomeUnknown: false, cause: { status: 429 } })
-    expect(waited.message).toMatch(/It waited for its turn, as POST .*\/deactivate was refused\./)
+    expect(waited.message).toMatch(/It was still waiting, because POST .*\/deactivate was refused\./)
     await passing(first)
     const busyClient = stubbed(['hang'], { totalTimeout, maxInFlight: 1 }).client
     const hanging = rejectionOf(busyClient.virtualAccounts.deactivate(account, { totalTimeout: 10_000 }))
     const behind = await apiErrorOf('timeout', passing(busyClient.virtualAccounts.deactivate(account)))
-    expect(behind.message).toContain('It waited for its turn, as maxInFlight is 1.')
+    expect(behind.message).toContain('It was still waiting, because maxInFlight is 1.')
     await passing(hanging)
   })
 

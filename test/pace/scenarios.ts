@@ -169,6 +169,23 @@ for (const failure of ['lost', 'refused'] as const) {
   const problem: Problem = ({ failed, seconds }) => (failed > 250 || seconds > 30 ? 'an outage' : undefined)
   add(`a 429, ${failure} for 1.2 s`, bucket(50), 500, problem, { outage })
 }
+/** A call fails whose three attempts fail by chance. */
+const besides =
+  (part: number): Problem =>
+  ({ failed, seconds, ideal, succeeded }) =>
+    failed > 2 + 3 * part ** 3 * (failed + succeeded)
+      ? 'calls failed'
+      : seconds > 1.5 * ideal + 5
+        ? 'slow'
+        : undefined
+for (const failure of ['lost', 503] as const)
+  for (const quota of [20, 100])
+    for (const part of [0.02, 0.05, 0.25])
+      for (const latency of [5, 50]) {
+        const outage = (_: number, lot: number) => lot < part && failure
+        const name = `${100 * part} % ${failure} beside ${quota} a second, ${latency} ms`
+        add(name, bucket(quota), 1_000, besides(part), { latency, outage })
+      }
 const isAmplified = ({ requestsPerCall }: Outcome) => (requestsPerCall > 1.1 ? 'amplified' : undefined)
 const isEndless = ({ requestsPerCall, endedAt }: Outcome) =>
   requestsPerCall > 3 || endedAt > 100 ? 'no end' : undefined
