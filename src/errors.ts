@@ -299,7 +299,7 @@ function isInstance(value: unknown, Class: typeof ApiError): boolean {
   return Function.prototype[Symbol.hasInstance].call(Class, value)
 }
 
-/** Any failure of a call. `kind` narrows it to one class. */
+/** The union of all {@link ApiError} classes. `kind` narrows it to one. */
 export type AnyApiError =
   | HttpError
   | ConnectionError

@@ -6,7 +6,7 @@ export interface EventBase<Type extends string = string> extends Pick<ApiError, 
   readonly type: Type
   /** Identifies the call. All of its events have the same id, which tells concurrent calls apart. */
   readonly callId: string
-  /** The full URL, query included. It does not contain the API key. */
+  /** The full URL, query included. API keys of 8 characters or more are redacted. */
   readonly url: string
   /** The page that is fetched; `undefined` for calls that are not lists. */
   readonly page: number | undefined
@@ -46,7 +46,7 @@ export interface RetryEvent extends EventBase<'retry'>, Pick<RequestEvent, 'atte
  * A call waits while it is being rate limited. Emitted at most once per call, and not if a `retry` event announced the delay.
  */
 export interface WaitEvent extends EventBase<'wait'>, Pick<RequestEvent, 'attempt'> {
-  /** The delay until its turn, in milliseconds, as far as it is known. */
+  /** The delay until its turn, in milliseconds, if known, otherwise an estimate. */
   readonly delayMs: number
   /** The error of the last request that the service refused, which may belong to another call. */
   readonly error: AnyApiError

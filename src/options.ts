@@ -70,7 +70,8 @@ export interface CommonOptions {
   totalTimeout?: number | undefined
   /**
    * Number of retries after the first attempt. A 429 does not count. Its call waits, and all calls wait if several were refused
-   * in a row. A call fails after 80 s of such delays. With 0, a call waits for no rate limit and never retries.
+   * in a row. A call fails after 80 s of such delays. With 0, a call fails at its first refusal or
+   * failure.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -128,8 +129,7 @@ export interface ClientOptions extends CommonOptions {
    */
   maxResponseBytes?: number | undefined
   /**
-   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others wait for
-   * their turn. The `timeout` of an attempt starts when it is sent. If an endpoint hangs, its calls hold their places until they
+   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others queue. The `timeout` of an attempt starts when it is sent. If an endpoint hangs, its calls hold their places until they
    * time out. `Infinity` lifts the limit.
    * @defaultValue 50
    */
@@ -137,8 +137,8 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It must
    * send each request once, and reject only if that fails. It must not retry, as undici's `RetryAgent` does, or follow redirects,
-   * as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not use this client, as it holds one
-   * of its `maxInFlight` places.
+   * as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client:
+   * its own request holds one of the `maxInFlight` places.
    */
   fetch?: Fetch | undefined
   /**

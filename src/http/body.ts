@@ -26,7 +26,7 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
 
 export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
   const hint = validator.isCustom
-    ? 'See error.issues and error.body, and error.cause if the schema threw. Change the schema if the response is right. In a list, it describes one item of `data`.'
+    ? 'See error.issues and error.body, and error.cause if the schema threw. If the response is right, change the schema. In a list, it describes one item of `data`.'
     : 'Pass a `schema` that accepts the response if the service is right. The response is in error.body.'
   return new InvalidBody(issues, hint, body, validator)
 }
@@ -132,7 +132,7 @@ function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
       brokenHint,
       text,
     )
-  const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'other text'
+  const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'plain text'
   return invalid(`expected JSON, got ${got}`, hint, text || undefined)
 }
 

@@ -55,7 +55,7 @@ function hintFor(
   if (status === 401 || status === 403)
     return hasKey
       ? 'Check apiKey. The client sends it unchanged and adds no `Bearer`.'
-      : 'No key was sent, as apiKey is null. Is the user signed in to your own server?'
+      : 'No key was sent, because apiKey is null. Is the user signed in to your own server?'
   if (status === 404) {
     const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
     return `Check the ids, the path and baseUrl.${beyondEnd}`
@@ -105,7 +105,7 @@ export function describeNoResponse(
   // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
   const message = code === '' && innermostMessage(shown)
   const quoted = message ? `: "${toLine(message, 200)}"` : ''
-  const seeCause = code === '' ? ' See error.cause, or the console in a browser.' : ''
+  const seeCause = code === '' ? ' See error.cause. In a browser, see the console.' : ''
   const last = cause === undefined ? '' : ' The last failure is in error.cause.'
   const unreadable = [
     `no readable response from ${host}${quoted}`,
@@ -130,7 +130,7 @@ export function describeNoResponse(
     'no-response': isTimeout
       ? [`no complete response ${within}`, 'Raise `timeout` (milliseconds) if the service needs longer.']
       : unreadable,
-    hanging: ['not sent, as no request in flight got a response', 'Retry later.'],
+    hanging: ['not sent, because no request in flight got a response', 'Retry later.'],
     'total-timeout': [
       `not finished within the totalTimeout of ${timeoutMs} ms`,
       `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`,

@@ -118,7 +118,11 @@ export async function write<T>(
     if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
       throw wrongArgument(name, `{ ${ids} }`, account)
     // Ids may be those of a database record: among other properties, or on a prototype.
-    const idPath = path(id => encodePathSegment(id, Reflect.get(account, id)))
+    const idPath = path(id => {
+      const similar = Object.keys(account).find(key => key !== id && bareName(key) === bareName(id))
+      const hint = similar === undefined ? '' : ` (the account has \`${similar}\`)`
+      return encodePathSegment(id, Reflect.get(account, id), hint)
+    })
     const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
     // They would be ignored here: a repeated write would be a new one, or could not be aborted.
     for (const [given, value] of Object.entries(account)) {
@@ -149,7 +153,7 @@ export async function request<T>(
     const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)
     for (const name of ['body', 'idempotencyKey'] as const)
       if (upper === 'GET' && options[name] !== undefined)
-        throw new TypeError(`${name}: expected none, as GET sends no body and is not a write`)
+        throw new TypeError(`${name}: a GET has none (pass query for parameters)`)
     return prepare(transport, upper, path, options, undefined)
   })
 }

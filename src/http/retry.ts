@@ -72,7 +72,7 @@ export function decide(
     return { next: 'throw', cause: outcome.cause }
   const isRefused = isRefusal(outcome)
   if (isRefused && refusedMs === undefined && maxRetries > 0)
-    return { next: 'fail', note: 'Not retried: it was refused for more than a minute.' }
+    return { next: 'fail', note: 'Not retried: it was rate limited for more than a minute.' }
   if (isRefused && status !== 503 && refusedMs !== undefined && maxRetries > 0)
     return { next: 'wait', delayMs: refusedMs }
   const delayMs = failures < maxRetries ? retryDelayMs(outcome, failures + 1, isKeyInUse) : undefined

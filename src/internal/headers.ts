@@ -7,7 +7,7 @@ const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 const reserved =
   /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/
 const reservedHint =
-  'cannot be set here. Use the options apiKey and idempotencyKey. The client (application/json) and the runtime set the others.'
+  'cannot be set here. Use the options apiKey and idempotencyKey. The client sends JSON, and the runtime sets the others.'
 
 /**
  * Headers in any of their forms as one record of lower-case names. A header whose value is `undefined` is skipped. Messages name
@@ -33,7 +33,7 @@ export function readHeaders(given: unknown): Record<string, string> {
       headers.append(name, value)
     } catch {
       // The runtime's own message would show the value.
-      throw new TypeError(`${label}: cannot be sent: expected a valid name, and a Latin-1 value on one line`)
+      throw new TypeError(`${label}: expected a valid header name and a Latin-1 value on one line`)
     }
   }
   return Object.fromEntries(headers)

@@ -4,7 +4,7 @@ import { isExactNumber } from './validate.js'
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {
   if (typeof body === 'string' && isJsonOfObject(body))
-    throw new TypeError('body: expected the value itself, got its JSON text. Leave out JSON.stringify.')
+    throw new TypeError('body: expected a value, got a JSON string. Remove JSON.stringify.')
   let misuse: TypeError | undefined
   // A replacer. It reads the value from its holder, as `value` is already the output of toJSON.
   function assertJsonData(this: Record<string, unknown>, key: string, value: unknown): unknown {
@@ -15,7 +15,7 @@ export function toJson(body: unknown): string {
     if (!isAltered && !isHole && isJsonData(value)) return value
     const place = key === '' ? '' : ` at ${JSON.stringify(key)}`
     misuse = Number.isInteger(value)
-      ? new TypeError(`body: an integer beyond 2^53 - 1 has lost digits${place}: send it as a string`)
+      ? new TypeError(`body: an integer above 2^53 - 1 has lost digits${place}. Send it as a string.`)
       : wrongArgument('body', 'JSON data', original, place)
     throw misuse
   }

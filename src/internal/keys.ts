@@ -10,7 +10,7 @@ export function assertApiKey(key: unknown, expected: string): asserts key is str
     throw wrongArgument('apiKey', expected, key, environmentHint(key))
   if (/^(["'`]).*\1$|^\$\{.*\}$/.test(key))
     throw new TypeError(
-      'apiKey: expected the key itself, got quotes around it or a placeholder (from an environment file?)',
+      'apiKey: expected the key itself, got quotes around it or a placeholder (did your environment file keep them?)',
     )
   if (!headerValue.test(key))
     throw new TypeError(
@@ -36,6 +36,6 @@ export const idempotencyKey: Check = (name, value) => {
     name,
     '1 to 255 printable ASCII characters without a space at either end',
     value,
-    '. Use one key for each write, and the same key to retry it. Leave it out for a fresh UUID.',
+    '. Use one key for each write, and the same key to retry it. Omit it to get a fresh UUID.',
   )
 }

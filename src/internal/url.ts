@@ -1,4 +1,4 @@
-import { environmentHint, madeByBug, wrongArgument } from './describe.js'
+import { describe, environmentHint, madeByBug, wrongArgument } from './describe.js'
 import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
@@ -7,20 +7,20 @@ type QueryValue = string | number | boolean
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
 /** An id as one segment of a path. It stays one segment, whatever it contains. */
-export function encodePathSegment(name: string, id: unknown): string {
+export function encodePathSegment(name: string, id: unknown, hint = ''): string {
   const isText = typeof id === 'string' && id !== '' && id.trim() === id && id.isWellFormed()
   if (!isText || madeByBug.test(id))
-    throw wrongArgument(name, 'an id: well-formed text without white space around it', id)
+    throw wrongArgument(name, 'an id without white space around it', id, hint)
   return encodeURIComponent(id)
 }
 
 /** Throws for a path that the URL parser would change: the request would go elsewhere than written. */
 export function assertPath(name: string, path: unknown): asserts path is string {
   const expected =
-    'a path as in a URL: one "/" at its start, ids through encodeURIComponent, no "..", and no query (pass `query`)'
+    'a path that starts with one "/", without ".." and query (pass `query`, and encode ids with encodeURIComponent)'
   if (typeof path !== 'string' || !/^\/(?!\/)/.test(path)) throw wrongArgument(name, expected, path)
   const bug = path.split('/').find(segment => madeByBug.test(segment))
-  if (bug !== undefined) throw wrongArgument(name, 'an id', bug, ' in it')
+  if (bug !== undefined) throw new TypeError(`${name}: ${describe(bug)} is not a valid id`)
   if (new URL(path, 'https://path.invalid').pathname !== path) throw wrongArgument(name, expected, path)
 }
 
@@ -32,7 +32,8 @@ export function toQueryString(given: Query | undefined): string {
       if (single === undefined) continue
       const isValue = typeof single === 'string' || typeof single === 'boolean' || isExactNumber(single)
       if (!isValue || !`${name}${single}`.isWellFormed()) {
-        const expected = 'well-formed text, a number without rounded digits, a boolean, or an array of these'
+        const expected =
+          'a string, an exact number (at most 2^53 - 1 if whole), a boolean, or an array of these'
         throw wrongArgument(`query.${name}`, expected, single)
       }
       pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(single as QueryValue)}`)
@@ -57,12 +58,13 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
   if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
     const expected =
       'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'
-    throw wrongArgument('baseUrl', expected, given, environmentHint(given))
+    const hint = environmentHint(given) || (text.includes('://') ? '' : ' (is https:// missing?)')
+    throw wrongArgument('baseUrl', expected, given, hint)
   }
   const { protocol, hostname, href } = new URL(text)
   if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname)) {
     throw new TypeError(
-      'baseUrl: expected https, as over http anyone on the network can read the API key (allowInsecureHttp: true allows it)',
+      'baseUrl: expected https. Over http, anyone on the network can read the API key (allowInsecureHttp: true allows it)',
     )
   }
   return withoutTrailingSlash(href)

@@ -17,7 +17,7 @@ export const maxTimerMs: number = 2 ** 31 - 1
 
 const isDuration = (value: unknown) => typeof value === 'number' && value > 0 && value <= maxTimerMs
 
-export const duration: Check = check(isDuration, `milliseconds, more than 0 and at most ${maxTimerMs}`)
+export const duration: Check = check(isDuration, `milliseconds above 0, at most ${maxTimerMs}`)
 export const trueOrFalse: Check = check(value => typeof value === 'boolean', 'true or false')
 export const callback: Check = check(value => typeof value === 'function', 'a function')
 

@@ -28,7 +28,7 @@ describe('a page fails', () => {
     checkEach<[body: string | Uint8Array<ArrayBuffer>, problem: string | RegExp, hint: RegExp]>(
       [
         ['', 'expected JSON, got an empty body', /proxy|login page/],
-        ['Hello', 'expected JSON, got other text', /proxy|login page/],
+        ['Hello', 'expected JSON, got plain text', /proxy|login page/],
         ['\n<html lang="en">', 'expected JSON, got an HTML page', /proxy|login page|baseUrl/],
         ['  \n', 'expected JSON, got an empty body', /proxy|login page/],
         [

@@ -79,7 +79,7 @@ describe('a 429 among responses', () => {
     const { call, requests } = write([status(429, { 'retry-after': '25' })])
     const error = await apiErrorOf('http', call)
     expect(error.message).toMatch(
-      /HTTP 429, rate limited \(5 attempts\)\. Not retried: it was refused for more than a minute\. Retry after 25 s\.$/,
+      /HTTP 429, rate limited \(5 attempts\)\. Not retried: it was rate limited for more than a minute\. Retry after 25 s\.$/,
     )
     expect(requests).toHaveLength(5)
   })

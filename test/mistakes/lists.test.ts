@@ -40,7 +40,7 @@ test('params of a list', () =>
     params(
       'passes an id that has lost digits',
       { query: { account: 2 ** 53 } },
-      /^query\.account: .* without rounded digits, .* got a number$/,
+      /^query\.account: .* an exact number .* got a number$/,
     ),
     params('counts pages from 0', { page: 0 }, /^page: .* 1, got 0$/),
     params('passes the number of a page', 2, 'params: expected a plain object, got 2'),
@@ -169,6 +169,6 @@ test('lists of other endpoints', () =>
         return client.list('/transactions', {}, { schema: page })
       },
       getsFromCall:
-        / at data\[0\]\.data .* Change the schema if the response is right\. In a list, it describes one item of `data`\.$/,
+        / at data\[0\]\.data .* If the response is right, change the schema\. In a list, it describes one item of `data`\.$/,
     },
   ]))

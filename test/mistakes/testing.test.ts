@@ -34,7 +34,7 @@ test('reading errors', () =>
       mistake: 'is not signed in at a server that adds the key',
       wrote: () => client.withOptions({ apiKey: null }).transactions.list(),
       getsFromCall:
-        /HTTP 401: ".*" No key was sent, as apiKey is null\. Is the user signed in to your own server\?$/,
+        /HTTP 401: ".*" No key was sent, because apiKey is null\. Is the user signed in to your own server\?$/,
     },
     {
       mistake: 'has a baseUrl with the wrong path',

@@ -4,7 +4,7 @@ import { checkMistakes, client, type Mistake, service } from './mistakes.ts'
 
 // The mistakes that people make with this package, each with the message that they get.
 
-const anId = 'expected an id: well-formed text without white space around it, got '
+const anId = 'expected an id without white space around it, got '
 
 const { deactivate } = client.virtualAccounts
 
@@ -38,7 +38,11 @@ test('the account of a write', () =>
       Promise.resolve(account),
       `${expectedAccount}a Promise (is an await missing?)`,
     ),
-    ref('writes the ids as in the path', { customer_id: 'c1' }, `customerId: ${anId}undefined`),
+    ref(
+      'writes the ids as in the path',
+      { customer_id: 'c1' },
+      `customerId: ${anId}undefined (the account has \`customer_id\`)`,
+    ),
     ref(
       'passes the idempotency key with it',
       { ...account, idempotencyKey: 'job-17' },
@@ -98,7 +102,7 @@ test('options of a write', () =>
     option(
       'passes the time as the key',
       { idempotencyKey: 1764000000000 },
-      'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a number. Use one key for each write, and the same key to retry it. Leave it out for a fresh UUID.',
+      'idempotencyKey: expected 1 to 255 printable ASCII characters without a space at either end, got a number. Use one key for each write, and the same key to retry it. Omit it to get a fresh UUID.',
     ),
     option(
       'passes the controller',
@@ -109,13 +113,13 @@ test('options of a write', () =>
     option(
       'sends an integer that has lost digits',
       { body: { account: 2 ** 53 } },
-      'body: an integer beyond 2^53 - 1 has lost digits at "account": send it as a string',
+      'body: an integer above 2^53 - 1 has lost digits at "account". Send it as a string.',
     ),
     option('divides by zero', { body: { rate: 0 / 0 } }, 'body: expected JSON data, got NaN at "rate"'),
     option(
       'makes a text of the body',
       { body: JSON.stringify({ reason: 'audit' }) },
-      'body: expected the value itself, got its JSON text. Leave out JSON.stringify.',
+      'body: expected a value, got a JSON string. Remove JSON.stringify.',
     ),
     option('sends a form', { body: new FormData() }, 'body: expected JSON data, got a FormData'),
   ]))
@@ -127,32 +131,28 @@ test('calling other endpoints', () =>
       ['/refunds', 'POST'],
       'method: expected one of GET, POST, PUT, PATCH, DELETE, got "/refunds": request(method, path, { … })',
     ),
-    request('leaves out the slash', ['GET', 'refunds'], /^path: expected a path as in a URL: one "\/"/),
+    request('leaves out the slash', ['GET', 'refunds'], /^path: expected a path that starts with one "\/"/),
     request(
       'passes another method',
       ['HEAD', '/refunds'],
       /^method: .* POST, PUT, PATCH, DELETE, got "HEAD": request\(/,
     ),
-    request('passes a whole URL', ['GET', `${service.baseUrl}/refunds`], /^path: .* one "\/" at its start/),
+    request('passes a whole URL', ['GET', `${service.baseUrl}/refunds`], /^path: .* starts with one "\/"/),
     request(
       'writes a query',
       ['GET', '/refunds?page=2'],
-      /^path: .* no query \(pass `query`\), got "\/refunds\.\.\."$/,
+      /^path: .* and query \(pass .*, got "\/refunds\.\.\."$/,
     ),
     request(
       'makes a path of a missing id',
       ['GET', `/customers/${undefined}/notes`],
-      /^path: .* "undefined" in it$/,
+      /^path: "undefined" is not a valid id$/,
     ),
-    request(
-      'reads with a body',
-      ['GET', '/refunds', { body: {} }],
-      /^body: expected none, as GET sends no body/,
-    ),
+    request('reads with a body', ['GET', '/refunds', { body: {} }], /^body: a GET has none/),
     request(
       'reads with a key',
       ['GET', '/refunds', { idempotencyKey: 'k' }],
-      /^idempotencyKey: expected none, as/,
+      /^idempotencyKey: a GET has none/,
     ),
     request(
       'calls the query `params`',
