@@ -210,11 +210,14 @@ export const callChecks: Checks<RequestOptions> = {
 }
 
 /** Where options are that no call has. */
-export const onTheClient = 'Set others on the client: new Client({ … }).'
+export const onTheClient: Readonly<Record<string, object>> = {
+  'on the client: new Client({ … })': clientOptions,
+}
 
 const knownOptions: KnownOptions<ClientOptions> = {
   checks: checksOf(clientOptions),
   help: `Client options are: ${Object.keys(clientOptions).sort().join(', ')}.`,
+  elsewhere: {},
 }
 
 /** A checked copy of the options of a client. `baseUrl`, `apiKey` and `headers` are checked when they are resolved. */

@@ -75,12 +75,14 @@ const writeChecks: Checks<WriteOptions> = { ...callChecks, idempotencyKey, body:
 
 const writeOptions: KnownOptions<WriteOptions> = {
   checks: writeChecks,
-  help: `Options of a write are: ${Object.keys(writeChecks).join(', ')}. ${onTheClient}`,
+  help: `Options of a write are: ${Object.keys(writeChecks).join(', ')}.`,
+  elsewhere: onTheClient,
 }
 
 const customRequestOptions: KnownOptions<CustomRequestOptions> = {
   checks: { ...writeChecks, query: checkedLater },
-  help: `Options of request are: ${Object.keys(writeChecks).join(', ')}, query (for filters). ${onTheClient}`,
+  help: `Options of request are: ${Object.keys(writeChecks).join(', ')}, query (for filters).`,
+  elsewhere: onTheClient,
 }
 
 /** What a database record of an account may not have; `body` and `schema` may be its own. */

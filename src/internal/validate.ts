@@ -63,6 +63,8 @@ export interface KnownOptions<T> {
   readonly checks: Checks<T>
   /** What follows an unknown name: `List params are: …`, and what people look for there. */
   readonly help: string
+  /** Names that belong elsewhere, by where that is: `on the client`. */
+  readonly elsewhere: Readonly<Record<string, object>>
 }
 
 /**
@@ -72,13 +74,16 @@ export interface KnownOptions<T> {
 export function readOptions<T extends object>(
   argument: string,
   given: T | undefined,
-  { checks, help }: KnownOptions<T>,
+  { checks, help, elsewhere }: KnownOptions<T>,
 ): Partial<T> {
   const options: Partial<T> = Object.create(null)
   for (const [name, value] of Object.entries(assertObject(argument, given))) {
     if (value === undefined) continue
-    if (!Object.hasOwn(checks, name))
-      throw new TypeError(`${name}: unknown option. ${didYouMean(name, Object.keys(checks))}${help}`)
+    if (!Object.hasOwn(checks, name)) {
+      const [place] = Object.entries(elsewhere).find(([, names]) => Object.hasOwn(names, name)) ?? []
+      const hint = place ? `Pass it ${place}. ` : didYouMean(name, Object.keys(checks))
+      throw new TypeError(`${name}: unknown option. ${hint}${help}`)
+    }
     checks[name as keyof T](name, value)
     options[name as keyof T] = value
   }

@@ -147,7 +147,7 @@ const optionChecks: Checks<ListOptions> = {
   onMissedItems: oneOf('throw', 'continue'),
   verified: trueOrFalse,
 }
-const optionsHelp = `List options are: ${Object.keys(optionChecks).sort().join(', ')}. Filters go into \`query\`, among the params. ${onTheClient}`
+const optionsHelp = `List options are: ${Object.keys(optionChecks).sort().join(', ')}. Filters go into \`query\`, among the params.`
 
 /** Creates a lazy list after checking its arguments. Nothing is sent. */
 export function createList<Item, Params extends ListParams>(
@@ -174,11 +174,16 @@ function prepareList<Item, Params extends ListParams>(
   assertPath('path', path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
   const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` go into the second argument (the third of client.list).`
-  const params = readOptions('params', givenParams, { checks, help: paramsHelp })
+  const params = readOptions('params', givenParams, {
+    checks,
+    help: paramsHelp,
+    elsewhere: { 'in the options, after the params': optionChecks },
+  })
   const { page, limit, query, ...own } = params as ListParams
   const options = readOptions('options', givenOptions, {
     checks: optionChecks as Checks<ListOptions<Item>>,
     help: optionsHelp,
+    elsewhere: { 'in the params, before the options': checks, ...onTheClient },
   })
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
   const validator = resolveSchema(options.schema, endpoint.schema)

@@ -55,7 +55,8 @@ const checks: KnownOptions<FakeServiceOptions>['checks'] = {
   maxLimit: wholeNumber(1),
   latency: checkedLater,
 }
-const knownOptions = { checks, help: `FakeService options are: ${Object.keys(checks).join(', ')}.` }
+const help = `FakeService options are: ${Object.keys(checks).join(', ')}.`
+const knownOptions = { checks, help, elsewhere: {} }
 
 /**
  * An in-memory fake of the service, for tests, demos and development. It needs no server.

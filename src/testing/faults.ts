@@ -44,6 +44,7 @@ export interface Fault {
 const knownOptions: KnownOptions<Fault> = {
   checks: { times: checkedLater, method: checkedLater, path: checkedLater, with: checkedLater },
   help: 'Options of a fault are: times, method, path, with (a Response: its status, headers and body).',
+  elsewhere: {},
 }
 
 type Matcher = (request: ReceivedRequest) => boolean

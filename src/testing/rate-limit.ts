@@ -10,6 +10,7 @@ export interface RateLimit {
 const knownOptions: KnownOptions<RateLimit> = {
   checks: { perSecond: checkedLater },
   help: 'Options of a limit are: perSecond.',
+  elsewhere: {},
 }
 
 /** A token bucket, as in most services. */

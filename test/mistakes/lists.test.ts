@@ -63,7 +63,13 @@ test('options of a list', () =>
       { maxItem: 50 },
       /^maxItem: .*\bafter\b.*\bitemKey\b.*\bmaxItems\b.*\bverified\b/,
     ),
-    options('passes a param among the options', { limit: 50 }, /limit: .*param/),
+    options(
+      'passes a param among the options',
+      { limit: 50 },
+      /^limit: unknown option\. Pass it in the params, /,
+    ),
+    options('passes an option of the client', { baseUrl: '' }, /^baseUrl: .* Pass it on the client: /),
+    params('passes an option among the params', { maxItems: 5 }, /^maxItems: .* Pass it in the options, /),
     options(
       'passes a signal instead of options',
       signal,

@@ -97,7 +97,7 @@ test('options of a write', () =>
     option(
       'passes one of the client',
       { onEvent: () => {} },
-      /^onEvent: unknown .* new Client\(\{ … \}\)\.$/,
+      /^onEvent: unknown option\. Pass it on the client: new Client\(\{ … \}\)\./,
     ),
     option(
       'passes the time as the key',
