@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync as appendToFile, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync as appendToFile, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -95,10 +95,10 @@ test('marks an account when its request leaves, not before', async () => {
   await ending
 })
 
-test('only a success settles an unknown outcome, as any refusal may be of a gateway or of a forgotten key', async () => {
+test('no refusal that a gateway may send settles an unknown outcome', async () => {
   service.fail({ path: path(first), times: 3, with: 'truncate' })
   await runBatch()
-  for (const status of [400, 401, 403, 404, 405, 409, 413, 421, 422, 425, 429, 431]) {
+  for (const status of [401, 403, 404, 405, 409, 413, 421, 425, 429, 431]) {
     // The client does not retry, as the delay is longer than its patience.
     const headers = { 'Retry-After': '90' }
     service.fail({ path: path(first), with: () => new Response(null, { status, headers }) })
@@ -107,6 +107,28 @@ test('only a success settles an unknown outcome, as any refusal may be of a gate
   }
   expect(await runBatch()).toEqual({ line: allDone, exitCode: 0 })
   expect(accountsWithSeveralKeys()).toEqual([])
+})
+
+test('a later refusal of the service settles an unknown outcome', async () => {
+  for (const status of [400, 422]) {
+    service.reset()
+    rmSync(join(folder, 'closures-2026-11.jsonl'), { force: true })
+    service.fail({ path: path(first), times: 3, with: 'truncate' })
+    await runBatch()
+    service.fail({ path: path(first), with: () => new Response(null, { status }) })
+    expect((await runBatch()).line).toBe(counted({ deactivated: 199, refused: 1 }))
+  }
+})
+
+test('stops at a wrong API key, and refuses a row without ids, with the reason', async () => {
+  service.fail({ times: Number.POSITIVE_INFINITY, with: () => new Response(null, { status: 401 }) })
+  expect((await runBatch()).line).toBe(counted({ waiting: 200 }))
+  expect(vi.mocked(console.log).mock.calls.at(-2)?.join(' ')).toContain('HTTP 401')
+  expect(service.requests.length).toBeLessThan(200)
+  service.reset()
+  writeFileSync(join(folder, 'accounts.json'), JSON.stringify([...accounts.slice(1), { customer_id: 'c1' }]))
+  expect((await runBatch()).line).toBe(counted({ deactivated: 199, refused: 1 }))
+  expect(rowsOf().find(({ reason }) => reason?.includes('customerId: expected an id'))).toBeDefined()
 })
 
 test('an account that is listed twice is one write', async () => {
