@@ -14,7 +14,7 @@ function prefetchIndex({ target }) {
 const slots = {
   'not-found': () => h(NotFound),
   // Pages with a sidebar have a footer of their own.
-  'doc-footer-before': () => h('p', { class: 'about', innerHTML: useData().theme.value.footer.message }),
+  'doc-footer-before': () => h('small', { class: 'vp-doc', innerHTML: useData().theme.value.footer.message }),
 }
 
 export default {
