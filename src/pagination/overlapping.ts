@@ -177,10 +177,12 @@ export class OverlappingReader<T> {
       // What a cache returns is no evidence.
       if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
-    // Or its limit cuts a page without moving it.
-    const whole = await this.#get(windowOf(seen.page, at.limit))
-    if (seen.keys.every((key, place) => key === whole.keys[place]))
-      throw at.cannotOverlap(whole, 'limit-not-honoured')
+    // Or its limit cuts a page without moving it: then a page of the list's own limit begins with the same items.
+    if (seen.page > 1 && seen.limit !== at.limit) {
+      const whole = await this.#get(windowOf(seen.page, at.limit))
+      if (seen.keys.every((key, place) => key === whole.keys[place]))
+        throw at.cannotOverlap(whole, 'limit-not-honoured')
+    }
     at.noteDisorder(seen)
     return undefined
   }
@@ -256,9 +258,8 @@ export class OverlappingReader<T> {
     }
     this.#hasMoved ||= !isInPlace
     const { isOther, last } = known.orderOf(keys)
-    // An item behind the last one that is known, although nothing has ever moved, shares its key with another.
-    if (!this.#hasMoved && seen.start + last >= end) throw this.#at.cannotOverlap(seen, 'item-key-not-unique')
-    if (isOther) this.#at.noteDisorder(seen)
+    // Or they come behind the last one, although nothing has ever moved.
+    if (isOther || (!this.#hasMoved && seen.start + last >= end)) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
   }

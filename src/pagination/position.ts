@@ -40,6 +40,8 @@ export class Position<T> {
   total: number
   /** Why what was read is not proven to be complete. */
   doubt: IncompleteReason | undefined
+  /** The order is not stable: a reason that outweighs any other. */
+  #isDisordered: boolean
   /** It has come to where `until` says. */
   hasArrived = false
   /** What a cursor says when all that was read has been yielded. */
@@ -66,6 +68,7 @@ export class Position<T> {
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
     this.doubt = after?.doubt
+    this.#isDisordered = this.doubt === 'order-not-stable'
     const frontier = new Frontier(after?.behind, after?.others)
     const shownBy = after?.shownBy ?? { page: 1, limit: 1 }
     this.mark = { frontier, end: this.end, total: this.total, shownBy, items: 0 }
@@ -173,6 +176,7 @@ export class Position<T> {
   /** Throws, unless missed items are accepted. */
   noteDisorder(seen: ListResponse<T>): void {
     this.doubt = 'order-not-stable'
+    this.#isDisordered = true
     if (this.options.onMissedItems === 'throw') throw failure(seen, 'order-not-stable')
   }
 
@@ -186,11 +190,15 @@ export class Position<T> {
     if (!isAccepted) throw failure(seen, 'missed-items', missed)
   }
 
+  get #reason(): IncompleteReason | undefined {
+    return this.#isDisordered ? 'order-not-stable' : this.doubt
+  }
+
   /** Emits the last event of the loop, so nothing may be in flight any more. */
   async emitEnd(isCut: boolean): Promise<void> {
     const { last, sent } = this.requests
     await this.requests.close()
-    const reason = isCut ? 'max-items' : this.doubt
+    const reason = isCut ? 'max-items' : this.#reason
     const isComplete = reason === undefined
     const facts = { items: this.mark.items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
@@ -206,7 +214,8 @@ export class Position<T> {
 
   /** `batch` are the keys that `until` looks for: of what was new, or where an `until` has been met, of the whole response. */
   #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.mark): string {
-    const { limit, doubt, options } = this
+    const { limit, options } = this
+    const doubt = this.#reason
     const hasHashes = (options.after ?? options.until) !== undefined
     const { behind, others } = frontier.names
     // What was read later lies behind all that is named, or it would come again.

@@ -15,7 +15,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     hint: 'Return a string or a number from `itemKey` for every item.',
   },
   'item-key-not-unique': {
-    problem: 'two items have the same key, or the order of the list is not stable',
+    problem: 'two items of a page have the same key, so pages cannot overlap',
     hint: 'Pass an `itemKey` that is unique for each item.',
   },
   'limit-not-honoured': {
@@ -27,7 +27,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     hint: 'Does the service filter pages after cutting them? Iterate without `verified: true`.',
   },
   'order-not-stable': {
-    problem: 'items came back in a different order, so some may have been missed',
+    problem: 'items came back in a different order, or with the keys of others, so some may have been missed',
     hint: "Ask the service's owner for an order that is unique and does not change. To read on and accept gaps, pass `onMissedItems: 'continue'`.",
     isFinal: true,
   },

@@ -222,7 +222,7 @@ describe('an iteration fails', () => {
           page => envelopeOf(all, page, 20),
         ],
         [
-          'two items have the same key',
+          'two items of a page have the same key',
           /`itemKey`/,
           (page, limit) => envelopeOf(all, page, limit),
           { itemKey: () => 'same' },

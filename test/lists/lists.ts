@@ -40,6 +40,19 @@ export async function collectWith<T>(items: AsyncIterable<T>, at: number, change
   return all
 }
 
+/** What an iteration yields, and what it throws, if it does. */
+export async function iterateOrCollect<T>(
+  items: AsyncIterable<T>,
+): Promise<{ before: T[]; error?: unknown }> {
+  const before: T[] = []
+  try {
+    for await (const item of items) before.push(item)
+    return { before }
+  } catch (error) {
+    return { before, error }
+  }
+}
+
 /** What an iteration yields before it throws, and the `ApiError` that it throws. */
 export async function iterateToError<T>(items: AsyncIterable<T>) {
   const before: T[] = []

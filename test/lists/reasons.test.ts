@@ -10,6 +10,7 @@ import {
   endOf,
   envelopeOf,
   ids,
+  iterateOrCollect,
   iterateToError,
   iterateToPaginationError,
   modes,
@@ -52,6 +53,42 @@ describe('equal dates whose order depends on the limit', () => {
   test("are read on with onMissedItems: 'continue', and the end event says so", async () => {
     const { list, events } = createServed(tied(180))
     await collect(list({ limit: 100 }, { onMissedItems: 'continue' }))
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })
+  })
+
+  test('are an error where only requests that reach the end sort in another way, or no row is lost', () =>
+    checkEach([2, 5, 20, 1_000], async ties => {
+      const outcomes = new Set<boolean>()
+      for (let seed = 1; seed <= 30; seed++) {
+        const rows = sampleTransactions([30, 120, 205][seed % 3] as number)
+        const sortBy = (salt: number) => {
+          const rank = (place: number) =>
+            Math.floor(place / ties) * 2 ** 32 + (Math.imul(place + 1, 0x9e3779b1 * (salt + 2 * seed)) >>> 0)
+          return rows.toSorted((a, b) => rank(rows.indexOf(a)) - rank(rows.indexOf(b)))
+        }
+        // PostgreSQL keeps the first rows on a heap where it needs few of them, and sorts all of them where it needs most.
+        const heap = sortBy(1)
+        const quick = sortBy(2)
+        const { list, events } = createServed((page, limit) =>
+          envelopeOf(page * limit < rows.length ? heap : quick, page, limit),
+        )
+        const { before, error } = await iterateOrCollect(list({ limit: seed % 2 ? 10 : 20 }))
+        if (error === undefined) expect(new Set(before)).toHaveLength(rows.length)
+        else expect(error).toMatchObject({ reason: 'order-not-stable' })
+        outcomes.add(error === undefined)
+        await collect(list({ limit: 10 }, { onMissedItems: 'continue' }))
+        expect([undefined, 'order-not-stable']).toContain(endOf(events).reason)
+      }
+      expect(outcomes).toContain(false)
+    }))
+
+  test('look like keys that two items share on different pages, which is no less an error', async () => {
+    const rows = sampleTransactions(90).map((row, place) => ({ ...row, id: `key${place % 45}` }))
+    const { list, events } = createServed((page, limit) => envelopeOf(rows, page, limit))
+    const { error } = await iterateToPaginationError(list({ limit: 20 }))
+    expect(error).toMatchObject({ reason: 'order-not-stable' })
+    expect(error.message).toContain('or with the keys of others')
+    await collect(list({ limit: 20 }, { onMissedItems: 'continue' }))
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })
   })
 

@@ -15,6 +15,7 @@ import {
   endOf,
   envelopeOf,
   ids,
+  iterateOrCollect,
   iterateToError,
   iterateToPaginationError,
   modes,
@@ -61,7 +62,6 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
           'the same item at the end of one page and the beginning of the next',
           (_, place) => (place === 20 ? 19 : place),
         ],
-        ['far apart', (_, place) => place % 45],
       ],
       async ([, keyOf, isOnOnePage]) => {
         // Plain pages take one that they know for an item that has moved.
@@ -658,13 +658,3 @@ describe('the page size', () => {
     expect(requested.slice(0, 3)).toEqual(['1/100', '1/', '1/100'])
   })
 })
-
-async function iterateOrCollect<T>(items: AsyncIterable<T>): Promise<{ before: T[]; error?: unknown }> {
-  const before: T[] = []
-  try {
-    for await (const item of items) before.push(item)
-    return { before }
-  } catch (error) {
-    return { before, error }
-  }
-}
