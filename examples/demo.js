@@ -87,7 +87,7 @@ async function compare(name, read) {
   const result =
     missed.length === 0
       ? styleText('green', '✓ misses none')
-      : styleText('red', `✗ misses ${missed.length}, with EUR ${grouped(euros.toFixed(2))}`)
+      : styleText('red', `✗ misses ${missed.length} (EUR ${grouped(euros.toFixed(2))} in euros alone)`)
   console.log(`  ${name.padEnd(44)} ${result}`)
 }
 

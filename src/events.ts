@@ -119,7 +119,7 @@ export interface EndEvent extends EventBase<'end'> {
    * `until`, it ends at that cursor.
    */
   readonly isComplete: boolean
-  /** Why that is not proven; `undefined` if it is. */
+  /** Why completeness was not proven; `undefined` if it is. */
   readonly reason: IncompleteReason | undefined
 }
 

@@ -21,7 +21,7 @@ export const changed = 'the list changed while it was read, or its order is not 
 /** Whether there is a list. */
 export function checkFirst({ value, problem = '', error }: PageRead, hasKey: boolean): Finding[] {
   const reachable = ok('reachable', 'HTTP responses arrive')
-  const key = ok('api-key', hasKey ? 'accepted, or not needed' : 'not sent, and not needed')
+  const key = ok('api-key', hasKey ? 'the key works, or none is needed' : 'not sent, and not needed')
   if (value) return [reachable, key, ok('envelope', 'data, page, totalItems and limit')]
   if (error?.kind === 'http') {
     const { status } = error
