@@ -129,8 +129,9 @@ export interface ClientOptions extends CommonOptions {
    */
   maxResponseBytes?: number | undefined
   /**
-   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others queue. The `timeout` of an attempt starts when it is sent. If an endpoint hangs, its calls hold their places until they
-   * time out. `Infinity` lifts the limit.
+   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others queue. A
+   * derived client with a smaller number waits while the others have as many in flight. The `timeout` of an attempt starts when it
+   * is sent. If an endpoint hangs, its calls hold their places until they time out. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined

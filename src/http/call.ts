@@ -7,7 +7,7 @@ import { noAnswer, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import type { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
-import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
+import { decide, isOutage, isRateLimit, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
@@ -152,7 +152,7 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
       const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
       pace.refused(queued, retryAfterMs, () => report.createError(outcome, true))
     } else if (isOutage(outcome) && !waiting.isAborted) pace.failed(queued)
-    else if (outcome.status !== undefined) pace.passed(queued)
+    else if (outcome.status !== undefined && !isRateLimit(outcome.status)) pace.passed(queued)
     return outcome
   } finally {
     queue.leave(queued, waiting.isAborted)

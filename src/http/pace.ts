@@ -107,7 +107,10 @@ export class Pace {
       this.#growth += acceleration * seconds
       this.#rate *= 1 + this.#growth * seconds
       // Calls that are refused for themselves never pass: this one was refused for the pace.
-      if (call.waitedMs > 0) this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
+      if (call.waitedMs > 0) {
+        this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
+        this.#growth = 0
+      }
       if (this.state === 'paced' && this.#rate > unlimited) this.#open()
     }
     if (isNews) this.#pauses = this.#pausedMs = 0
@@ -141,6 +144,7 @@ export class Pace {
   /** Sets how long the call has to wait before its next turn. */
   refused(call: QueuedCall, retryAfterMs: number, toError: () => AnyApiError): void {
     call.refusals++
+    this.#lost = 0
     // It was no probe, and is not sent again.
     if (this.state === 'closed' && call.isUrgent) return
     const isNews = this.state !== 'closed' || call.turn > this.#paused
@@ -148,7 +152,7 @@ export class Pace {
       // Of a call, only the first is news.
       if (call.waitedMs === 0) this.#row.add(call)
       if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
-        this.#growth = 0
+        this.#growth /= 2
         if (call.waitedMs > patienceMs) return
         call.refusedMs = Math.max(retryAfterMs, backoffMs(call.refusals))
         call.waitedMs += call.refusedMs
@@ -159,7 +163,7 @@ export class Pace {
       this.#elapse()
       this.state = 'closed'
     }
-    const isOver = this.#pausedMs > patienceMs
+    const isOver = isNews && this.#pausedMs > patienceMs
     let ms = retryAfterMs
     if (isNews) {
       this.refusal = toError()

@@ -16,6 +16,8 @@ export class Queue {
   /** Turns so far. */
   turn = 0
   #inFlight = 0
+  /** The largest `maxInFlight` of a client. */
+  #most = 0
   /** Calls whose turn it is, and whose `apiKey` function was called just now. */
   #reading = 0
   /** The last turn before the last response. */
@@ -34,6 +36,7 @@ export class Queue {
 
   /** Whether it is a call's turn, and there is a place for it, now or once its API key is read. */
   take(call: QueuedCall): boolean {
+    this.#most = Math.max(this.#most, call.maxInFlight)
     const taken = this.#inFlight + (call.readsKey ? this.#reading : 0)
     if (taken >= call.maxInFlight || !(call.hasTurn || (call.pace?.letsGo(call) ?? true))) return false
     call.turn = ++this.turn
@@ -94,8 +97,8 @@ export class Queue {
   }
 
   /** A call has ended with a timeout. When nothing else happens, others would wait in vain. */
-  timedOut({ turn, maxInFlight }: QueuedCall): void {
-    if (turn <= this.#answered || ++this.#timeouts < maxInFlight) return
+  timedOut({ turn }: QueuedCall): void {
+    if (turn <= this.#answered || ++this.#timeouts < this.#most) return
     this.#timeouts = 0
     for (const line of this.#lines)
       for (const [call, settle] of line) if (line.delete(call)) settle('hanging')
@@ -114,7 +117,7 @@ export class Queue {
     let nextAt = Number.POSITIVE_INFINITY
     for (const line of this.#lines)
       for (const [call, settle] of line) {
-        if (this.#inFlight >= call.maxInFlight) return
+        if (this.#inFlight >= this.#most) return
         if (this.take(call)) {
           line.delete(call)
           settle()

@@ -99,5 +99,6 @@ function toPattern(key: string): string {
     return `(?:${escapeUnit(unit)}|${anyCase}${unit === ' ' ? '|\\+' : ''})`
   })
   const rest = units.splice(maxKeyLength).join('')
-  return `${units.join('')}${rest && `(?:${rest})?`}`
+  // Tokens of one issuer begin alike: whatever follows is one, even if it is not this one.
+  return `${units.join('')}${rest && `(?:${rest})?[\\w.~+/=%-]*`}`
 }

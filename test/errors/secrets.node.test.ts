@@ -253,6 +253,19 @@ describe.concurrent('the key is nowhere in', () => {
     expect(error.body).toEqual({ message: '[api key]' })
   })
 
+  test('an error after tokens that begin alike, as those of one issuer', async () => {
+    const start = 'eyJhbGciOiJSUzI1NiJ9.'.repeat(6)
+    let tokens = 0
+    const apiKey = () => `${start}${++tokens}.${'signature'.repeat(9)}`
+    const fetch = async (_url: string, { headers }: { headers: Record<string, string> }) =>
+      Response.json({ message: `bad token ${headers['api-key']}` }, { status: 401 })
+    const client = createClient({ apiKey, fetch })
+    for (let call = 0; call < 3; call++) {
+      const error = await apiErrorOf('http', list(client))
+      expect(error.body).toEqual({ message: 'bad token [api key]' })
+    }
+  })
+
   test('an error after several attempts with several keys', async () => {
     const keys = ['sk_first_key_of_all', 'sk_second_key_of_all', 'sk_third_key_of_all']
     let called = 0

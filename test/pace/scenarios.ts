@@ -121,6 +121,17 @@ const stream = { retryAfter: 'none', everyMs: 833 } as const
 add('1.2 a second against 60 a minute', fixed(60, { windowMs: minute }), 240, slowly, stream)
 add('1 in 10 s', bucket(1, { windowMs: 10_000 }), 30, steady(4), { retryAfter: 'none' })
 add('1 in 30 s', bucket(1, { windowMs: 30_000 }), 10, steady(5, 1.35, 30), { retryAfter: 'none' })
+for (const [retryAfter, until] of [
+  [45, 75_000],
+  [60, 100_000],
+] as const) {
+  const isRefusedAlone = (_: number, now: number) => now < until
+  add(`${until / 1_000} s without a pass, 1 s away, ${retryAfter}`, none, 20, within(200), {
+    retryAfter,
+    latency: 1_000,
+    isRefusedAlone,
+  })
+}
 const untilThen = { retryAfter: 'none', isRefusedAlone: (_: number, now: number) => now < 75_000 } as const
 add('75 s without a pass', none, 200, within(110), untilThen)
 add('1 a minute', fixed(1, { windowMs: minute }), 5, steady(4))
