@@ -187,15 +187,16 @@ describe('`until`', () => {
   test('is not possible beside `after`, and a wrong cursor is a TypeError before anything is sent', async () => {
     const { fake, list, until } = await createGrowing(30)
     const { length } = fake.requests
-    for (const [query, options, message] of [
+    for (const [params, options, message] of [
       [{}, { after: until, until }, /^until: not together with `after`/],
+      [{ page: 2 }, { until }, /^page: not together with `until`/],
       [{}, { until, maxItems: 5 }, /^until: not together with `maxItems`/],
-      [{ a: 1 }, { until }, /^until: .* other filters/],
+      [{ query: { a: 1 } }, { until }, /^until: .* other filters/],
       [{}, { until: `${until}0` }, /^until: .* damaged/],
       [{}, { until: null as never }, /^until: expected a cursor.* got null/],
     ] as const) {
-      expect(() => list({ query }, options)).toThrow(TypeError)
-      expect(() => list({ query }, options)).toThrow(message)
+      expect(() => list(params, options)).toThrow(TypeError)
+      expect(() => list(params, options)).toThrow(message)
     }
     expect(fake.requests).toHaveLength(length)
   })
