@@ -120,6 +120,15 @@ describe('a loop `until` a cursor', () => {
     expect(await collect(list({}, { until: batches[0]?.cursor }))).toEqual([])
   })
 
+  test('is complete where the rest of the list is one page, and its last named item is gone', () =>
+    checkEach(modes, async verified => {
+      const { fake, list, events, until } = await newestFirst(300)
+      fake.transactions.splice(40, 220)
+      fake.transactions.unshift(...(newItems(2) as never[]))
+      expect(ids(await collect(list({}, { until, verified })))).toEqual(['new0', 'new1'])
+      expect(endOf(events)).toMatchObject({ isComplete: true, items: 2 })
+    }))
+
   test('whose run was longer than its first batch yields no item of it again', async () => {
     const { fake, list, until } = await newestFirst(300)
     const added = newItems(250)
