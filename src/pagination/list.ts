@@ -73,7 +73,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Reads only new items of a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
    * cursor of the first batch of the last loop that reached its end. If that loop had no batch, pass the cursor that it was
-   * given. Cannot be combined with `after`, `maxItems` or `page`.
+   * given. Cannot be combined with `after`, `maxItems` or a later `page`.
    *
    * Items that were added between those that the cursor names are also yielded. If all of those are gone, the whole list is read,
    * so store items by id.
@@ -213,7 +213,7 @@ function prepareList<Item, Params extends ListParams>(
   const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
   forbid(isStrict && after?.doubt, `verified: ${doubt}. Start over without \`after\`.`)
   forbid(after && page !== undefined, 'page: not together with `after`, which says where to resume')
-  forbid(until && page !== undefined, 'page: not together with `until`, which reads from the beginning')
+  forbid(until && (page ?? 1) > 1, 'page: not together with `until`, which reads from the beginning')
   forbid(after && until, 'until: not together with `after`')
   const isCut = options.maxItems !== undefined
   forbid(until && isCut, 'until: not together with `maxItems`, as items beyond it would never be read')
