@@ -8,7 +8,7 @@ import type { CallReport } from './report.js'
 import { isSuccess } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
-/** A call, and what all of its attempts share. */
+/** A call and the state that all of its attempts share. */
 export interface Run {
   readonly transport: Transport
   readonly call: Call
@@ -18,28 +18,28 @@ export interface Run {
   readonly waiting: Waiting
 }
 
-/** All that ky reads, as own properties that are not set. Else it would come from `Object.prototype`. */
+/** Own properties for every option that ky reads, so it never reads a polluted `Object.prototype`. */
 const unset = (names: string) => Object.fromEntries(names.split(' ').map(name => [name, undefined]))
 const kyInput = unset('headers method signal')
 const kyOptions: object = {
   ...unset(
     'baseUrl prefix json signal context totalTimeout parseJson stringifyJson onDownloadProgress onUploadProgress',
   ),
-  // ky merges an object with what is inherited, so these are properties of a function.
+  // ky copies the inherited properties of an object, so these are on a function.
   hooks: Object.assign(() => {}, unset('init beforeRequest beforeRetry beforeError afterResponse')),
-  // ky drops `undefined` here, and some a Request below.
+  // ky would drop `undefined` here, or its Request would.
   searchParams: [],
   body: null,
 }
 
-export const noAnswer: NoResponse = {
+export const noResponse: NoResponse = {
   status: undefined,
   reason: 'no-response',
   isTimeout: true,
   cause: undefined,
 }
 
-/** Sends one request and receives its whole response until a time. Never rejects, also when the call is aborted. */
+/** Sends one request and reads its whole response. `until` is the time limit. Never rejects, even after an abort. */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {
   const { transport, call, url, fetch, report, waiting } = run
   const { method, body, idempotencyKey, settings } = call
@@ -58,12 +58,12 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
     const response = await ky(Object.assign(new URL(url), kyInput), {
       ...kyOptions,
       method,
-      // ky would merge them with those of `Object.prototype`.
+      // ky would add headers from a polluted `Object.prototype`.
       headers: replaceOption(headers),
       ...withBody(body),
-      // Fetch would follow a redirect with the API key to any origin, and turn a POST into a GET.
+      // Otherwise fetch would send the API key to the redirect's origin, and turn a POST into a GET.
       redirect: 'manual',
-      // Retries, time limits and errors are the client's.
+      // The client has its own retries, time limits and errors.
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
@@ -88,14 +88,14 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
   let outcome: Outcome | undefined
   try {
     const leftMs = Math.ceil(until - performance.now())
-    // After a blocked event loop or a slow `apiKey`, a request would be sent in vain.
-    if (leftMs <= 0) return fail(noAnswer)
+    // A blocked event loop or a slow `apiKey` may have used up the time.
+    if (leftMs <= 0) return fail(noResponse)
     const result = await waiting.within(leftMs, send())
     if (result !== timedOut) outcome = result
-    return outcome ?? fail(noAnswer)
+    return outcome ?? fail(noResponse)
   } catch (error) {
-    if (waiting.isAborted) return fail(noAnswer)
-    // ky wraps some errors, with the request and so the API key.
+    if (waiting.isAborted) return fail(noResponse)
+    // ky wraps some errors in one that holds the request, and so the API key.
     const cause = error instanceof NetworkError ? error.cause : error
     if (!head && isControlFlow(cause))
       return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
@@ -106,11 +106,11 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
 
   function fail(failure: NoResponse): Outcome {
     if (!isSent) {
-      // An abort came first: it is no attempt.
+      // The call was aborted before this attempt was sent.
       if (waiting.isAborted) report.attempts--
       return { ...failure, reason: 'not-sent' }
     }
-    // The status of an error says more than what happened to its body.
+    // The status of an error says more than the failure to read its body.
     return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
   }
 }
@@ -118,13 +118,13 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
 const certificateRejected =
   /^(?:(?:CERT|CRL|UNABLE_TO|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|ERROR_IN_CERT)_\w+|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/
 
-/** Unless an error shows otherwise, the request counts as sent. */
+/** Treats the request as sent unless the error proves otherwise. */
 function reasonOf(error: unknown): NoResponse['reason'] {
   if (isNotConnected(error)) return 'not-connected'
   return certificateRejected.test(codeOf(error) ?? '') ? 'certificate' : 'no-response'
 }
 
-/** What ky has built, as a plain init: not every fetch takes a `Request`, and the body of one is sent in chunks. */
+/** ky's request as a plain init. Some fetch libraries reject a `Request`, and its body would be sent in chunks. */
 function toInit(request: Request, body: string | undefined, signal: AbortSignal): FetchInit {
   const headers = Object.fromEntries(request.headers)
   const init = { method: request.method, headers, ...withBody(body), redirect: 'manual' } as const
@@ -133,7 +133,7 @@ function toInit(request: Request, body: string | undefined, signal: AbortSignal)
 
 const accepted = new WeakMap<object, boolean>()
 
-/** In the jsdom of a test runner, the global AbortController is not that of fetch, which rejects its signals. */
+/** In a test runner's jsdom, fetch rejects signals, because jsdom has its own AbortController. */
 function isAccepted(signal: AbortSignal): boolean {
   const kind = signal.constructor
   try {
@@ -144,13 +144,13 @@ function isAccepted(signal: AbortSignal): boolean {
   return accepted.get(kind) === true
 }
 
-/** A cached page may be out of date. A runtime that does not know the option rejects it. */
+/** Bypasses the HTTP cache, because a cached page may be out of date. Some runtimes reject the option `cache`. */
 function withBody(body: string | undefined): Pick<FetchInit, 'body' | 'cache'> {
   const cache = 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {}
   return body === undefined ? cache : { ...cache, body }
 }
 
-/** Not by instanceof: the caller's fetch may have a Response of its own. */
+/** Without instanceof, because the caller's fetch may have its own Response. */
 function isFresh(received: Partial<Response> | undefined): received is Response {
   const { status, headers, body, bodyUsed, text } = received ?? {}
   if (typeof status !== 'number' || typeof headers?.get !== 'function' || bodyUsed || body?.locked)
@@ -158,7 +158,7 @@ function isFresh(received: Partial<Response> | undefined): received is Response 
   return body === null || typeof body?.getReader === 'function' || typeof text === 'function'
 }
 
-/** Those of a custom fetch are copied, as they may throw when they are read. */
+/** Copies the headers of a custom fetch at once, because reading them may throw. */
 function toHeaders(headers: Headers): Headers {
   if (Object.getPrototypeOf(headers) === Headers.prototype) return headers
   return new Headers([...(headers as Iterable<[string, string]>)])

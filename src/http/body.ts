@@ -4,12 +4,12 @@ import type { FoundIssue, Validator } from '../schema.js'
 /** Maximum number of issues that an error lists. */
 export const maxIssues = 20
 
-/** A response body that breaks the API specification or a schema, before it is known which call it belongs to. */
+/** A response body that does not match its documentation or a schema. `CallReport` turns it into an `InvalidResponseError`. */
 export class InvalidBody {
   readonly issues: readonly FoundIssue[]
   readonly hint: string
   readonly body: unknown
-  /** It has not accepted the body, and would not again. The messages of a caller's schema may quote values. */
+  /** The validator that rejected the body. It would reject it again. Messages of a caller's schema may quote values. */
   readonly validator: Validator | undefined
 
   constructor(issues: readonly FoundIssue[], hint: string, body: unknown, validator?: Validator) {
@@ -31,10 +31,10 @@ export function mismatch(issues: readonly FoundIssue[], body: unknown, validator
   return new InvalidBody(issues, hint, body, validator)
 }
 
-/** The text of a body. `undefined` for no readable one: that of an error is reported without it. */
+/** The text of a body. `undefined` if the body of an error could not be read. */
 export type BodyText = string | InvalidBody | undefined
 
-/** Reads a body to its end. When the signal aborts, it is cancelled, even if it ignores the signal of its request. */
+/** Reads a body to its end. Cancels it when the signal aborts, because some fetch libraries ignore a request's signal. */
 export async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyText> {
   const { body } = response
   if (body === null) return ''
@@ -46,7 +46,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     const { length } = new TextEncoder().encode(text)
     return length > maxBytes ? tooLarge(maxBytes) : text.replace(/^\uFEFF/, '')
   }
-  // A reader of somebody else's may throw at once, or return no promise.
+  // The reader of a custom fetch may throw synchronously, or return no promise.
   const cancel = () => void (async () => reader.cancel())().catch(() => {})
   signal.addEventListener('abort', cancel)
   if (signal.aborted) cancel()
@@ -55,7 +55,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   for (;;) {
     const { done, value } = await reader.read()
     if (done) break
-    // Not by instanceof: under Jest a runtime's arrays are of another realm.
+    // Without instanceof, because under Jest a runtime's arrays belong to another realm.
     if (Object.prototype.toString.call(value) !== '[object Uint8Array]')
       throw new TypeError('the body does not consist of bytes')
     const end = length + value.length
@@ -64,11 +64,11 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
       return tooLarge(maxBytes)
     }
     if (length === 0) {
-      // Most bodies are one chunk: it is not copied.
+      // Most bodies are one chunk, which needs no copy.
       bytes = value
     } else {
       if (end > bytes.length) {
-        // One growing buffer: an array of a million tiny chunks would take gigabytes.
+        // One growing buffer, because an array of a million tiny chunks would take gigabytes.
         const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
         larger.set(bytes.subarray(0, length))
         bytes = larger
@@ -82,7 +82,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
 
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>, 'read' | 'cancel'>
 
-/** Reads a web stream, or a stream of Node, as that of node-fetch. */
+/** The reader of a web stream, or of a Node stream such as node-fetch's. */
 function readerOf(body: Response['body'] | undefined): Reader | undefined {
   if (typeof body?.getReader === 'function') return body.getReader()
   const iterator = (body as AsyncIterable<unknown> | undefined)?.[Symbol.asyncIterator]?.()
@@ -103,7 +103,7 @@ let utf8: TextDecoder | undefined
 
 function decode(bytes: Uint8Array): BodyText {
   try {
-    // Drops a byte-order mark.
+    // TextDecoder also drops a byte-order mark.
     utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
@@ -118,7 +118,7 @@ const notTheService =
   'Check baseUrl, as a proxy or a login page may have responded. The text is in error.body.'
 const html = /^\s*<(?:!doctype|html)\b/i
 
-/** The body of a list: it must be JSON. */
+/** The body of a list, which must be JSON. */
 export function parseListBody(text: string): unknown {
   const json = parseJson(text)
   if (json === undefined) throw notJson(text, html.test(text), notAList)
@@ -136,7 +136,7 @@ function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
   return invalid(`expected JSON, got ${got}`, hint, text || undefined)
 }
 
-/** The engine's message quotes the text, which is not shown. */
+/** Only the position from the engine's message, because the message quotes the text. */
 function whereItBreaks(text: string): string {
   try {
     JSON.parse(text)
@@ -149,18 +149,18 @@ function whereItBreaks(text: string): string {
 
 const brokenHint = "Was it cut off? If not, report it to the service's owner. The text is in error.body."
 
-/** The body of any other response, which is not specified: a JSON value, text, or nothing. */
+/** The body of any other response. The API documents none, so it may be JSON, text or empty. */
 export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
   const json = parseJson(text)
   if (json !== undefined || text.trim() === '') return json
   const contentType = headers.get('content-type') ?? ''
-  // A page of a proxy must not pass for a success.
+  // A proxy's error page must not count as a success.
   const isHtml = html.test(text) || /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
   if (!isHtml && !/^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)) return text
   throw notJson(text, isHtml, notTheService)
 }
 
-/** The body of an error, parsed as far as possible. */
+/** The body of an error as JSON, else as text. `undefined` if it is empty or unreadable. */
 export function parseErrorBody(text: BodyText): unknown {
   if (typeof text !== 'string') return undefined
   try {
@@ -177,7 +177,7 @@ function parseJson(text: string): unknown {
     return text === '' ? undefined : parseLosslessJson(text)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
-    // The engine has used up its stack.
+    // The body is nested too deeply for the engine's stack.
     throw invalid('expected JSON that is less deeply nested', 'The text is in error.body.', text)
   }
 }

@@ -3,14 +3,14 @@ import { resolveBaseUrl } from '../internal/url.js'
 import { timedOut, Waiting } from '../internal/waiting.js'
 import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
-import { noAnswer, type Run, runAttempt } from './attempt.js'
+import { noResponse, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import type { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
 import { decide, isOutage, isRateLimit, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
-/** A 2xx response, or another one that the call accepts, and the call that it belongs to. */
+/** A response that the call accepts, usually a 2xx, and the report of its call. */
 export interface SuccessResponse {
   readonly status: number
   readonly headers: Headers
@@ -20,10 +20,10 @@ export interface SuccessResponse {
 /** Turns the text of a response into the caller's result. Rejects with an `InvalidBody` or an `ApiError`. */
 export type ParseResponse<T> = (text: string, response: SuccessResponse) => T | Promise<T>
 
-/** Sends a call, retries it where that may help, and parses its response. */
+/** Sends a call, retries it if that may help, and parses its response. */
 export async function send<T>(transport: Transport, call: Call, parse: ParseResponse<T>): Promise<T> {
   const url = `${resolveBaseUrl(transport.baseUrl)}${call.path}${call.query && `?${call.query}`}`
-  // Looked up at each call, so that later patches take effect.
+  // Looked up at each call, so that later patches, such as MSW's, take effect.
   const fetch: Fetch | undefined = transport.fetch ?? globalThis.fetch
   if (typeof fetch !== 'function')
     throw new TypeError('fetch: this runtime has none, so pass one as the option `fetch`')
@@ -41,7 +41,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
     const { status, headers, text } = received
     if (text instanceof InvalidBody && isSuccess(status)) throw text
     const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
-    // The caller's schema may be asynchronous: it can be aborted.
+    // An abort must not wait for an asynchronous schema of the caller.
     const result = isThenable(parsed) ? await waiting.within(Number.POSITIVE_INFINITY, parsed) : parsed
     transport.shared.retryBudget.giveBack(report.failures)
     const durationMs = performance.now() - startedAt
@@ -62,7 +62,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   }
 }
 
-const outOfTime: NoResponse = { ...noAnswer, reason: 'total-timeout' }
+const outOfTime: NoResponse = { ...noResponse, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting } = run
@@ -104,7 +104,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
       report.lastError = report.createError(outcome, true)
       report.emitRetry(decision.delayMs, durationMs, report.lastError)
       if (decision.next === 'wait') report.waitsFor = report.lastError
-      // Refusals of a closed pace are waited for in the queue.
+      // If the pace is closed, the call waits in the queue instead.
       if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
         await waiting.pause(decision.delayMs)
     }
@@ -113,7 +113,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   }
 }
 
-/** Sends a request when it is its turn, and there is a place for it. */
+/** Sends a request once the call has a turn and a place. */
 async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
   const { transport, call, report, waiting } = run
   const { apiKey: given, shared } = transport
@@ -133,10 +133,10 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
         return read
       }
       readMs = performance.now() - report.startedAt
-      // Only now does the API key show whose pace it is.
+      // The pace depends on the API key, which is known only now.
       const before = queued.pace
       const pace = paces.assign(transport, read, queued)
-      if (pace === before || pace.letsGo(queued)) key = read
+      if (pace === before || pace.takeTurn(queued)) key = read
       queued.hasTurn = key !== undefined
       queued.readsKey = false
       queue.leave(queued, false)
@@ -169,12 +169,12 @@ async function waitForTurn(run: Run, queued: QueuedCall): Promise<void> {
     : 'no call got through for more than a minute.'
   const { lastError, info } = report
   if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
-  if (isHanging) throw report.createError({ ...noAnswer, reason }, false)
+  if (isHanging) throw report.createError({ ...noResponse, reason }, false)
   const note = `Not sent: ${why} The last to be refused was ${reason.method} ${reason.path}.`
   throw reason.with({ info, note, isRetried: false })
 }
 
-/** After so long, an `apiKey` function no longer keeps that of the next call from being called: it may be its own. */
+/** After this long, the next call's `apiKey` function is also called. The first one may be waiting for that call. */
 const slowMs = 100
 
 async function readApiKey(
@@ -186,7 +186,7 @@ async function readApiKey(
   const timer = setTimeout(() => transport.shared.paces.queue.leave(queued, false), slowMs)
   try {
     const key = await waiting.within(call.settings.timeout, (async () => read())())
-    if (key === timedOut) return { ...noAnswer, reason: 'not-sent' }
+    if (key === timedOut) return { ...noResponse, reason: 'not-sent' }
     assertApiKey(key, 'the function to return a non-empty string')
     report.hide(key)
     return key
@@ -198,7 +198,7 @@ async function readApiKey(
   }
 }
 
-/** What the caller's own code threw, unless it would hide that an earlier attempt may have been applied. */
+/** The error that the caller's code threw. Exception: it must not hide that an earlier attempt may have been applied. */
 function ownError({ lastError }: CallReport, cause: unknown): unknown {
   if (!lastError?.outcomeUnknown) return cause
   const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'

@@ -23,7 +23,7 @@ export function describeHttpError(
   return { problem, hint: hintFor(failed, call, reason !== undefined, hasKey) }
 }
 
-/** Some services answer 403 to too many requests: only they say when to retry. */
+/** Some services respond to too many requests with a 403. Only those send `Retry-After` with it. */
 function isLimited({ status, retryAfterMs }: FailedResponse): boolean {
   return isRateLimit(status) || (status === 403 && !!retryAfterMs)
 }
@@ -35,7 +35,7 @@ function describeStatus(failed: FailedResponse, url: string, redactor: Redactor)
   if (status >= 400 || (status > 0 && location === null)) return `HTTP ${status}`
   let target = ''
   if (location && URL.canParse(location, url)) {
-    // Without its query, which may be secret. Parsing may show a key that was spelled otherwise, and one that is cut is not found.
+    // Without its query, which may be secret. Redacted after parsing, which may decode a key, and before a cut through a key.
     const { protocol, host, pathname } = new URL(location, url)
     target = ` to ${toLine(redactor.text(`${protocol}//${host}${pathname}`), 200)}`
   }
@@ -65,20 +65,20 @@ function hintFor(
   return isServerError(status) ? `Retry ${delay}.` : undefined
 }
 
-/** Where services customarily put their own reason. */
+/** The usual places of a service's own reason in the body of an error. */
 const reasonPaths =
   'message error.message error detail title error.detail error_description errors.0.message errors.0.detail errors.0.title errors errors.0 message.0.message message.0'
 
-/** The service's own reason, as one line. The body must be redacted, as the reason is cut. */
+/** The service's own reason, as one line. Redact the body first, because the cut may go through a key. */
 export function reasonOf(body: unknown): string | undefined {
   const candidates = reasonPaths.split(' ').map(path => path.split('.').reduce<unknown>(property, body))
-  // A line of text, but no page of a proxy.
+  // A line of text, but not a proxy's HTML page.
   if (typeof body === 'string' && !/^<|[\r\n]/.test(body.trim())) candidates.push(body)
   const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
   return reason === undefined ? undefined : toLine(reason as string, 200)
 }
 
-/** The reason of an abort says more than its default does. */
+/** Describes an abort. Quotes the message of its reason, unless it is the platform's default. */
 export function describeAbort(reason: unknown, attempts: number, redactor: Redactor): string {
   const message = typeof reason === 'string' ? reason : property(reason, 'message')
   const isDefault = /^(?:Abort|Timeout)Error$/.test(String(property(reason, 'name')))
@@ -90,7 +90,7 @@ export function describeAbort(reason: unknown, attempts: number, redactor: Redac
 const notTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 const checkNetwork = 'Check baseUrl and the network.'
 
-/** `shown` is a copy of the cause without API keys, as its message is cut. */
+/** `shown` is a redacted copy of the cause, because the cut of its message may go through a key. */
 export function describeNoResponse(
   { reason, isTimeout, cause }: NoResponse,
   shown: Error | undefined,
@@ -102,7 +102,7 @@ export function describeNoResponse(
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
   const isFake = hostname === 'virtual-accounts.test'
   const within = `within the timeout of ${timeoutMs} ms`
-  // It may have been lost, or be no HTTP. Without a code, only its message can help: that of a mock, or of a fetch of the caller's.
+  // Without a code, only the message can help. It may come from a mock or from the caller's fetch.
   const message = code === '' && innermostMessage(shown)
   const quoted = message ? `: "${toLine(message, 200)}"` : ''
   const seeCause = code === '' ? ' See error.cause. In a browser, see the console.' : ''
@@ -139,13 +139,13 @@ export function describeNoResponse(
   return { problem: problem + (code && ` (${code})`), hint }
 }
 
-/** Node's own fetch says "fetch failed", and only its cause says why. */
+/** Node's fetch says "fetch failed". Only its cause says why. */
 function innermostMessage(error: unknown): string {
   const cause = property(error, 'cause')
   return (cause ? innermostMessage(cause) : '') || String(property(error, 'message') ?? '')
 }
 
-/** The messages of a caller's schema may quote values: they are only in `issues`. */
+/** Messages of a caller's schema may quote values, so they appear only in `issues`. */
 export function describeIssues(issues: readonly Issue[], { validator }: InvalidBody, body: unknown): string {
   if (validator?.isCustom) {
     const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`
@@ -154,7 +154,7 @@ export function describeIssues(issues: readonly Issue[], { validator }: InvalidB
   const found = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
   )
-  // An error of the service may come with a 200.
+  // Some services send an error with status 200.
   const reason = validator ? undefined : reasonOf(Object(body) === body ? body : undefined)
   const quoted = reason === undefined ? '' : ` (it says "${reason}")`
   return `the response is not valid: ${toLine(found.join('; '), 2_000)}${quoted}`

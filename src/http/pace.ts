@@ -1,44 +1,44 @@
 import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
-/** So many refusals in a row concern all. Where a fifth of the calls has a quota of its own, so many hardly ever come together. */
+/** Refusals in a row that close the pace. If a fifth of the calls has its own quota, this many in a row are rare. */
 const row = 6
-/** Longer than a minute, as many limits are of so many a minute. */
+/** Maximum total delay of refused calls. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
-/** Of the rate that the service took, or that was too fast. */
+/** Factor for the next rate, applied to the one that the service accepted or refused. */
 const easing = 0.85
-/** How much the growth of the rate grows in a second: slow at first, then fast, as the limit may be far away. */
+/** Acceleration of the rate per second. It grows slowly at first, then fast, because the limit may be far away. */
 const acceleration = 0.02
-/** Attempts a second after a long pause, of which nothing follows for the time after it. */
+/** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
-/** Attempts a second that are as good as no limit. */
+/** The pace opens at this many attempts per second. */
 const unlimited = 1_000
 
-/** One call, as the queue and its pace know it. */
+/** The state of one call in the queue and in its pace. */
 export interface QueuedCall {
   readonly maxInFlight: number
-  /** With `maxRetries: 0`: it waits for a place at most. */
+  /** Set for `maxRetries: 0`. The call waits for a place, but not for its pace. */
   readonly isUrgent: boolean
-  /** Called when it begins to wait, and when a refusal becomes the reason. */
+  /** Called when the call begins to wait, and again when a refusal becomes the reason. */
   readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
   /** `undefined` until its API key is known. */
   pace: Pace | undefined
-  /** Its API key has yet to be read, by a function. */
+  /** Whether it still has to call its `apiKey` function. */
   readsKey: boolean
-  /** It waits for a place alone: its turn was, and its API key is read. */
+  /** Whether it only needs a place. It has had its turn, and its `apiKey` function has returned. */
   hasTurn: boolean
-  /** What it gives back at the end of its attempt. */
+  /** The turn or place that `Queue.leave` releases. */
   holds: 'turn' | 'place' | undefined
-  /** The number of its last turn, over all calls. */
+  /** The number of its last turn, counted over all calls. */
   turn: number
   refusals: number
-  /** If its last attempt was refused: how long it waits before the next; `undefined` also if that has lasted too long. */
+  /** The delay after a refusal, in milliseconds. `undefined` if its last attempt was not refused, or the patience has run out. */
   refusedMs: number | undefined
-  /** How long refusals that concerned it alone made it wait: not by the clock, as a process may be frozen meanwhile. */
+  /** Sum of its own backoffs, in milliseconds. Not measured by the clock, because the process may have been frozen. */
   waitedMs: number
 }
 
-/** What a pace needs of the queue: `Queue`. */
+/** The part of `Queue` that a pace uses. */
 export interface PacedQueue {
   readonly now: number
   readonly turn: number
@@ -47,32 +47,32 @@ export interface PacedQueue {
 }
 
 /**
- * When the attempts of all calls with one API key leave. It is open: they leave as soon as there is a place. A refusal concerns its
- * call alone, which backs off. Several in a row concern all, and close it: one leaves after each pause. Once one has passed, it is
- * paced: they leave one after another, at the rate that the service took before, then faster until the next refusal.
+ * Decides when the attempts of all calls with one API key are sent. While open, it sends each one as soon as it has a place. A
+ * refused call backs off alone. Several refusals in a row close the pace. It then sends one probe after each pause. Once a probe
+ * passes, it is paced. It then sends attempts at the rate that the service accepted before, and faster until the next refusal.
  */
 export class Pace {
   state: 'open' | 'closed' | 'paced' = 'open'
-  /** When the next attempt leaves, unless it is open. */
+  /** When the next attempt may be sent, unless the pace is open. */
   nextAt = 0
-  /** Calls that have not ended. */
+  /** Number of unfinished calls. */
   calls = 0
-  /** The last refusal that closed it. */
+  /** The last refusal that closed the pace, or kept it closed. */
   refusal: AnyApiError | undefined
-  /** Calls that were refused, less those that have passed at once. */
+  /** Refused calls. Each call that passes without a refusal removes the oldest. */
   readonly #row = new Set<QueuedCall>()
   #pauses = 0
-  /** What these were planned to last, since an attempt has passed. */
+  /** Planned duration of all pauses since an attempt last passed. */
   #pausedMs = 0
-  /** The last turn before the last pause: what left before says nothing new. */
+  /** The last turn before the last pause. Attempts up to this turn say nothing new. */
   #paused = 0
-  /** Attempts a second. */
+  /** Attempts per second. */
   #rate = 0
   #growth = 0
-  /** Attempts that passed, in about the last second. */
+  /** Number of attempts that passed in about the last second. */
   #passes = 0
   #at = 0
-  /** Attempts in a row that were neither refused nor passed. */
+  /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
   readonly #queue: PacedQueue
 
@@ -80,18 +80,18 @@ export class Pace {
     this.#queue = queue
   }
 
-  /** Whether it is a call's turn, which is then over. */
-  letsGo(call: QueuedCall): boolean {
+  /** Takes a call's turn. False if it is not due yet. */
+  takeTurn(call: QueuedCall): boolean {
     if (this.state === 'open' || call.isUrgent) return true
     const { now } = this.#queue
     if (this.nextAt > now) return false
     const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rate
-    // Timers fire late: what was due lately is made up for.
+    // Makes up for turns that were due recently, because timers fire late.
     this.nextAt = Math.max(this.nextAt, now - 50) + ms
     return true
   }
 
-  /** An attempt had another response than a refusal. */
+  /** An attempt got a response other than a refusal. */
   passed(call: QueuedCall): void {
     if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
     this.#lost = 0
@@ -106,7 +106,7 @@ export class Pace {
       const seconds = this.#elapse()
       this.#growth += acceleration * seconds
       this.#rate *= 1 + this.#growth * seconds
-      // Calls that are refused for themselves never pass: this one was refused for the pace.
+      // A call refused for its own quota would not pass. This one passed, so the rate was too high.
       if (call.waitedMs > 0) {
         this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
         this.#growth = 0
@@ -117,7 +117,7 @@ export class Pace {
     this.#passes++
   }
 
-  /** Seconds since an attempt has passed. What was long ago counts less. */
+  /** Seconds since the last update. Older passes count less. */
   #elapse(): number {
     const seconds = (this.#queue.now - this.#at) / 1_000
     this.#at = this.#queue.now
@@ -125,9 +125,9 @@ export class Pace {
     return seconds
   }
 
-  /** An attempt failed, or had no response: no limit is the reason. A few say nothing about the rate, but in an outage all fail. */
+  /** An attempt failed, but not because of a limit. A few failures say nothing about the rate. In an outage, all attempts fail. */
   failed(call: QueuedCall): void {
-    // It left before the pause.
+    // It was sent before the pause.
     if (this.state === 'closed' && call.turn <= this.#paused) return
     if (++this.#lost >= (this.state === 'closed' ? 2 : row)) this.#open()
     else if (this.state === 'closed') {
@@ -141,15 +141,15 @@ export class Pace {
     this.#queue.dispatch()
   }
 
-  /** Sets how long the call has to wait before its next turn. */
+  /** An attempt was refused. Sets the delay before the call's next turn. */
   refused(call: QueuedCall, retryAfterMs: number, toError: () => AnyApiError): void {
     call.refusals++
     this.#lost = 0
-    // It was no probe, and is not sent again.
+    // An urgent call is not a probe, and is not retried.
     if (this.state === 'closed' && call.isUrgent) return
     const isNews = this.state !== 'closed' || call.turn > this.#paused
     if (this.state !== 'closed') {
-      // Of a call, only the first is news.
+      // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
       if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
         this.#growth /= 2

@@ -3,15 +3,15 @@ import { Pace, type QueuedCall } from './pace.js'
 import { Queue } from './queue.js'
 
 const maxKeys = 1_000
-/** A function that returned so many API keys, and none of them again, makes tokens. Fewer may be those of tenants. */
+/** A function that returned this many API keys, none of them twice, makes tokens. Fewer may be the keys of tenants. */
 const manyTokens = 10
 
-/** A pace for each URL and API key, as services limit each key on its own. Shared by a client and those derived from it. */
+/** A pace for each URL and API key, because services limit each key on its own. Shared with derived clients. */
 export class Paces {
   readonly queue: Queue = new Queue()
-  /** By URL and API key; that of the tokens of an `apiKey` function by the function. */
+  /** By URL and API key. Exception: by the `apiKey` function, if it makes tokens. */
   readonly #paces = new Map<unknown, Pace>()
-  /** By `apiKey` function: the last name of a pace, and how many new ones it had. */
+  /** The last pace's name of each `apiKey` function, and its number of new ones. */
   readonly #functions = new WeakMap<object, { last: string; tokens: number }>()
 
   /** Gives a call the pace of the API key that it is about to send. */

@@ -2,43 +2,43 @@ import type { AnyApiError } from '../errors.js'
 import type { Waiting } from '../internal/waiting.js'
 import type { Pace, QueuedCall } from './pace.js'
 
-/** Why a call waits in vain: the service hangs, or that refusal is the last, and none has passed for long. */
+/** Why a waiting call fails. The service hangs, or the patience has run out after this refusal. */
 export type GivenUp = 'hanging' | AnyApiError
 
 type Settle = (reason?: GivenUp) => void
 
 /**
- * The calls of a client and of those derived from it, in order. Each waits for the turn that its pace gives it, and for a place, as
- * so many requests are in flight at most. An `apiKey` function is called in between, and its call holds no place meanwhile: the
- * function may use this client.
+ * The queue of a client and of those derived from it. Each call waits for the turn that its pace gives it, and for one of the
+ * `maxInFlight` places. Its `apiKey` function is called in between. The call holds no place meanwhile, because the function may use
+ * this client.
  */
 export class Queue {
-  /** Turns so far. */
+  /** Number of turns so far. */
   turn = 0
   #inFlight = 0
   /** The largest `maxInFlight` of a client. */
   #most = 0
-  /** Calls whose turn it is, and whose `apiKey` function was called just now. */
+  /** Number of calls that hold a turn while their `apiKey` function runs. */
   #reading = 0
   /** The last turn before the last response. */
-  #answered = 0
-  /** Calls in a row that ended with a timeout, and left after that. */
+  #respondedTurn = 0
+  /** Number of calls since that turn that ended with a timeout. */
   #timeouts = 0
-  /** Those that need a place alone, and those that wait for their turn. */
+  /** First the calls that go next, such as those that only need a place. Then the calls that wait for their turn. */
   readonly #lines = [new Map<QueuedCall, Settle>(), new Map<QueuedCall, Settle>()] as const
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
-  /** A timer that fires is due, whatever the clock says: fake timers of tests may leave that alone. */
+  /** A timer that fires is always due, because fake timers of tests may leave the clock alone. */
   get now(): number {
     return Math.max(performance.now(), this.#firedAt)
   }
 
-  /** Whether it is a call's turn, and there is a place for it, now or once its API key is read. */
+  /** Takes a turn and a place for a call, or only a turn if it has yet to read its API key. False if it must wait. */
   take(call: QueuedCall): boolean {
     this.#most = Math.max(this.#most, call.maxInFlight)
     const taken = this.#inFlight + (call.readsKey ? this.#reading : 0)
-    if (taken >= call.maxInFlight || !(call.hasTurn || (call.pace?.letsGo(call) ?? true))) return false
+    if (taken >= call.maxInFlight || !(call.hasTurn || (call.pace?.takeTurn(call) ?? true))) return false
     call.turn = ++this.turn
     call.hasTurn = false
     call.refusedMs = undefined
@@ -48,7 +48,7 @@ export class Queue {
     return true
   }
 
-  /** Gives back what a call holds. */
+  /** Releases the turn or place of a call. */
   leave(call: QueuedCall, isAborted: boolean): void {
     if (call.holds === undefined) return
     if (call.holds === 'turn') this.#reading--
@@ -58,9 +58,9 @@ export class Queue {
     else this.dispatch()
   }
 
-  /** Waits until the call has taken what it needs next. */
+  /** Waits until the call has its turn or place. Resolves to a reason if the call must fail instead. */
   async wait(call: QueuedCall, waiting: Waiting): Promise<GivenUp | undefined> {
-    // Whether one that was refused once passes now, says soon whether the rate is too high.
+    // A call that was refused once goes first, because its result soon shows whether the rate is too high.
     const isNext = call.hasTurn || (call.refusals === 1 && call.pace?.state === 'paced')
     const line = this.#lines[isNext ? 0 : 1]
     const turn = new Promise<GivenUp | undefined>(resolve => {
@@ -80,7 +80,7 @@ export class Queue {
     call.onWait(Math.max(0, nextAt - this.now), state === 'open' ? undefined : refusal)
   }
 
-  /** Tells those that wait for a pace why, or that it is in vain. */
+  /** Reports a refusal to the calls that wait for the pace. Fails them if the patience has run out. */
   tell(pace: Pace, isOver: boolean): void {
     for (const line of this.#lines)
       for (const [call, settle] of line) {
@@ -92,26 +92,26 @@ export class Queue {
 
   /** A response has arrived, whatever its status. */
   responded(): void {
-    this.#answered = this.turn
+    this.#respondedTurn = this.turn
     this.#timeouts = 0
   }
 
-  /** A call has ended with a timeout. When nothing else happens, others would wait in vain. */
+  /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
   timedOut({ turn }: QueuedCall): void {
-    if (turn <= this.#answered || ++this.#timeouts < this.#most) return
+    if (turn <= this.#respondedTurn || ++this.#timeouts < this.#most) return
     this.#timeouts = 0
     for (const line of this.#lines)
       for (const [call, settle] of line) if (line.delete(call)) settle('hanging')
   }
 
-  /** After all timers that are due: the next call may be aborted by one, too, and must not be sent just before. */
+  /** Dispatches after all due timers. One of them may abort the next call, which must not be sent just before. */
   #dispatchLater(): void {
     clearTimeout(this.#timer)
-    // No timer must keep the process alive.
+    // Without waiting calls, a timer would only keep the process alive.
     if (this.#lines.some(line => line.size > 0)) this.#timer = setTimeout(() => this.dispatch())
   }
 
-  /** Lets those go whose turn it is, and comes back for the next. */
+  /** Starts the calls that are due, and sets a timer for the next. */
   dispatch(): void {
     clearTimeout(this.#timer)
     let nextAt = Number.POSITIVE_INFINITY

@@ -18,26 +18,23 @@ import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './t
 let callCount = 0
 const callIdPrefix = Math.random().toString(36).slice(2, 10)
 
-/** What clients share whose listener has thrown: its first error was shown. */
+/** The `Shared` of clients whose listener has thrown. Only its first error is logged. */
 const withFailedListener = new WeakSet<object>()
 
-/**
- * What a call says to others: its events and its errors. Nothing leaves it with an API key. Its fields are what is known of the
- * call so far.
- */
+/** The events and errors of a call. They never contain an API key. The fields are the facts known about the call so far. */
 export class CallReport {
   attempts = 0
-  /** Attempts that count against `maxRetries`: all that failed but for a 429. */
+  /** Number of failed attempts that count against `maxRetries`. A 429 does not count. */
   failures = 0
   /** When the last attempt began. */
   startedAt = 0
-  /** Of the last attempt, if it failed. */
+  /** The error of the last attempt, if it failed. */
   lastError: AnyApiError | undefined
-  /** An attempt may have been applied. */
+  /** Whether an attempt may have been applied. */
   mayHaveBeenApplied = false
-  /** An event has said that it waits for its turn. */
+  /** Whether an event has announced that the call waits. */
   #hasSaidToWait = false
-  /** Why it waits for its turn: a refusal, or as there is no place for another request. */
+  /** Why the call waits. Either a refusal, or no place is free. */
   waitsFor: AnyApiError | 'place' | undefined
   /** The id of the last complete response. */
   requestId: string | undefined
@@ -45,7 +42,7 @@ export class CallReport {
   readonly #call: Call
   readonly #url: string
   readonly #callId = `${callIdPrefix}-${++callCount}`
-  /** What a function has returned. */
+  /** The API keys that an `apiKey` function returned. */
   readonly #keys: string[] = []
 
   constructor(transport: Transport, call: Call, url: string) {
@@ -54,12 +51,12 @@ export class CallReport {
     this.#url = url
   }
 
-  /** Of the last attempt. */
+  /** Duration of the last attempt so far. */
   get durationMs(): number {
     return performance.now() - this.startedAt
   }
 
-  /** What every error says about the call. */
+  /** The facts about the call that every error shows. */
   get info(): CallInfo {
     const { method, path, idempotencyKey, page, limit, loop } = this.#call
     const { attempts, requestId } = this
@@ -93,7 +90,7 @@ export class CallReport {
     this.emit({ type: 'response', attempt: this.attempts, ...shown, durationMs })
   }
 
-  /** The call waits for its turn: an event says so once if a refusal is the reason, and whose. */
+  /** The call waits. Emits at most one event for it, and only if a refusal is the reason. */
   waits(delayMs: number, refusal: AnyApiError | undefined): void {
     this.waitsFor = refusal ?? 'place'
     if (!refusal || this.#hasSaidToWait) return
@@ -106,12 +103,12 @@ export class CallReport {
     this.emit({ type: 'retry', attempt: this.attempts, durationMs, delayMs, error })
   }
 
-  /** From here on, events and errors show no such key. */
+  /** Redacts a key from all later events and errors. */
   hide(apiKey: string): void {
     this.#keys.push(apiKey)
   }
 
-  /** The error for an abort. What frameworks throw for control flow stays as it is, unless it would hide that a write may be applied. */
+  /** The error for an abort. A framework's control flow propagates unchanged, unless a write may have been applied. */
   abortError(reason: unknown): unknown {
     const { info } = this
     if (isControlFlow(reason) && !info.outcomeUnknown) return reason
@@ -119,7 +116,7 @@ export class CallReport {
     return new AbortError({ info, problem, cause: reason })
   }
 
-  /** The error for an attempt that failed. `note` says why no other follows. */
+  /** The error for a failed attempt. `note` says why it is not retried. */
   createError(outcome: Outcome, isRetried: boolean, note?: string): AnyApiError {
     const redact = this.#redactor()
     const common = { info: this.info, isRetried, note }
@@ -139,7 +136,7 @@ export class CallReport {
     return new HttpError({ ...common, ...shown, ...description })
   }
 
-  /** The error of a call that has taken too long as a whole, perhaps while it waited. */
+  /** The error of a call that exceeded its `totalTimeout`, perhaps while it waited. */
   outOfTimeError(outcome: NoResponse): AnyApiError {
     const { waitsFor, lastError } = this
     const { maxInFlight } = this.#transport
@@ -174,7 +171,7 @@ export class CallReport {
     })
   }
 
-  /** It knows the keys of this call, however many others were sent meanwhile. */
+  /** Adds the keys of this call again, because the redactor forgets old keys. */
   #redactor(): Redactor {
     const { redactor } = this.#transport
     for (const key of this.#keys) redactor.add(key)

@@ -85,7 +85,7 @@ const customRequestOptions: KnownOptions<CustomRequestOptions> = {
   elsewhere: onTheClient,
 }
 
-/** What a database record of an account may not have; `body` and `schema` may be its own. */
+/** Options that an account must not contain. A database record may have its own `body` or `schema`. */
 const notOfAnAccount = [
   'idempotencyKey',
   'signal',
@@ -95,19 +95,19 @@ const notOfAnAccount = [
   'headers',
 ] as const
 
-/** A write, as its resource declares it. */
+/** The declaration of a write in its resource. */
 export interface WriteEndpoint {
   readonly name: string
   readonly method: HttpMethod
   /** The names of the ids in the first argument. */
   readonly ids: string
-  /** `id` gives the id of a name, encoded. */
+  /** `id` returns the encoded id of a name. */
   readonly path: (id: (name: string) => string) => string
   /** Validates the response body unless the caller passes a schema. Without one, any body is accepted. */
   readonly schema: Schema | undefined
 }
 
-/** Sends a write to a resource. Public methods must call it directly: stacks of errors begin at who called them. */
+/** Sends a write to a resource. Public methods must call it directly, because error stacks begin at their callers. */
 export async function write<T>(
   transport: Transport,
   { name, method, ids, path, schema }: WriteEndpoint,
@@ -119,14 +119,14 @@ export async function write<T>(
     assertNoMore(surplus, `${name}({ ${ids} }, { idempotencyKey, … })`)
     if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
       throw wrongArgument(name, `{ ${ids} }`, account)
-    // Ids may be those of a database record: among other properties, or on a prototype.
+    // The account may be a database record, with other properties, or with ids on its prototype.
     const idPath = path(id => {
       const similar = Object.keys(account).find(key => key !== id && bareName(key) === bareName(id))
       const hint = similar === undefined ? '' : ` (the account has \`${similar}\`)`
       return encodePathSegment(id, Reflect.get(account, id), hint)
     })
     const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
-    // They would be ignored here: a repeated write would be a new one, or could not be aborted.
+    // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.
     for (const [given, value] of Object.entries(account)) {
       const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
       if (option && value !== undefined && value !== options[option])
@@ -138,7 +138,7 @@ export async function write<T>(
   })
 }
 
-/** Sends any call that is not a list. Public methods must call it directly: stacks of errors begin at who called them. */
+/** Sends any call that is not a list. Public methods must call it directly, because error stacks begin at their callers. */
 export async function request<T>(
   transport: Transport,
   method: HttpMethod,

@@ -1,22 +1,22 @@
 const fullBudget = 500
-/** After so long without a failure, the service is well. */
+/** After this long without a retry, treat the service as healthy. */
 const quietMs = 10_000
 
-/** The retries that are left, so that an outage is not amplified. Shared by a client and those derived from it. */
+/** Limits the retries of a client and of those derived from it, so they don't amplify an outage. */
 export class RetryBudget {
   #left = fullBudget
-  #askedAt = 0
+  #lastRetryAt = 0
 
   take(): boolean {
-    this.#askedAt = performance.now()
+    this.#lastRetryAt = performance.now()
     if (this.#left < 1) return false
     this.#left--
     return true
   }
 
-  /** A call that succeeds gives back what its retries took, and a tenth; all, if nobody asked for ten seconds. */
+  /** A success gives its retries back, plus 0.1. After ten seconds without a retry, it restores the full budget. */
   giveBack(retries: number): void {
-    const isQuiet = performance.now() - this.#askedAt > quietMs
+    const isQuiet = performance.now() - this.#lastRetryAt > quietMs
     this.#left = isQuiet ? fullBudget : Math.min(fullBudget, this.#left + retries + 0.1)
   }
 }

@@ -3,7 +3,7 @@ import { backoffMs } from './backoff.js'
 import { patienceMs } from './pace.js'
 import type { Call, Outcome } from './types.js'
 
-/** The service has refused the request, as there were too many. */
+/** Whether the service refused the request because there were too many. */
 export function isRateLimit(status: number): boolean {
   return status === 429
 }
@@ -12,7 +12,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** Whether a failure of the service may pass. */
+/** Whether the service failed in a way that may not last. */
 export function isServerError(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 505
 }
@@ -22,21 +22,21 @@ export function isThrottled(status: number): boolean {
   return isRateLimit(status) || status === 503
 }
 
-/** Whether an attempt was refused because there were too many, by the service or by this machine, and may succeed before long. */
+/** Whether the service or this machine refused an attempt because there were too many, and one may succeed before long. */
 export function isRefusal(outcome: Outcome): boolean {
-  // More sockets than the process may have.
+  // The process has no file descriptors left for sockets.
   if (outcome.status === undefined) return /^E[MN]FILE$/.test(codeOf(outcome.cause) ?? '')
   const { status, retryAfterMs } = outcome
   if (retryAfterMs === undefined) return isRateLimit(status)
   return retryAfterMs <= patienceMs && (isThrottled(status) || (status === 403 && retryAfterMs > 0))
 }
 
-/** Whether the service does not work, whatever its limits are. */
+/** Whether the service failed, but not because of a limit. */
 export function isOutage(outcome: Outcome): boolean {
   return outcome.status === undefined ? outcome.reason !== 'not-sent' : isServerError(outcome.status)
 }
 
-/** Whether a write may have been applied although its attempt failed. A 409 to the caller's own key may be due to another call. */
+/** Whether a failed write may have been applied. Another call with the caller's key may be the reason for a 409. */
 export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boolean {
   if (outcome.status === undefined) return outcome.reason === 'cut-off' || outcome.reason === 'no-response'
   const { status } = outcome
@@ -46,17 +46,17 @@ export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boo
   return !isRefused && status !== 307 && status !== 308
 }
 
-/** What follows an attempt. A refusal is no failure: the call waits for its turn again. `throw`: what the caller's own code threw. */
+/** The step after an attempt. After a refusal, the call waits for its turn again. `throw` rethrows an error of the caller. */
 export type Decision =
   | { readonly next: 'return' }
   | { readonly next: 'retry' | 'wait'; readonly delayMs: number }
-  /** `note` says why there is no other attempt, unless it would not help. */
+  /** `note` says why the client does not retry, if a retry might have helped. */
   | { readonly next: 'fail'; readonly note: string | undefined }
   | { readonly next: 'throw'; readonly cause: unknown }
 
 /**
- * Decides what follows an attempt. `failures` are those before it. `refusedMs` is how long a refused call has to wait; `undefined`
- * if that has lasted too long.
+ * Decides the step after an attempt. `failures` counts the failures before it. `refusedMs` is the delay after a refusal. It is
+ * `undefined` if the patience has run out.
  */
 export function decide(
   outcome: Outcome,
@@ -80,7 +80,7 @@ export function decide(
   return { next: 'retry', delayMs: Math.max(delayMs, refusedMs ?? 0) }
 }
 
-/** The delay after an attempt, counted from 1; `undefined` if a retry would not help. */
+/** The delay after an attempt, counted from 1. `undefined` if a retry would not help. */
 function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: boolean): number | undefined {
   if (outcome.status === undefined) return outcome.reason === 'certificate' ? undefined : backoffMs(attempt)
   const { status, retryAfterMs = 0 } = outcome

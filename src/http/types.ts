@@ -4,24 +4,24 @@ import type { BodyText } from './body.js'
 import type { Paces } from './paces.js'
 import type { RetryBudget } from './retry-budget.js'
 
-/** What all calls of a client share. */
+/** The state that all calls of a client share. */
 export interface Transport extends ClientConfig {
-  /** Knows the API keys of calls. */
+  /** Removes the API keys of calls from events and errors. */
   readonly redactor: Redactor
-  /** That of the client that this one is derived from. */
+  /** Taken over from the client that this one is derived from. */
   shared: Shared
 }
 
-/** What a client shares with those derived from it. */
+/** The state that a client shares with those derived from it. */
 export interface Shared {
   readonly retryBudget: RetryBudget
   /** By URL and API key. */
   readonly paces: Paces
-  /** The paths of lists that cannot be asked for a limit of 100. */
+  /** The paths of lists that reject a limit of 100. */
   readonly withoutLimit: Set<string>
 }
 
-/** One call, checked and ready to be sent. All is given, if only as `undefined`: nothing is read from `Object.prototype`. */
+/** One call, checked and ready to be sent. Every field is set explicitly, so a polluted `Object.prototype` is never read. */
 export interface Call {
   readonly method: string
   /** Checked and encoded. */
@@ -29,38 +29,38 @@ export interface Call {
   readonly query: string
   readonly settings: CallSettings
   readonly idempotencyKey: string | undefined
-  /** The idempotency key is the caller's own. */
+  /** Whether the caller passed the idempotency key. */
   readonly hasCallerKey: boolean
   readonly body: string | undefined
   readonly signals: readonly (AbortSignal | undefined)[]
-  /** Set on lists, and only there. */
+  /** Set for lists only. */
   readonly page: number | undefined
   readonly limit: number | undefined
-  /** Of a loop over a list: its number. */
+  /** The number of the loop over a list that the call belongs to. */
   readonly loop: number | undefined
-  /** Whether a status other than 2xx is an answer, too, such as 404 beyond the end of a list. */
+  /** Whether the call also accepts a status other than 2xx, such as 404 beyond the end of a list. */
   readonly accepts: ((status: number) => boolean) | undefined
 }
 
-/** How an attempt ended. */
+/** The result of an attempt. */
 export type Outcome = ReceivedResponse | NoResponse
 
 export interface ReceivedResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: BodyText
-  /** What `Retry-After` says; `undefined` if nothing, or after a success. */
+  /** The delay of `Retry-After`, in milliseconds. `undefined` if it is absent or unreadable, or after a success. */
   readonly retryAfterMs: number | undefined
 }
 
 export interface NoResponse {
   readonly status: undefined
   /**
-   * - `not-sent`: something of the caller's failed before, such as its `apiKey` function
-   * - `not-connected`, `certificate`: there was no connection
+   * - `not-sent`: the caller's code failed first, such as its `apiKey` function
+   * - `not-connected`, `certificate`: the client could not connect
    * - `cut-off`, `no-response`: the request may have reached the service
-   * - `hanging`: nothing that was in flight got a response
-   * - `total-timeout`: it was the whole call that took too long
+   * - `hanging`: no request in flight got a response
+   * - `total-timeout`: the whole call took too long
    */
   readonly reason:
     | 'not-sent'
