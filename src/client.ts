@@ -57,7 +57,7 @@ export class Client {
   }
 
   /**
-   * Lists the items of an endpoint that has no method of its own. `schema` is required, and describes one item.
+   * Lists the items of an endpoint that has no method of its own. `schema` is required. It describes one item.
    *
    * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
    * @throws TypeError immediately, for an invalid path, params or options.
@@ -81,7 +81,7 @@ export class Client {
     return createList(this.#transport, { path, params: {} }, params, options, surplus)
   }
 
-  /** Calls an endpoint that has no method of its own; `data` is the output of your `schema`. */
+  /** Calls an endpoint that has no method of its own. `data` is the output of your `schema`. */
   async request<M extends HttpMethod, T>(
     method: M,
     path: string,
@@ -128,13 +128,13 @@ export class Client {
       assertNoMore(surplus, 'withOptions({ … })')
       if (options === undefined) throw wrongArgument('options', 'a plain object', options)
       const replaced = readClientOptions(options)
-      // An environment variable that is not set must not mean the key of another tenant.
+      // Otherwise an unset variable could send another tenant's key.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)
           throw wrongArgument(name, 'a value', undefined, environmentHint(undefined))
       const merged = { ...config, baseUrl: config.baseUrl || '/', ...replaced }
       const client = new (this.constructor as typeof Client)(merged)
-      // Whatever the constructor of a subclass makes of it: it may take other arguments.
+      // The constructor of a subclass may take other arguments and lose the options.
       client.#use(resolveClientOptions(merged), shared)
       return client
     })

@@ -3,36 +3,36 @@ import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
 import { property } from './internal/object.js'
 
-/** What every failure says about its call, and the number of its loop. */
+/** The facts about a call that every error shows, and the number of its loop. */
 export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop' | 'with' | 'toJSON'> & {
   readonly loop: number | undefined
 }
 
-/** What an error is created from. */
+/** The argument of every error's constructor. */
 export interface ErrorFacts {
   readonly info: CallInfo
   readonly problem: string
   readonly hint?: string | undefined
-  /** Why there is no other attempt. */
+  /** Why the client does not retry. */
   readonly note?: string | undefined
   readonly cause?: unknown
-  /** The client retries by itself: there is nothing to do. */
+  /** Whether the client retries by itself, so the message gives no advice. */
   readonly isRetried?: boolean
   /** Resumes the list. */
   readonly cursor?: string | undefined
-  /** Whether the cursor would lead to the same failure, or nowhere. */
+  /** Whether resuming at the cursor would fail again, or is pointless. */
   readonly isFinal?: boolean
 }
 
 /** One validation problem in a response. */
 export interface Issue {
-  /** Path from the root of the response body, as keys and indexes; empty for the body as a whole. */
+  /** Path from the root of the response body, as keys and indexes. Empty for the body as a whole. */
   readonly path: readonly PropertyKey[]
   /** What was expected and what type was found. Messages from your own schema are passed through. */
   readonly message: string
 }
 
-// In the global registry, so that the ESM and the CJS copy of this package recognise each other's errors.
+// In the global registry, so that the ESM and CommonJS builds recognise each other's errors.
 const brand = Symbol.for('virtual-accounts.ApiError')
 
 /**
@@ -55,13 +55,13 @@ export abstract class ApiError extends Error {
   declare readonly path: string
   /** Number of attempts, including the first. 0 if nothing was sent. */
   declare readonly attempts: number
-  /** The idempotency key that every attempt carried; `undefined` for GET. */
+  /** The idempotency key that every attempt carried. `undefined` for GET. */
   declare readonly idempotencyKey: string | undefined
-  /** `true` for a write that may have been applied although it failed: retry it with the same `idempotencyKey`. */
+  /** Whether a failed write may have been applied. If so, retry it with the same `idempotencyKey`. */
   declare readonly outcomeUnknown: boolean
   /** For a list: the page that failed, in pages of `limit` items. `undefined` for all other calls. */
   declare readonly page: number | undefined
-  /** For a list: the `limit` that the page was requested with; `undefined` if it was sent without one. */
+  /** For a list: the `limit` that the page was requested with. `undefined` if it was sent without one. */
   declare readonly limit: number | undefined
   /**
    * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it yielded
@@ -78,7 +78,7 @@ export abstract class ApiError extends Error {
   readonly #names: readonly string[]
 
   /**
-   * By `kind`, so that it holds for errors of the other copy of this package, too.
+   * Checks `kind`, so it also works across the ESM and CommonJS builds.
    * @internal
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -87,7 +87,7 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * @param own The facts that this kind of error shows, too.
+   * @param own The names of additional facts that this kind of error shows.
    * @internal
    */
   constructor(name: string, given: ErrorFacts, own: readonly string[] = []) {
@@ -96,7 +96,7 @@ export abstract class ApiError extends Error {
         `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
-    // What is left out is not read from `Object.prototype`.
+    // Without a prototype, so a polluted `Object.prototype` is never read.
     const facts: ErrorFacts & Record<string, unknown> = { __proto__: null, ...given }
     const { info, cause, cursor } = facts
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
@@ -107,7 +107,7 @@ export abstract class ApiError extends Error {
       ...own.map(name => [name, facts[name]] as const),
     ]
     this.#names = ['kind', ...entries.map(([name]) => name)]
-    // `console.log` shows no `undefined`. Node shows the headers of an uncaught error as `Headers {}`.
+    // Hides `undefined` from `console.log`. Hides headers, which Node prints as `Headers {}` for an uncaught error.
     for (const [name, value] of entries) {
       const enumerable = value !== undefined && name !== 'headers'
       Object.defineProperty(this, name, { ...changeable, value, enumerable })
@@ -118,7 +118,7 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * The same failure, for a loop that can go on. An error of another loop, such as the caller's abort reason, stays as it is.
+   * The same error with the cursor of its loop. An error of another loop, such as the caller's abort reason, is returned unchanged.
    * @internal
    */
   inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {
@@ -127,7 +127,7 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * The same failure, with other facts.
+   * A copy of the error with some facts replaced.
    * @internal
    */
   with(facts: Partial<ErrorFacts>): ApiError {
@@ -135,10 +135,10 @@ export abstract class ApiError extends Error {
     return new Class({ ...this.#facts, ...facts })
   }
 
-  /** The error as plain data for a log: without response headers, and without the body of a 2xx response. */
+  /** The error as plain data for a log. It omits response headers, and the body of a 2xx response. */
   toJSON(): object {
     const plain: Record<string, unknown> = { name: this.name, message: this.message }
-    // Only these: other code may attach what is secret, or no plain data.
+    // Only known names, because other code may attach secrets, or values that are not plain data.
     for (const name of this.#names) if (name !== 'headers') plain[name] = this[name as keyof this]
     const { cause } = this as { cause?: CopiedCause }
     // The reason of an abort can be any value.
@@ -147,10 +147,10 @@ export abstract class ApiError extends Error {
   }
 }
 
-/** A cause as the client copies it. */
+/** A cause that the client has copied and redacted. */
 type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
 
-/** With the errors of the first `AggregateError` of its chain: one for each address of a host. */
+/** A cause as plain data. An `AggregateError` in its chain has one error for each address of a host. */
 function toPlain({ name, message, code, errors, cause }: CopiedCause): object {
   return { name, message, code, errors: (errors ?? cause?.errors)?.map(toPlain) }
 }
@@ -167,7 +167,6 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  // Any of the attempts may have been applied.
   const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: ${repeatIt}`
   const resume = cursor && !isFinal && 'To resume: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')
@@ -187,7 +186,7 @@ export class HttpError extends ApiError {
    * deeply, or did not arrive in time.
    */
   declare readonly body: unknown
-  /** The delay that the service asked for in `Retry-After`, in milliseconds; `undefined` if absent or unreadable. */
+  /** The delay that the service asked for in `Retry-After`, in milliseconds. `undefined` if absent or unreadable. */
   declare readonly retryAfterMs: number | undefined
 
   /** @internal */
@@ -248,7 +247,7 @@ export class InvalidResponseError extends ApiError {
     return this.#body
   }
 
-  // Private, as console.log can show properties that are not enumerable.
+  // Private, because console.log can show properties that are not enumerable.
   readonly #body: unknown
 
   /** @internal */
@@ -308,10 +307,10 @@ export type AnyApiError =
   | InvalidResponseError
   | PaginationError
 
-/** Errors that have not left a method of ours. That of another call, which a caller passes on, stays as it is. */
+/** Errors that no public method has thrown yet. The stack of an error that a caller passes on stays unchanged. */
 const unseen = new WeakSet<object>()
 
-/** An error that leaves a method of ours: V8 knows who awaits that. In Node, a frame of its queue comes before. */
+/** Starts the stack of a new error at the code that awaits the public method, after a frame of Node's queue. */
 export function atCaller(error: unknown, method: object): unknown {
   return unseen.delete(error as object)
     ? captureCaller(error as Error, method, /\n {4}at process\.processTicks.*/)

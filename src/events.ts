@@ -8,7 +8,7 @@ export interface EventBase<Type extends string = string> extends Pick<ApiError, 
   readonly callId: string
   /** The full URL, query included. API keys of 8 characters or more are redacted. */
   readonly url: string
-  /** The page that is fetched; `undefined` for calls that are not lists. */
+  /** The page that is fetched. `undefined` for calls that are not lists. */
   readonly page: number | undefined
   /**
    * Identifies the loop that the page is fetched for. All events of one `for await` have the same number. `undefined` outside a
@@ -46,7 +46,7 @@ export interface RetryEvent extends EventBase<'retry'>, Pick<RequestEvent, 'atte
  * A call waits while it is being rate limited. Emitted at most once per call, and not if a `retry` event announced the delay.
  */
 export interface WaitEvent extends EventBase<'wait'>, Pick<RequestEvent, 'attempt'> {
-  /** The delay until its turn, in milliseconds, if known, otherwise an estimate. */
+  /** The delay until the call's turn, in milliseconds. It may be an estimate. */
   readonly delayMs: number
   /** The error of the last request that the service refused, which may belong to another call. */
   readonly error: AnyApiError
@@ -59,8 +59,8 @@ export interface SuccessEvent extends EventBase<'success'>, Pick<ApiError, 'atte
 }
 
 /**
- * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor is it for
- * errors that belong to no single call: a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
+ * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor
+ * is it for errors of no single call, such as a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
 export interface FailureEvent extends EventBase<'failure'>, Pick<RequestEvent, 'attempt'> {
   /** Duration of the whole call, in milliseconds. */
@@ -77,9 +77,9 @@ export interface DriftEvent extends EventBase<'drift'> {
    * - `missing`: the total, and the total without the items that may have been missed
    */
   readonly change: 'total' | 'missing'
-  /** The first of two numbers; `change` says which. */
+  /** The first of two numbers. `change` says which. */
   readonly before: number
-  /** The second of two numbers; `change` says which. */
+  /** The second of two numbers. `change` says which. */
   readonly after: number
 }
 
@@ -89,9 +89,9 @@ export interface DriftEvent extends EventBase<'drift'> {
  * - `item-key-not-unique`: two items had the same key
  * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
- * - `verified-false`: `verified: false` was given
+ * - `verified-false`: you passed `verified: false`
  * - `order-not-stable`: items came back in a different order, for example those with equal dates
- * - `missed-items`: items were missed, and `onMissedItems: 'continue'` was given, or the loop resumed after such an error
+ * - `missed-items`: items were missed, and you passed `onMissedItems: 'continue'` or resumed after such an error
  * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown, perhaps at its other end
  * - `max-items`: the loop ended at `maxItems`
  */
@@ -134,7 +134,7 @@ export type ClientEvent =
   | DriftEvent
   | EndEvent
 
-/** An event without what it shares with all events of its call. */
+/** An event without the properties that all events of its call share. */
 export type EventDetails<E = ClientEvent> = E extends unknown
   ? Omit<E, Exclude<keyof EventBase, 'type'>>
   : never

@@ -28,13 +28,13 @@ export interface FetchInit {
   readonly method: string
   /** All headers, `Api-Key` included, by lower-case name. */
   readonly headers: Record<string, string>
-  /** The request body as JSON text; absent if there is none. */
+  /** The request body as JSON text. Absent if there is none. */
   readonly body?: string
   /** Aborts when the call is cancelled or the attempt times out. Omitted where a `Request` rejects it, as in jsdom. */
   readonly signal?: AbortSignal
   /** Redirects are not followed. */
   readonly redirect: 'manual'
-  /** Bypasses the HTTP cache, as a cached page may be out of date. Omitted where the runtime rejects it. */
+  /** Bypasses the HTTP cache, because a cached page may be out of date. Omitted where the runtime rejects it. */
   readonly cache?: 'no-store'
 }
 
@@ -70,14 +70,13 @@ export interface CommonOptions {
   totalTimeout?: number | undefined
   /**
    * Number of retries after the first attempt. A 429 does not count. Its call waits, and all calls wait if several were refused
-   * in a row. A call fails after 80 s of such delays. With 0, a call fails at its first refusal or
-   * failure.
+   * in a row. A call fails after 80 s of such delays. With 0, a call fails at its first refusal or failure.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
   /**
    * Additional headers. Names are case-insensitive, and a call's headers are merged over those of the client. A header whose
-   * value is `undefined` is skipped. `Api-Key`, `Idempotency-Key` and `Content-Type` throw a `TypeError`, as the client sets them.
+   * value is `undefined` is skipped. `Api-Key`, `Idempotency-Key` and `Content-Type` throw, because the client sets them.
    */
   headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
 }
@@ -107,14 +106,14 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
-   * An absolute https URL, or in a web page a path such as `/api`. Each call resolves a path against the page's `location`, also
-   * over http. Otherwise http is for loopback only, unless you set `allowInsecureHttp`. `undefined`, such as an unset environment
-   * variable, compiles, but throws a `TypeError`.
+   * Pass an absolute https URL. In a web page, you can also pass a path such as `/api`. Each call resolves it against the page's
+   * `location`, even over http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. `undefined` compiles, so you
+   * can pass an environment variable. It throws a `TypeError` if unset.
    */
   baseUrl: string | URL | undefined
   /**
    * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt, within
-   * its `timeout`. `undefined`, such as an unset environment variable, compiles, but throws a `TypeError`.
+   * its `timeout`. `undefined` compiles, so you can pass an environment variable. It throws a `TypeError` if unset.
    */
   apiKey: string | null | undefined | (() => string | Promise<string>)
   /**
@@ -144,7 +143,7 @@ export interface ClientOptions extends CommonOptions {
   fetch?: Fetch | undefined
   /**
    * Listener for logs, metrics and traces. Events never contain an API key of 8 characters or more. Errors of the listener never
-   * break a call: the first one is logged with `console.error`.
+   * break a call. The first one is logged with `console.error`.
    */
   onEvent?: ((event: ClientEvent) => void) | undefined
 }
@@ -152,7 +151,7 @@ export interface ClientOptions extends CommonOptions {
 /** Client options that have no default. */
 type WithoutDefault = 'totalTimeout' | 'fetch' | 'onEvent'
 
-/** Client options after checks and with defaults applied. Derived, so that no option can be lost on the way. */
+/** Client options after checks and defaults. Derived from `ClientOptions`, so that no option can be lost. */
 export type ClientConfig = {
   readonly [Name in keyof ClientOptions]-?: Name extends 'baseUrl'
     ? string
@@ -163,10 +162,10 @@ export type ClientConfig = {
         : Exclude<ClientOptions[Name], undefined>
 }
 
-/** The common options after checks and with defaults applied: those of a client, and those of a call. */
+/** The common options of a client or a call, after checks and defaults. */
 export type CallSettings = Pick<ClientConfig, keyof CommonOptions>
 
-/** A line for each option. A missing or a surplus one does not compile. */
+/** A check and a default for each option. A missing or surplus option does not compile. */
 type Table<Names extends keyof ClientOptions> = {
   readonly [Name in Names]: readonly [
     check: Check,
@@ -210,7 +209,7 @@ export const callChecks: Checks<RequestOptions> = {
   schema: checkedLater,
 }
 
-/** Where options are that no call has. */
+/** The place of the options that calls do not have. */
 export const onTheClient: Readonly<Record<string, object>> = {
   'on the client: new Client({ … })': clientOptions,
 }
@@ -221,12 +220,12 @@ const knownOptions: KnownOptions<ClientOptions> = {
   elsewhere: {},
 }
 
-/** A checked copy of the options of a client. `baseUrl`, `apiKey` and `headers` are checked when they are resolved. */
+/** A checked copy of a client's options. `resolveClientOptions` checks `baseUrl`, `apiKey` and `headers`. */
 export function readClientOptions(given: Partial<ClientOptions>): Partial<ClientOptions> {
   return readOptions('options', given, knownOptions)
 }
 
-/** The options of a client, which were read before, with defaults applied. */
+/** Applies the defaults to the options from `readClientOptions`. */
 export function resolveClientOptions(options: Partial<ClientOptions>): ClientConfig {
   const { apiKey, allowInsecureHttp = false, headers = {} } = options
   if (typeof apiKey !== 'function' && apiKey !== null)

@@ -4,15 +4,15 @@ import { wrongArgument } from './internal/describe.js'
 import { property } from './internal/object.js'
 import { describeIssue, type ZodIssue } from './internal/zod-issue.js'
 
-/** A schema of any library that implements Standard Schema, such as zod, valibot or arktype: see standardschema.dev. */
+/** A schema of any library that implements Standard Schema, such as zod, valibot or arktype. See standardschema.dev. */
 export type Schema<T = unknown> = StandardSchemaV1<unknown, T>
 
-/** An issue as it was found, with what the schema threw. */
+/** An issue before redaction, with the error that the schema threw, if any. */
 export type FoundIssue = Issue & { readonly cause: unknown }
 
 export interface Validator {
   readonly schema: Schema
-  /** Passed by the caller: its output replaces the value, and its messages may quote values. */
+  /** Whether the caller passed it. If so, its output replaces the value, and its messages may quote values. */
   readonly isCustom: boolean
 }
 
@@ -30,7 +30,7 @@ export function resolveSchema(schema: unknown, builtIn: Schema | undefined): Val
  * The output of the caller's schema, or a promise of it if the schema is asynchronous. With a built-in schema the value is
  * returned unchanged: parsing would copy it and drop or reorder its fields. Issues are added to `issues`.
  *
- * @param index The value is this item of `data`; without it, it is the whole body.
+ * @param index Index of the value in `data`. Without it, the value is the whole body.
  */
 export function validate(
   value: unknown,
@@ -45,12 +45,12 @@ export function validate(
   const addThrown = (error: unknown) =>
     add(`the schema threw ${error instanceof Error ? error.name : typeof error}`, error)
   const toOutput = (result: StandardSchemaV1.Result<unknown>): unknown => {
-    // Such as the boolean of a hand-written `validate`: everything would be accepted as `undefined`.
+    // A hand-written `validate` may return a boolean. Everything would then be accepted as `undefined`.
     if (Object(result) !== result) throw new TypeError('validate returned neither a value nor issues')
     const found = property(result, 'issues') as StandardSchemaV1.FailureResult['issues'] | undefined
     if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
     for (const issue of found) {
-      // Not by `map`, as some libraries have arrays of their own.
+      // Without `map`, because some libraries have their own arrays.
       const path = Array.from(issue.path ?? [], step =>
         toPropertyKey(typeof step === 'object' ? step.key : step),
       )
@@ -61,7 +61,7 @@ export function validate(
   try {
     const result = schema['~standard'].validate(value)
     const output = isThenable(result) ? result.then(toOutput) : toOutput(result)
-    // A transform may be asynchronous where its schema is not.
+    // A synchronous schema may have an asynchronous transform.
     return isThenable(output) ? Promise.resolve(output).catch(addThrown) : output
   } catch (error) {
     return addThrown(error)
@@ -72,7 +72,7 @@ function toPropertyKey(key: unknown): PropertyKey {
   return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 
-/** Whether a value must be awaited. Not by instanceof, as a caller's promises may be of another kind. */
+/** Whether a value must be awaited. Without instanceof, because a caller's promises may be of another class. */
 export function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | undefined)?.then === 'function'
 }

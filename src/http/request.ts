@@ -60,7 +60,7 @@ export interface Result<T, Key extends string | undefined = string | undefined> 
   readonly headers: Headers
   /** Number of attempts, including the first. */
   readonly attempts: number
-  /** The idempotency key of the write; `undefined` for GET. */
+  /** The idempotency key of the write. `undefined` for GET. */
   readonly idempotencyKey: Key
   /** The `x-request-id` or `request-id` header, if the response has one. Quote it to the service's support. */
   readonly requestId: string | undefined

@@ -1,6 +1,6 @@
 type Capture = (target: object, method: object) => void
 
-/** Lets the stack of an error begin where a method of ours was called, without the frames at its beginning that match. */
+/** Starts the stack of an error at the caller of `method`, without leading frames that match `without`. */
 export function captureCaller(error: Error, method: object, without: RegExp): Error {
   const { captureStackTrace } = Error as { captureStackTrace?: Capture }
   if (!captureStackTrace) return error
@@ -8,7 +8,7 @@ export function captureCaller(error: Error, method: object, without: RegExp): Er
   return Object.assign(error, { stack: error.stack?.replace(without, '') })
 }
 
-/** Runs checks of arguments. `method` is what the public method called directly: that is the first frame. */
+/** Runs checks of arguments. Error stacks start at the caller of the public method, which must call `method` directly. */
 export function checkedAt<T>(method: object, check: () => T): T {
   try {
     return check()

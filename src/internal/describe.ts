@@ -7,13 +7,13 @@ export function typeName(value: unknown): string {
   return tag === 'Object' ? 'an object' : withArticle(tag)
 }
 
-/** Of a key of an object, or of a value, in a message. */
+/** Maximum length of a key or value in a message. */
 const maxKeyLength = 60
 
-/** A text that only a bug makes of a missing id or key, and that no URL keeps: `undefined`, `[object Object]`, `..`. */
+/** Text that only a bug makes of an id or key, such as `undefined` or `[object Object]`. Also `..`, which URLs drop. */
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
-/** What a caller passed by mistake. A URL is quoted without user info and query. */
+/** A caller's wrong argument, for a message. Quotes a URL without user info and query. */
 export function describe(value: unknown): string {
   if (value === '') return 'an empty string'
   if (typeof value === 'string') {
@@ -23,7 +23,7 @@ export function describe(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describeSecret(value)
 }
 
-/** What a caller passed by mistake, without its value, unless only a bug makes it. */
+/** A caller's wrong argument without its value, which may be secret. Exception: text that only a bug makes is shown. */
 function describeSecret(value: unknown): string {
   if (Number.isNaN(value)) return 'NaN'
   if (typeof value === 'string' && (value === '' || madeByBug.test(value))) return describe(value)
@@ -31,16 +31,16 @@ function describeSecret(value: unknown): string {
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
-/** The names of arguments whose value may be a secret, or holds one. */
+/** The names of arguments whose value may be or contain a secret. */
 const secrets = /^(?:options|apiKey|idempotencyKey|headers|body|query)\b/
 
-/** For a value that is usually read from the environment. */
+/** A hint for a value that is usually read from the environment. */
 export function environmentHint(value: unknown): string {
   return !value || value === 'undefined' ? ' (is the environment variable set?)' : ''
 }
 
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
-  // A URL with none of these may be a key in its place.
+  // Without any of these, the value may be an API key in the wrong place.
   const isKey = name === 'baseUrl' && typeof value === 'string' && !/[:/.]/.test(value)
   const isSecret = isKey || secrets.test(name)
   const got = isSecret ? describeSecret(value) : describe(value)
@@ -63,10 +63,10 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text || 'the body'
 }
 
-/** A text of others as a part of one line. It is cut first, as a response of megabytes must not block the process. */
+/** Foreign text as part of one line. Cut first, because a response of megabytes must not block the process. */
 export function toLine(text: string, maxLength: number): string {
   const line = escapeControl(text.trim().slice(0, maxLength + 1))
-  // Not in the middle of a character.
+  // Never cut in the middle of a character.
   return line.length > maxLength ? `${line.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')}...` : line
 }
 
@@ -75,7 +75,7 @@ export function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Control and bidirectional characters could rewrite a log; other languages stay readable. */
+/** Escapes control and bidirectional characters, which could rewrite a log. Other languages stay readable. */
 export function escapeControl(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, found => found.split('').map(escapeUnit).join(''))
 }

@@ -3,7 +3,7 @@ import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
-/** A key that is silently replaced would double writes; the others are refused or dropped by a runtime when it sends. */
+/** Silently replacing a key could duplicate writes. Runtimes refuse or drop the other headers when they send. */
 const reserved =
   /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/
 const reservedHint =
@@ -28,7 +28,7 @@ export function readHeaders(given: unknown): Record<string, string> {
     const label = `headers[${JSON.stringify(name)}]`
     if (typeof value !== 'string') throw new TypeError(`${label}: expected a string, got ${typeName(value)}`)
     try {
-      // Not every runtime refuses control characters before it sends.
+      // Some runtimes refuse control characters only when they send.
       if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw value
       headers.append(name, value)
     } catch {
@@ -39,7 +39,7 @@ export function readHeaders(given: unknown): Record<string, string> {
   return Object.fromEntries(headers)
 }
 
-/** The id that a service gave to a request, by the two customary names. Neither is specified. */
+/** The service's id of a request, under the two customary names. The API documents neither. */
 export function requestIdOf(headers: Headers): string | undefined {
   return headers.get('x-request-id') || headers.get('request-id') || undefined
 }

@@ -6,9 +6,9 @@ export function toJson(body: unknown): string {
   if (typeof body === 'string' && isJsonOfObject(body))
     throw new TypeError('body: expected a value, got a JSON string. Remove JSON.stringify.')
   let misuse: TypeError | undefined
-  // A replacer. It reads the value from its holder, as `value` is already the output of toJSON.
+  // A replacer. It reads the original from its holder, because `value` is already the output of toJSON.
   function assertJsonData(this: Record<string, unknown>, key: string, value: unknown): unknown {
-    // An invalid Date would become null, bytes an object, a hole in an array null.
+    // An invalid Date or a hole in an array would become null, and bytes an object.
     const original = this[key]
     const isAltered = (value === null && original !== null) || ArrayBuffer.isView(original)
     const isHole = value === undefined && (key === '' || Array.isArray(this))
@@ -26,7 +26,7 @@ export function toJson(body: unknown): string {
   }
 }
 
-/** It would arrive as a text within the JSON, which hardly any service takes. */
+/** Such a string would be encoded twice. Hardly any service accepts that. */
 function isJsonOfObject(text: string): boolean {
   try {
     return /^\s*[[{]/.test(text) && typeof JSON.parse(text) === 'object'
@@ -35,7 +35,7 @@ function isJsonOfObject(text: string): boolean {
   }
 }
 
-/** By its tag: FormData, streams, Blobs and Maps would all be written as {}. */
+/** Checks the tag, because FormData, streams, Blobs and Maps would all become {}. */
 function isJsonData(value: unknown): boolean {
   if (typeof value === 'number') return isExactNumber(value)
   if (typeof value !== 'object') return !['function', 'symbol', 'bigint'].includes(typeof value)

@@ -1,10 +1,10 @@
 import { environmentHint, madeByBug, wrongArgument } from './describe.js'
 import type { Check } from './validate.js'
 
-/** A header value that fetch sends as it is: Latin-1 without control characters, and no white space at its ends. */
+/** A header value that fetch sends unchanged. Latin-1, without control characters or white space at its ends. */
 const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
-/** Throws unless a key can be sent. The message never shows it, not even if it is a number. */
+/** Throws unless an API key can be sent. The message never shows it, even if it is a number. */
 export function assertApiKey(key: unknown, expected: string): asserts key is string {
   if (typeof key !== 'string' || key === '' || madeByBug.test(key))
     throw wrongArgument('apiKey', expected, key, environmentHint(key))
@@ -21,14 +21,14 @@ export function assertApiKey(key: unknown, expected: string): asserts key is str
 /** A fresh UUID v4. */
 export function createIdempotencyKey(): string {
   if (crypto.randomUUID) return crypto.randomUUID()
-  // Pages outside secure contexts lack it. Each 0, 1 and 8 becomes a random digit; that for the 8 is from 8 to b.
+  // Pages outside secure contexts lack it. Each 0, 1 and 8 becomes a random digit. The 8 becomes one from 8 to b.
   return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, digit => {
     const [random = 0] = crypto.getRandomValues(new Uint8Array(1))
     return (Number(digit) ^ (random & (15 >> (Number(digit) / 4)))).toString(16)
   })
 }
 
-/** Throws unless a key arrives as it was given: fetch would trim white space at the ends. */
+/** Throws unless an idempotency key arrives unchanged. Fetch would trim white space at its ends. */
 export const idempotencyKey: Check = (name, value) => {
   const isText = typeof value === 'string' && !madeByBug.test(value)
   if (isText && /^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value)) return

@@ -1,6 +1,6 @@
-/** A number that a double may not hold: of 16 digits or more, or with an exponent of three. Most texts have none. */
+/** A number that a double may not hold, with 16 or more digits, or a three-digit exponent. Most texts have none. */
 const mayBeInexact = /(?:^|[:,[\s])-?\d(?:[\d.]{15}|[\d.]*[eE][+-]?\d{3})/
-/** Without loops around alternatives: a long string would use up the stack. */
+/** Has no loops around alternatives, because a long string would use up the stack. */
 const escapeQuoteOrNumber = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
 /**
@@ -20,8 +20,8 @@ export function parseLosslessJson(text: string): unknown {
 }
 
 /**
- * Whether a double holds the number that was written: as its shortest form, or a fraction with 17 significant digits, as some
- * services print it (10.119999999999999 for 10.12). A whole number of 17 digits would print others.
+ * Whether a double holds the written number exactly. Some services print fractions with 17 significant digits (10.119999999999999
+ * for 10.12), so these also count. Whole numbers don't, because JavaScript would print other digits.
  */
 export function isExact(source: string): boolean {
   const value = Number(source)

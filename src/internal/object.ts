@@ -1,9 +1,9 @@
-/** Defines a property that is not enumerable. Writable and configurable: a proxy must return read-only ones unchanged. */
+/** Defines a property that is not enumerable. Not read-only, because a proxy must return read-only values unchanged. */
 export function defineHidden(object: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(object, name, { value, configurable: true, writable: true })
 }
 
-/** Adds properties to plain data that serializers and test runners do not see. */
+/** Adds properties that are not enumerable to plain data. Serializers and test runners do not see them. */
 export function withHidden<Plain extends object, Hidden extends object>(
   plain: Plain,
   hidden: Hidden,
@@ -13,8 +13,8 @@ export function withHidden<Plain extends object, Hidden extends object>(
 }
 
 /**
- * A property of a value of somebody else's: `undefined` if a getter throws, and nothing that other code has put on
- * `Object.prototype`. The client's own objects have all of their fields, if only as `undefined`.
+ * A property of a foreign value. `undefined` if a getter throws, or if the property comes from a polluted `Object.prototype`. The
+ * client's own objects don't need this, because every field is set explicitly.
  */
 export function property(object: unknown, name: PropertyKey): unknown {
   try {

@@ -7,21 +7,21 @@ const redacted = '[api key]'
 // A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLength = 8
 
-// Of a longer key, so much is looked for: texts that nearly repeat it must not take long.
+// This much of a longer key is enough to match it, because text that nearly repeats a key must not take long.
 const maxKeyLength = 64
 
-// Of an AggregateError: one for each address of a host.
+// An AggregateError has one error for each address of a host.
 const maxErrors = 10
 
-// A service may still name an earlier key: "key … was replaced".
+// A service may still mention an earlier key, as in "key … was replaced".
 const maxKeys = 8
 
-/** Removes API keys from what a client shows to others: services echo what they were sent. */
+/** Removes API keys from events and errors, because services echo requests. */
 export class Redactor {
   readonly #keys = new Set<string>()
   #pattern = /(?!)/g
 
-  /** From here on, this key appears in no text. */
+  /** Redacts this key from now on. */
   add(key: string): void {
     if (key.length < minKeyLength || this.#keys.has(key)) return
     this.#keys.add(key)
@@ -41,7 +41,7 @@ export class Redactor {
     return copy
   }
 
-  /** A copy of a parsed JSON value, its names and numbers included; `undefined` for one that is nested too deeply to search. */
+  /** A redacted copy of a JSON value, names and numbers included. `undefined` if it is nested too deeply to search. */
   json(value: unknown): unknown {
     try {
       return this.#json(value)
@@ -55,18 +55,18 @@ export class Redactor {
     if (typeof value === 'number') return this.text(String(value)) === String(value) ? value : redacted
     if (Array.isArray(value)) return value.map(item => this.#json(item))
     if (typeof value !== 'object' || value === null) return value
-    // Not by assignment: a name may be __proto__.
+    // Without assignment, because a name may be __proto__.
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [this.text(name), this.#json(inner)]),
     )
   }
 
-  /** A copy of an error chain as plain errors: the originals of some fetches hold the request with its headers. */
+  /** A redacted copy of an error chain. The errors of some fetch libraries hold the request with its headers. */
   cause(error: unknown, depth = 0): Error | undefined {
     if (error === undefined || depth === maxCauseDepth) return undefined
     try {
       const cause = this.cause(property(error, 'cause'), depth + 1)
-      // Not by instanceof: under Jest a runtime's errors are of another realm.
+      // Without instanceof, because under Jest a runtime's errors belong to another realm.
       const given = property(error, 'message')
       const code = codeOf(error)
       const message = typeof given === 'string' || Object(error) === error ? given : String(error)
@@ -84,13 +84,13 @@ export class Redactor {
       }
       return copy
     } catch {
-      // Anything can be thrown, even an object without a text.
+      // A thrown value may be an object that cannot be converted to a string.
       return undefined
     }
   }
 }
 
-/** Matches a key as it is and percent-encoded: encoders differ in what they encode, and in the case of their escapes. */
+/** Matches a key, plain or percent-encoded. Encoders differ in the characters that they encode, and in the case of escapes. */
 function toPattern(key: string): string {
   const units = Array.from(key, unit => {
     const encoded = encodeURIComponent(unit)

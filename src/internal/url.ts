@@ -3,10 +3,10 @@ import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
 
-/** Query parameters by name. `undefined` leaves a parameter out, an array repeats its name. */
+/** Query parameters by name. `undefined` omits a parameter. An array repeats its name. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
-/** An id as one segment of a path. It stays one segment, whatever it contains. */
+/** Encodes an id as exactly one segment of a path. */
 export function encodePathSegment(name: string, id: unknown, hint = ''): string {
   const isText = typeof id === 'string' && id !== '' && id.trim() === id && id.isWellFormed()
   if (!isText || madeByBug.test(id))
@@ -14,7 +14,7 @@ export function encodePathSegment(name: string, id: unknown, hint = ''): string 
   return encodeURIComponent(id)
 }
 
-/** Throws for a path that the URL parser would change: the request would go elsewhere than written. */
+/** Throws for a path that the URL parser would change, because the request would go elsewhere. */
 export function assertPath(name: string, path: unknown): asserts path is string {
   const expected =
     'a path that starts with one "/", without ".." and query (pass `query`, and encode ids with encodeURIComponent)'
@@ -42,7 +42,7 @@ export function toQueryString(given: Query | undefined): string {
   return pairs.join('&')
 }
 
-/** The URL parser has already written every form of an IPv4 address as four decimals. */
+/** The URL parser normalizes every form of an IPv4 address to four decimals. */
 const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
 
 /** The option `baseUrl` after checks, without a slash at its end: an absolute URL or a path. */
@@ -51,10 +51,10 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     assertPath('baseUrl', given)
     return withoutTrailingSlash(given)
   }
-  // Not by instanceof: under Jest a URL is of another realm.
+  // Without instanceof, because under Jest a URL belongs to another realm.
   const text = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
   const match = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(text)
-  // The URL parser would repair a path, and lead elsewhere.
+  // The URL parser would repair the path, so requests would go elsewhere.
   if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
     const expected =
       'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'

@@ -3,7 +3,7 @@ import { wrongArgument } from './describe.js'
 /** Throws for a value that an option must not have. */
 export type Check = (name: string, value: unknown) => void
 
-/** A check for each option of an interface: a missing or a surplus name does not compile. */
+/** A check for each option of an interface. A missing or surplus name does not compile. */
 export type Checks<T> = { readonly [Name in keyof T]-?: Check }
 
 function check(isValid: (value: unknown) => boolean, expected: string): Check {
@@ -27,7 +27,7 @@ export function wholeNumber(minimum: number, orElse?: number): Check {
   return check(isValid, `a whole number of at least ${minimum}${orElse ? `, or ${orElse}` : ''}`)
 }
 
-/** A finite number, but no integer that has lost digits. */
+/** Whether a value is a finite number, and not an integer that has lost digits. */
 export function isExactNumber(value: unknown): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 }
@@ -40,7 +40,7 @@ export function oneOf(...values: readonly string[]): Check {
 /** The option is checked where it is used. */
 export const checkedLater: Check = () => {}
 
-/** A signal of the platform's kind: the npm package `abort-controller`, for one, has neither reasons nor `throwIfAborted`. */
+/** Requires the platform's AbortSignal. The one of the npm package `abort-controller` has no reason and no `throwIfAborted`. */
 export const abortSignal: Check = (name, value) => {
   const signal: Partial<AbortSignal> = Object(value)
   if (signal.addEventListener && signal.throwIfAborted && 'reason' in signal) return
@@ -48,28 +48,28 @@ export const abortSignal: Check = (name, value) => {
   throw wrongArgument(name, 'an AbortSignal of the platform, with `reason` and `throwIfAborted`', value, hint)
 }
 
-/** Throws unless the value is a plain object, of any realm; `undefined` counts as an empty one. */
+/** Throws unless the value is a plain object of any realm. `undefined` becomes an empty one. */
 export function assertObject<T extends object>(name: string, value: T | undefined): T {
   if (value === undefined) return Object.create(null) as T
   const prototype: unknown = typeof value === 'object' && value !== null && Object.getPrototypeOf(value)
-  // What is inherited from anything but `Object.prototype`, of any realm, would be read or ignored by chance.
+  // Properties inherited from another prototype would be read or ignored by chance. Each realm has its own `Object.prototype`.
   if (prototype === null || (prototype && Object.hasOwn(prototype, 'isPrototypeOf'))) return value
   const isInstance = Object.prototype.toString.call(value) === '[object Object]'
   throw wrongArgument(name, 'a plain object', value, isInstance ? ' of a class' : '')
 }
 
-/** The options that one argument knows, each with its check. */
+/** The options of one argument, each with its check. */
 export interface KnownOptions<T> {
   readonly checks: Checks<T>
-  /** What follows an unknown name: `List params are: …`, and what people look for there. */
+  /** The end of the message for an unknown name, such as `List params are: …`. */
   readonly help: string
-  /** Names that belong elsewhere, by where that is: `on the client`. */
+  /** Names that belong elsewhere, by their place, such as `on the client`. */
   readonly elsewhere: Readonly<Record<string, object>>
 }
 
 /**
- * A checked copy of an object of options, without a prototype. Throws for a name that is not known: a misspelt option would be
- * ignored, and its call would succeed without it. A name whose value is `undefined` is left out.
+ * A checked copy of an options object, without a prototype. Omits names whose value is `undefined`. Throws for an unknown name,
+ * because a call must not succeed without its misspelt option.
  */
 export function readOptions<T extends object>(
   argument: string,
@@ -90,7 +90,7 @@ export function readOptions<T extends object>(
   return options
 }
 
-/** A name without case and separators, in which languages and tools differ. */
+/** A name without case and separators, because these differ by language and tool. */
 export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '')
 }
@@ -102,7 +102,7 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return meant === undefined ? '' : `Did you mean \`${meant}\`? `
 }
 
-/** Whether it takes at most so many letters that are added, removed or replaced. */
+/** Whether adding, removing or replacing at most `edits` letters turns one name into the other. */
 function isNear(a: string, b: string, edits: number): boolean {
   if (a === b || edits < 0) return edits >= 0
   const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
@@ -114,7 +114,7 @@ function isNear(a: string, b: string, edits: number): boolean {
   ].some(([x = '', y = '']) => isNear(x, y, edits - 1))
 }
 
-/** Throws for arguments that a method does not have: what they say would be ignored. `correct` is the right call. */
+/** Throws for surplus arguments, which would otherwise be ignored. `correct` is the right call. */
 export function assertNoMore(surplus: readonly unknown[], correct: string): void {
   if (surplus.some(argument => argument !== undefined))
     throw new TypeError(`too many arguments: expected ${correct}`)

@@ -2,13 +2,13 @@ type TimerId = ReturnType<typeof setTimeout> | undefined
 
 export const timedOut: unique symbol = Symbol('timed out')
 
-/** A timer that fires this much too late tells of a blocked event loop. */
+/** If a timer fires this late, the event loop was blocked. */
 const lateMs = 50
 
-/** Waits for work, but no longer than until a time limit, or until one of the signals aborts. */
+/** Waits until work settles, a time limit passes, or one of the signals aborts. */
 export class Waiting {
   readonly #signals: readonly (AbortSignal | undefined)[]
-  /** The present wait. No function: V8 keeps one that is assigned to a property for long, with the result it refers to. */
+  /** The current wait. Not a function, because V8 keeps a property's function, and the result it refers to, alive for long. */
   #wait: { readonly timer: TimerId; readonly reject: (reason: unknown) => void } | undefined
   readonly #onAbort = () => this.#interrupt()
 
@@ -32,13 +32,13 @@ export class Waiting {
   }
 
   /**
-   * Settles as the work does. Rejects with the signal's reason at an abort, and resolves to `timedOut` after the limit; work that
-   * ignores both is not waited for.
+   * Settles like the work. Rejects with the signal's reason after an abort. Resolves to `timedOut` after the limit. It does not wait
+   * for work that ignores both.
    */
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const due = performance.now() + ms
-      // After a blocked event loop, a response that has arrived is read first.
+      // After a blocked event loop, the runtime first reads a response that has arrived.
       const expire = () =>
         performance.now() - due > lateMs ? setTimeout(resolve, 0, timedOut) : resolve(timedOut)
       const timer = Number.isFinite(ms) ? setTimeout(expire, ms) : undefined
@@ -47,7 +47,7 @@ export class Waiting {
       this.#interrupt()
       const end = () => {
         clearTimeout(timer)
-        // Whoever holds the call must not hold its result.
+        // Otherwise a reference to the call would keep its result in memory.
         if (this.#wait === wait) this.#wait = undefined
       }
       work.finally(end).then(resolve, reject)
@@ -59,7 +59,7 @@ export class Waiting {
   }
 
   #interrupt(): void {
-    // Read from the signals: in Node, the target of the event is null for every listener after the first.
+    // Not from the event, because in Node its target is null for every listener after the first.
     const aborted = this.#signals.find(signal => signal?.aborted)
     if (!aborted || !this.#wait) return
     clearTimeout(this.#wait.timer)

@@ -13,7 +13,7 @@ const types: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** What a schema of ours expected, and what it got. It names types, never values. */
+/** The type that a built-in schema expected, and the type it got. Never shows values. */
 export function describeIssue(issue: ZodIssue, value: unknown): string {
   const expected = String(property(issue, 'expected') ?? 'int')
   const minimum = property(issue, 'minimum')
@@ -24,7 +24,7 @@ export function describeIssue(issue: ZodIssue, value: unknown): string {
 
 function toName(got: unknown, expected: string): string {
   if (typeof got === 'number' && expected === 'int') return 'another number'
-  // The JSON parser kept it as the string of its digits.
+  // parseLosslessJson turned a number into the string of its digits.
   const isKept = typeof got === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(got) && !isExact(got)
   const isNumberExpected = expected === 'number' || expected === 'int'
   return isKept && isNumberExpected

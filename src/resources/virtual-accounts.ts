@@ -12,8 +12,8 @@ export interface VirtualAccountRef {
 
 /** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
-  // First: for `activate`, TypeScript suggests the first that is similar, which must not be the opposite.
-  /** Reactivates a virtual account; `data` is the output of your `schema`. */
+  // Declared first, because TypeScript suggests the first similar name for `activate`. It must not be the opposite.
+  /** Reactivates a virtual account. `data` is the output of your `schema`. */
   reactivate<T>(
     account: VirtualAccountRef,
     options: WriteOptions<T> & { schema: Schema<T> },
@@ -23,7 +23,7 @@ export interface VirtualAccounts {
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
+   * @throws ApiError. Its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.reactivate({ customerId, virtualAccountId })
@@ -31,7 +31,7 @@ export interface VirtualAccounts {
    */
   reactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>>
 
-  /** Deactivates a virtual account; `data` is the output of your `schema`. */
+  /** Deactivates a virtual account. `data` is the output of your `schema`. */
   deactivate<T>(
     account: VirtualAccountRef,
     options: WriteOptions<T> & { schema: Schema<T> },
@@ -41,7 +41,7 @@ export interface VirtualAccounts {
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
-   * @throws ApiError; its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
+   * @throws ApiError. Its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts
    * await client.virtualAccounts.deactivate({ customerId, virtualAccountId })

@@ -124,7 +124,7 @@ function accountKey(...encoded: (string | undefined)[]): string | undefined {
   try {
     return JSON.stringify(encoded.map(id => decodeURIComponent(id!)))
   } catch {
-    // A malformed escape is no encoded id.
+    // A malformed escape is not an encoded id.
     return undefined
   }
 }
