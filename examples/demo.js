@@ -87,7 +87,7 @@ async function compare(name, read) {
   const result =
     missed.length === 0
       ? styleText('green', '✓ misses none')
-      : styleText('red', `✗ misses ${missed.length} (EUR ${grouped(euros.toFixed(2))} in euros alone)`)
+      : styleText('red', `✗ misses ${missed.length} (${grouped(euros.toFixed(2))} in EUR)`)
   console.log(`  ${name.padEnd(44)} ${result}`)
 }
 
