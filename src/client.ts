@@ -1,13 +1,13 @@
 import { Paces } from './http/paces.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { RetryBudget } from './http/retry-budget.js'
-import type { Shared, Transport } from './http/types.js'
+import type { Transport } from './http/types.js'
 import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
 import { assertNoMore } from './internal/validate.js'
-import { type ClientConfig, type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
+import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -48,7 +48,6 @@ export class Client {
     })
     const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
-    this.#use(config, shared)
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.
@@ -135,13 +134,8 @@ export class Client {
       const merged = { ...config, baseUrl: config.baseUrl || '/', ...replaced }
       const client = new (this.constructor as typeof Client)(merged)
       // The constructor of a subclass may take other arguments and lose the options.
-      client.#use(resolveClientOptions(merged), shared)
+      Object.assign(client.#transport, resolveClientOptions(merged as typeof replaced), { shared })
       return client
     })
-  }
-
-  #use(config: ClientConfig, shared: Shared): void {
-    Object.assign(this.#transport, config, { shared })
-    if (typeof config.apiKey === 'string') this.#transport.redactor.add(config.apiKey)
   }
 }

@@ -4,12 +4,11 @@ import { assertApiKey } from './internal/keys.js'
 import { parseBaseUrl } from './internal/url.js'
 import {
   abortSignal,
-  type Check,
   type Checks,
   callback,
   checkedLater,
   duration,
-  type KnownOptions,
+  type Given,
   readOptions,
   trueOrFalse,
   wholeNumber,
@@ -165,87 +164,74 @@ export type ClientConfig = {
 /** The common options of a client or a call, after checks and defaults. */
 export type CallSettings = Pick<ClientConfig, keyof CommonOptions>
 
-/** A check and a default for each option. A missing or surplus option does not compile. */
-type Table<Names extends keyof ClientOptions> = {
-  readonly [Name in Names]: readonly [
-    check: Check,
-    whenNotGiven: Name extends 'baseUrl' | 'apiKey' ? undefined : ClientConfig[Name],
-  ]
-}
-
-const commonOptions: Table<keyof CommonOptions> = {
-  timeout: [duration, 60_000],
-  totalTimeout: [duration, undefined],
-  maxRetries: [wholeNumber(0), 2],
-  headers: [checkedLater, { accept: 'application/json' }],
-}
-
-const clientOptions: Table<keyof ClientOptions> = {
-  ...commonOptions,
-  baseUrl: [checkedLater, undefined],
-  apiKey: [checkedLater, undefined],
-  allowInsecureHttp: [trueOrFalse, false],
-  maxResponseBytes: [wholeNumber(1), 10 * 1024 * 1024],
-  concurrency: [wholeNumber(1), 4],
-  maxInFlight: [wholeNumber(1, Number.POSITIVE_INFINITY), 50],
-  fetch: [callback, undefined],
-  onEvent: [callback, undefined],
-}
-
-function fromTable<T>(table: object, valueFor: (name: never) => unknown): T {
-  return Object.fromEntries(Object.keys(table).map(name => [name, valueFor(name as never)])) as T
-}
-
-function checksOf<Names extends keyof ClientOptions>(
-  table: Table<Names>,
-): Checks<Pick<ClientOptions, Names>> {
-  return fromTable(table, (name: Names) => table[name][0])
+const commonChecks: Checks<CommonOptions> = {
+  timeout: duration,
+  totalTimeout: duration,
+  maxRetries: wholeNumber(0),
+  headers: checkedLater,
 }
 
 /** The options of every call. */
 export const callChecks: Checks<RequestOptions> = {
-  ...checksOf(commonOptions),
+  ...commonChecks,
   signal: abortSignal,
   schema: checkedLater,
 }
 
-/** The place of the options that calls do not have. */
-export const onTheClient: Readonly<Record<string, object>> = {
-  'on the client: new Client({ … })': clientOptions,
+/** The end of the message for an option that calls do not have. */
+export const onTheClient = ' Other options of the client go into new Client({ … }).'
+
+const clientChecks: Checks<ClientOptions> = {
+  ...commonChecks,
+  baseUrl: checkedLater,
+  apiKey: checkedLater,
+  allowInsecureHttp: trueOrFalse,
+  maxResponseBytes: wholeNumber(1),
+  concurrency: wholeNumber(1),
+  maxInFlight: wholeNumber(1, Number.POSITIVE_INFINITY),
+  fetch: callback,
+  onEvent: callback,
 }
 
-const knownOptions: KnownOptions<ClientOptions> = {
-  checks: checksOf(clientOptions),
-  help: `Client options are: ${Object.keys(clientOptions).sort().join(', ')}.`,
-  elsewhere: {},
+const defaults: Omit<ClientConfig, 'baseUrl' | 'apiKey'> = {
+  timeout: 60_000,
+  totalTimeout: undefined,
+  maxRetries: 2,
+  headers: { accept: 'application/json' },
+  allowInsecureHttp: false,
+  maxResponseBytes: 10 * 1024 * 1024,
+  concurrency: 4,
+  maxInFlight: 50,
+  fetch: undefined,
+  onEvent: undefined,
 }
 
 /** A checked copy of a client's options. `resolveClientOptions` checks `baseUrl`, `apiKey` and `headers`. */
-export function readClientOptions(given: Partial<ClientOptions>): Partial<ClientOptions> {
-  return readOptions('options', given, knownOptions)
+export function readClientOptions(given: Partial<ClientOptions>): Given<ClientOptions> {
+  return readOptions('options', given, clientChecks, 'Client options')
 }
 
 /** Applies the defaults to the options from `readClientOptions`. */
-export function resolveClientOptions(options: Partial<ClientOptions>): ClientConfig {
-  const { apiKey, allowInsecureHttp = false, headers = {} } = options
+export function resolveClientOptions(options: Given<ClientOptions>): ClientConfig {
+  const { apiKey, baseUrl, allowInsecureHttp = false, headers = {} } = options
   if (typeof apiKey !== 'function' && apiKey !== null)
     assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {
-    ...fromTable<ClientConfig>(
-      clientOptions,
-      (name: keyof ClientOptions) => options[name] ?? clientOptions[name][1],
-    ),
+    ...defaults,
+    ...options,
     apiKey,
-    baseUrl: parseBaseUrl(options.baseUrl, allowInsecureHttp),
-    headers: { ...clientOptions.headers[1], ...readHeaders(headers) },
+    baseUrl: parseBaseUrl(baseUrl, allowInsecureHttp),
+    headers: { ...defaults.headers, ...readHeaders(headers) },
   }
 }
 
 /** The settings, overridden by the given options, with headers merged. */
-export function mergeSettings(settings: CallSettings, given: CommonOptions): CallSettings {
-  const { headers } = given
+export function mergeSettings(settings: CallSettings, given: Given<CommonOptions>): CallSettings {
+  const { timeout = settings.timeout, totalTimeout = settings.totalTimeout, headers } = given
   return {
-    ...fromTable<CallSettings>(commonOptions, (name: keyof CommonOptions) => given[name] ?? settings[name]),
+    timeout,
+    totalTimeout,
+    maxRetries: given.maxRetries ?? settings.maxRetries,
     headers: headers === undefined ? settings.headers : { ...settings.headers, ...readHeaders(headers) },
   }
 }

@@ -42,13 +42,14 @@ export class CallReport {
   readonly #call: Call
   readonly #url: string
   readonly #callId = `${callIdPrefix}-${++callCount}`
-  /** The API keys that an `apiKey` function returned. */
+  /** The API keys of this call. */
   readonly #keys: string[] = []
 
   constructor(transport: Transport, call: Call, url: string) {
     this.#transport = transport
     this.#call = call
     this.#url = url
+    if (typeof transport.apiKey === 'string') this.hide(transport.apiKey)
   }
 
   /** Duration of the last attempt so far. */

@@ -10,7 +10,7 @@ import {
   bareName,
   type Checks,
   checkedLater,
-  type KnownOptions,
+  type Given,
   readOptions,
 } from '../internal/validate.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
@@ -72,18 +72,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 const writeChecks: Checks<WriteOptions> = { ...callChecks, idempotencyKey, body: checkedLater }
-
-const writeOptions: KnownOptions<WriteOptions> = {
-  checks: writeChecks,
-  help: `Options of a write are: ${Object.keys(writeChecks).join(', ')}.`,
-  elsewhere: onTheClient,
-}
-
-const customRequestOptions: KnownOptions<CustomRequestOptions> = {
-  checks: { ...writeChecks, query: checkedLater },
-  help: `Options of request are: ${Object.keys(writeChecks).join(', ')}, query (for filters).`,
-  elsewhere: onTheClient,
-}
+const requestChecks: Checks<CustomRequestOptions> = { ...writeChecks, query: checkedLater }
 
 /** Options that an account must not contain. A database record may have its own `body` or `schema`. */
 const notOfAnAccount = [
@@ -99,10 +88,8 @@ const notOfAnAccount = [
 export interface WriteEndpoint {
   readonly name: string
   readonly method: HttpMethod
-  /** The names of the ids in the first argument. */
-  readonly ids: string
-  /** `id` returns the encoded id of a name. */
-  readonly path: (id: (name: string) => string) => string
+  /** Names the ids of the first argument in braces, as in `/customers/{customerId}`. */
+  readonly path: string
   /** Validates the response body unless the caller passes a schema. Without one, any body is accepted. */
   readonly schema: Schema | undefined
 }
@@ -110,29 +97,28 @@ export interface WriteEndpoint {
 /** Sends a write to a resource. Public methods must call it directly, because error stacks begin at their callers. */
 export async function write<T>(
   transport: Transport,
-  { name, method, ids, path, schema }: WriteEndpoint,
+  { name, method, path, schema }: WriteEndpoint,
   account: object,
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, string>> {
   return sendCall(transport, write, () => {
-    assertNoMore(surplus, `${name}({ ${ids} }, { idempotencyKey, … })`)
+    const ids = `{ ${path.match(/(?<=\{)\w+/g)?.join(', ')} }`
+    assertNoMore(surplus, `${name}(${ids}, { idempotencyKey, … })`)
     if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
-      throw wrongArgument(name, `{ ${ids} }`, account)
-    // The account may be a database record, with other properties, or with ids on its prototype.
-    const idPath = path(id => {
+      throw wrongArgument(name, ids, account)
+    const idPath = path.replace(/\{(\w+)\}/g, (_, id: string) => {
       const similar = Object.keys(account).find(key => key !== id && bareName(key) === bareName(id))
       const hint = similar === undefined ? '' : ` (the account has \`${similar}\`)`
+      // The account may be a database record, with other properties, or with ids on its prototype.
       return encodePathSegment(id, Reflect.get(account, id), hint)
     })
-    const options = readOptions<WriteOptions>('options', givenOptions, writeOptions)
+    const options = readCallOptions(givenOptions, writeChecks, 'a write')
     // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.
     for (const [given, value] of Object.entries(account)) {
       const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
       if (option && value !== undefined && value !== options[option])
-        throw new TypeError(
-          `${given}: pass ${given === option ? 'it' : `\`${option}\``} in the second argument`,
-        )
+        throw new TypeError(`${given}: pass \`${option}\` in the second argument`)
     }
     return prepare(transport, method, idPath, options, schema)
   })
@@ -152,7 +138,7 @@ export async function request<T>(
     if (!methods.includes(upper))
       throw wrongArgument('method', `one of ${methods.join(', ')}`, method, ': request(method, path, { … })')
     assertPath('path', path)
-    const options = readOptions<CustomRequestOptions>('options', givenOptions, customRequestOptions)
+    const options = readCallOptions(givenOptions, requestChecks, 'request')
     for (const name of ['body', 'idempotencyKey'] as const)
       if (upper === 'GET' && options[name] !== undefined)
         throw new TypeError(`${name}: a GET has none (pass query for parameters)`)
@@ -160,13 +146,19 @@ export async function request<T>(
   })
 }
 
-type PreparedCall = Call & { readonly validator: Validator | undefined }
+function readCallOptions<T extends WriteOptions>(
+  given: T | undefined,
+  checks: Checks<T>,
+  owner: string,
+): Given<T> {
+  return readOptions('options', given, checks, `Options of ${owner}`, onTheClient)
+}
 
 function prepare(
   transport: Transport,
   method: string,
   path: string,
-  options: CustomRequestOptions,
+  options: Given<CustomRequestOptions>,
   schema: Schema | undefined,
 ): PreparedCall {
   const { body, idempotencyKey } = options
@@ -186,6 +178,8 @@ function prepare(
     accepts: undefined,
   }
 }
+
+type PreparedCall = Call & { readonly validator: Validator | undefined }
 
 async function sendCall<T, Key extends string | undefined>(
   transport: Transport,

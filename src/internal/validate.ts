@@ -58,31 +58,29 @@ export function assertObject<T extends object>(name: string, value: T | undefine
   throw wrongArgument(name, 'a plain object', value, isInstance ? ' of a class' : '')
 }
 
-/** The options of one argument, each with its check. */
-export interface KnownOptions<T> {
-  readonly checks: Checks<T>
-  /** The end of the message for an unknown name, such as `List params are: …`. */
-  readonly help: string
-  /** Names that belong elsewhere, by their place, such as `on the client`. */
-  readonly elsewhere: Readonly<Record<string, object>>
-}
+/** Options that were given, without those whose value is `undefined`. */
+export type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
 
 /**
  * A checked copy of an options object, without a prototype. Omits names whose value is `undefined`. Throws for an unknown name,
  * because a call must not succeed without its misspelt option.
+ *
+ * @param title What the known names are, such as `List params`. `help` says where other names belong.
  */
 export function readOptions<T extends object>(
   argument: string,
   given: T | undefined,
-  { checks, help, elsewhere }: KnownOptions<T>,
-): Partial<T> {
-  const options: Partial<T> = Object.create(null)
+  checks: Checks<T>,
+  title: string,
+  help = '',
+): Given<T> {
+  const options: Given<T> = Object.create(null)
   for (const [name, value] of Object.entries(assertObject(argument, given))) {
     if (value === undefined) continue
     if (!Object.hasOwn(checks, name)) {
-      const [place] = Object.entries(elsewhere).find(([, names]) => Object.hasOwn(names, name)) ?? []
-      const hint = place ? `Pass it ${place}. ` : didYouMean(name, Object.keys(checks))
-      throw new TypeError(`${name}: unknown option. ${hint}${help}`)
+      const known = Object.keys(checks).sort()
+      const names = `${title} are: ${known.join(', ')}.`
+      throw new TypeError(`${name}: unknown option. ${didYouMean(name, known)}${names}${help}`)
     }
     checks[name as keyof T](name, value)
     options[name as keyof T] = value
@@ -95,10 +93,22 @@ export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '')
 }
 
+/** What other libraries call an option. */
+const otherNames: Readonly<Record<string, string>> = {
+  retry: 'maxRetries',
+  retries: 'maxRetries',
+  perpage: 'limit',
+  pagesize: 'limit',
+}
+
 /** The known name that differs in case, separators, or one letter (two from eight letters on), as a question. */
 export function didYouMean(given: string, known: readonly string[]): string {
-  const isMeant = (edits: number) => (name: string) => isNear(bareName(given), bareName(name), edits)
-  const meant = known.find(isMeant(0)) ?? known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
+  const bare = bareName(given)
+  const isMeant = (edits: number) => (name: string) => isNear(bare, bareName(name), edits)
+  const meant =
+    known.find(name => name === otherNames[bare]) ??
+    known.find(isMeant(0)) ??
+    known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
   return meant === undefined ? '' : `Did you mean \`${meant}\`? `
 }
 
@@ -107,11 +117,8 @@ function isNear(a: string, b: string, edits: number): boolean {
   if (a === b || edits < 0) return edits >= 0
   const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
   if (a[0] === b[0]) return isNear(restOfA, restOfB, edits)
-  return [
-    [restOfA, b],
-    [a, restOfB],
-    [restOfA, restOfB],
-  ].some(([x = '', y = '']) => isNear(x, y, edits - 1))
+  const isNearer = (x: string, y: string) => isNear(x, y, edits - 1)
+  return isNearer(restOfA, b) || isNearer(a, restOfB) || isNearer(restOfA, restOfB)
 }
 
 /** Throws for surplus arguments, which would otherwise be ignored. `correct` is the right call. */

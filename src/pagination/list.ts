@@ -147,7 +147,6 @@ const optionChecks: Checks<ListOptions> = {
   onMissedItems: oneOf('throw', 'continue'),
   verified: trueOrFalse,
 }
-const optionsHelp = `List options are: ${Object.keys(optionChecks).sort().join(', ')}. Filters go into \`query\`, among the params.`
 
 /** Creates a lazy list after checking its arguments. Nothing is sent. */
 export function createList<Item, Params extends ListParams>(
@@ -173,18 +172,17 @@ function prepareList<Item, Params extends ListParams>(
   const { path, itemKey: rawItemKey } = endpoint
   assertPath('path', path)
   const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
-  const paramsHelp = `List params are: ${Object.keys(checks).join(', ')}. Filters go into \`query\`. Options such as \`signal\` go into the second argument (the third of client.list).`
-  const params = readOptions('params', givenParams, {
-    checks,
-    help: paramsHelp,
-    elsewhere: { 'in the options, after the params': optionChecks },
-  })
+  const paramsHelp =
+    ' Filters go into `query`. Options such as `signal` go into the second argument (the third of client.list).'
+  const params = readOptions('params', givenParams, checks, 'List params', paramsHelp)
   const { page, limit, query, ...own } = params as ListParams
-  const options = readOptions('options', givenOptions, {
-    checks: optionChecks as Checks<ListOptions<Item>>,
-    help: optionsHelp,
-    elsewhere: { 'in the params, before the options': checks, ...onTheClient },
-  })
+  const options = readOptions<ListOptions>(
+    'options',
+    givenOptions as ListOptions,
+    optionChecks,
+    'List options',
+    ` Params such as \`limit\` go into the argument before.${onTheClient}`,
+  )
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
   const validator = resolveSchema(options.schema, endpoint.schema)
   if (validator === undefined)

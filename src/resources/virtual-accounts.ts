@@ -53,8 +53,7 @@ export interface VirtualAccounts {
 const endpoint = (name: string): WriteEndpoint => ({
   name,
   method: 'POST',
-  ids: 'customerId, virtualAccountId',
-  path: id => `/customers/${id('customerId')}/virtual_accounts/${id('virtualAccountId')}/${name}`,
+  path: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${name}`,
   schema: undefined,
 })
 const reactivate = endpoint('reactivate')

@@ -2,8 +2,8 @@ import type { Transaction, VirtualAccountRef } from '../index.js'
 import { describe, wrongArgument } from '../internal/describe.js'
 import {
   assertNoMore,
+  type Checks,
   checkedLater,
-  type KnownOptions,
   maxTimerMs,
   readOptions,
   wholeNumber,
@@ -47,7 +47,7 @@ export interface FakeServiceOptions {
   latency?: number | undefined
 }
 
-const checks: KnownOptions<FakeServiceOptions>['checks'] = {
+const checks: Checks<FakeServiceOptions> = {
   baseUrl: checkedLater,
   apiKey: checkedLater,
   transactions: checkedLater,
@@ -55,8 +55,6 @@ const checks: KnownOptions<FakeServiceOptions>['checks'] = {
   maxLimit: wholeNumber(1),
   latency: checkedLater,
 }
-const help = `FakeService options are: ${Object.keys(checks).join(', ')}.`
-const knownOptions = { checks, help, elsewhere: {} }
 
 /**
  * An in-memory fake of the service, for tests, demos and development. It needs no server.
@@ -120,7 +118,7 @@ export class FakeService {
       defaultLimit = 20,
       maxLimit = 100,
       latency = 0,
-    } = readOptions('options', options, knownOptions)
+    } = readOptions('options', options, checks, 'FakeService options')
     if (typeof apiKey !== 'string' || !/^[!-~]([ -~]*[!-~])?$/.test(apiKey)) {
       const expected = 'a non-empty string of printable ASCII without white space around it'
       throw wrongArgument('apiKey', expected, apiKey)

@@ -1,5 +1,5 @@
 import { describe } from '../internal/describe.js'
-import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
+import { type Checks, checkedLater, readOptions } from '../internal/validate.js'
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**
@@ -41,11 +41,13 @@ export interface Fault {
   with: Response | (() => Response) | 'network-error' | 'hang' | 'truncate'
 }
 
-const knownOptions: KnownOptions<Fault> = {
-  checks: { times: checkedLater, method: checkedLater, path: checkedLater, with: checkedLater },
-  help: 'Options of a fault are: times, method, path, with (a Response: its status, headers and body).',
-  elsewhere: {},
+const checks: Checks<Fault> = {
+  times: checkedLater,
+  method: checkedLater,
+  path: checkedLater,
+  with: checkedLater,
 }
+const help = ' For a status, headers and body, pass a Response as `with`.'
 
 type Matcher = (request: ReceivedRequest) => boolean
 
@@ -65,7 +67,12 @@ export class FaultQueue {
         `fault: expected an object such as { with: 'network-error' }, got ${describe(fault)}`,
       )
     }
-    const { times = 1, method, path, with: outcome } = readOptions('fault', fault, knownOptions)
+    const {
+      times = 1,
+      method,
+      path,
+      with: outcome,
+    } = readOptions('fault', fault, checks, 'Options of a fault', help)
     if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times >= 1)) {
       throw new TypeError(`times: expected a whole number of at least 1, or Infinity, got ${describe(times)}`)
     }

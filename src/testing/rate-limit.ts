@@ -1,5 +1,5 @@
 import { describe, wrongArgument } from '../internal/describe.js'
-import { checkedLater, type KnownOptions, readOptions } from '../internal/validate.js'
+import { type Checks, checkedLater, readOptions } from '../internal/validate.js'
 
 /** The rate of requests that a {@link FakeService} accepts. */
 export interface RateLimit {
@@ -7,11 +7,7 @@ export interface RateLimit {
   perSecond: number
 }
 
-const knownOptions: KnownOptions<RateLimit> = {
-  checks: { perSecond: checkedLater },
-  help: 'Options of a limit are: perSecond.',
-  elsewhere: {},
-}
+const checks: Checks<RateLimit> = { perSecond: checkedLater }
 
 /** A token bucket, as in most services. */
 export class RateLimiter {
@@ -23,7 +19,7 @@ export class RateLimiter {
 
   constructor(limit: RateLimit) {
     if (typeof limit !== 'object') throw wrongArgument('limit', 'an object such as { perSecond: 50 }', limit)
-    const { perSecond } = readOptions<RateLimit>('limit', limit, knownOptions)
+    const { perSecond } = readOptions('limit', limit, checks, 'Options of a limit')
     if (typeof perSecond !== 'number' || !(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY))
       throw new TypeError(`perSecond: expected a number above 0, got ${describe(perSecond)}`)
     this.#perSecond = perSecond

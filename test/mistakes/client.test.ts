@@ -116,10 +116,12 @@ test('creating a client', () =>
       { concurency_: 5, concurrancie: 5 },
       /Did you mean `concurrency`\? /,
     ),
-    option(
-      'calls an option something else',
-      { retries: 5 },
-      /^retries: unknown option\. Client options are: /,
+    ...['retry', 'retries'].map(name =>
+      option(
+        'calls an option as other libraries do',
+        { [name]: 5 },
+        /: unknown option\. Did you mean `maxRetries`\? /,
+      ),
     ),
     option(
       'keeps the quotes of the key',

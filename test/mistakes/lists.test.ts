@@ -28,7 +28,8 @@ const options = (mistake: string, options: unknown, gets: string | RegExp): Row 
 
 test('params of a list', () =>
   checkMistakes([
-    params('calls `limit` something else', { pageSize: 50 }, /^pageSize: .*\blimit\b/),
+    params('calls `limit` as others do', { perPage: 50 }, /^perPage: .* Did you mean `limit`\? List params/),
+    params('calls it in yet another way', { page_size: 50 }, /^page_size: .* Did you mean `limit`\? /),
     params('passes a filter beside `query`', { currency: 'AED' }, /^currency: .*\bquery\b/),
     params('passes an option among the params', { signal }, /signal: .*second argument/),
     params('passes the limit as a string', { limit: '50' }, /^limit: .* 1, got "50"$/),
@@ -66,10 +67,10 @@ test('options of a list', () =>
     options(
       'passes a param among the options',
       { limit: 50 },
-      /^limit: unknown option\. Pass it in the params, /,
+      /^limit: unknown option\. List options .* such as `limit` go into the argument before\. /,
     ),
-    options('passes an option of the client', { baseUrl: '' }, /^baseUrl: .* Pass it on the client: /),
-    params('passes an option among the params', { maxItems: 5 }, /^maxItems: .* Pass it in the options, /),
+    options('passes an option of the client', { baseUrl: '' }, /^baseUrl: .* new Client\(\{ … \}\)\.$/),
+    params('passes an option among the params', { maxItems: 5 }, /^maxItems: .* Options .* second argument /),
     options(
       'passes a signal instead of options',
       signal,

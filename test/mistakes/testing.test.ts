@@ -101,7 +101,7 @@ test('reading errors', () =>
 
 test('testing with a FakeService', () =>
   checkMistakes([
-    option('misspells an option', { latencyMs: 5 }, /^latencyMs: unknown .* latency\.$/),
+    option('misspells an option', { latencyMs: 5 }, /^latencyMs: unknown .*\blatency\b/),
     option('passes a count', { transactions: 25 }, 'transactions: expected an array, got 25'),
     option(
       'copies a transaction, its id included',
@@ -118,7 +118,7 @@ test('testing with a FakeService', () =>
       { latency: -1 },
       'latency: expected milliseconds from 0 to 2147483647, got -1',
     ),
-    fault('passes a status', { status: 503 }, /^status: unknown .* with \(a Response: its status,/),
+    fault('passes a status', { status: 503 }, /^status: unknown .* pass a Response as `with`\.$/),
     fault(
       'passes a status as `with`',
       { with: 503 },
