@@ -1,8 +1,9 @@
 import { Drift } from './drift.js'
-import { emptyPage, type ReadBatch, type Window } from './page.js'
+import type { Key } from './known-items.js'
+import type { ReadBatch, Window } from './page.js'
 import type { Position, Reading } from './position.js'
 import { isRefusal, type ListResponse, type Plan } from './requests.js'
-import { endsShort, failure, keysRepeat } from './walk-errors.js'
+import { countedFrom0, emptyPage, endsShort, failure, itemsRepeat } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 /** Of a service that cuts pages by another limit than it says. */
@@ -48,6 +49,8 @@ export class OverlappingReader<T> {
   /** Yields what is new. Throws where a response shows that windows cannot overlap: `doubt` says why. */
   async *read(): Reading<T> {
     const at = this.#at
+    /** How many responses in a row were not full. */
+    let ends = 0
     while (at.remaining > 0) {
       // What was held, can be read by now, and says how the list goes on.
       const held = this.#held.find(seen => this.#showsKnown(seen))
@@ -70,13 +73,13 @@ export class OverlappingReader<T> {
       const news = yield* this.#take(seen)
       const { start, data, limit } = seen
       // `until` or `maxItems` may have cut it.
-      if (at.end < start + data.length || data.length === limit) continue
+      const isFull = at.end < start + data.length || data.length === limit
+      ends = isFull ? 0 : ends + 1
+      if (isFull) continue
       if (at.end === seen.total) return false
       // An item may have been added after these rows were read. If the next window brings nothing new, the list has ended.
-      if (news === 0 || (seen.isShort && at.requests.pagesAreShort)) {
-        await this.#readBehind(seen)
-        return false
-      }
+      const isShort = seen.isShort && at.requests.pagesAreShort
+      if ((news === 0 || ends > 1 || isShort) && (await this.#isEnd(seen))) return false
     }
     return true
   }
@@ -160,7 +163,7 @@ export class OverlappingReader<T> {
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
     if (this.#isSamePage(seen)) {
       // Once can be chance. Again, and its items are not all that there are: keys are row numbers, or the service ignores `page`.
-      if (++this.#samePages > 1 && at.count < total) throw failure(seen, 'item-key-not-unique', keysRepeat)
+      if (++this.#samePages > 1 && at.count < total) throw failure(seen, 'item-key-not-unique', itemsRepeat)
       return undefined
     }
     this.#samePages = 0
@@ -183,7 +186,9 @@ export class OverlappingReader<T> {
       if (seen.keys.every((key, place) => key === whole.keys[place]))
         throw at.cannotOverlap(whole, 'limit-not-honoured')
     }
-    at.noteDisorder(seen)
+    if (keysBefore && this.#before && areCountedFrom0(seen, this.#before))
+      at.noteMissed(seen, shownBy.limit, countedFrom0)
+    else at.noteDisorder(seen)
     return undefined
   }
 
@@ -252,8 +257,7 @@ export class OverlappingReader<T> {
     // It was there all the time, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
-      if (isEmpty && end < totalNow)
-        throw failure(missed, 'contradiction', { problem: emptyPage(missed, totalNow) })
+      if (isEmpty && end < totalNow) throw failure(missed, 'contradiction', emptyPage(missed, totalNow))
       if (isEmpty || ++this.#detours > maxDetours) throw this.#at.cannotOverlap(missed, 'limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
@@ -298,24 +302,35 @@ export class OverlappingReader<T> {
   }
 
   /**
-   * The page behind a short one must be empty. If both say that there is more, a part of the list was never shown: the first page,
-   * say, of a service that counts pages from 0.
+   * Whether the page behind a short one is empty. If both say that there is more, a part of the list was never shown.
    */
-  async #readBehind(short: ListResponse<T>): Promise<void> {
+  async #isEnd(short: ListResponse<T>): Promise<boolean> {
     const { end, total, requests } = this.#at
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
-    if (behind.data.length > 0) throw this.#at.cannotOverlap(behind, 'short-page')
+    if (behind.data.length > 0 && requests.pagesAreShort) throw this.#at.cannotOverlap(behind, 'short-page')
+    // The short one has become full meanwhile.
+    if (behind.data.length > 0) return false
     const promised = Math.min(total, behind.total ?? total)
-    if (promised <= end) return
+    if (promised <= end) return true
     if (!requests.pagesAreShort) {
       // If it shows by now what was promised, that was added after the rows were read, and before they were counted.
       const again = await this.#get(windowOf(short.page, short.limit))
-      if (again.start + again.data.length >= promised && this.#showsKnown(again)) return
+      if (again.start + again.data.length >= promised && this.#showsKnown(again)) return true
     }
     this.#at.noteMissed(short, promised - end, endsShort(end, promised))
+    return true
   }
 }
 
 function isSameOrder(some: readonly unknown[], others: readonly unknown[]): boolean {
   return some.length === others.length && some.every((key, place) => key === others[place])
+}
+
+/** Whether two pages show the same items where these are if each page begins at `page * limit`. */
+function areCountedFrom0(some: ListResponse, others: ListResponse): boolean {
+  const shift = others.start + others.limit - some.start - some.limit
+  const shared = some.keys.filter(key => others.keys.includes(key))
+  const isShifted = (key: unknown) =>
+    some.keys.indexOf(key as Key) === others.keys.indexOf(key as Key) + shift
+  return some.limit !== others.limit && shared.length > 1 && shared.every(isShifted)
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { atCaller, PaginationError } from '../errors.js'
+import { atCaller } from '../errors.js'
 import { InvalidBody, maxIssues, mismatch, parseListBody } from '../http/body.js'
 import { type SuccessResponse, send } from '../http/call.js'
 import type { Result } from '../http/request.js'
@@ -11,6 +11,7 @@ import type { CallSettings } from '../options.js'
 import { type FoundIssue, isThenable, type Validator, validate } from '../schema.js'
 import { type Bookmark, hashKey, type ListName } from './cursor.js'
 import type { Key } from './known-items.js'
+import { emptyPage, failure } from './walk-errors.js'
 
 /**
  * One page of a list, as plain data. For all items, iterate the list.
@@ -278,22 +279,18 @@ export function createBatch<T>({ items, totalItems, hasMore, cursor, response }:
   return withHidden(batch, { status, headers, requestId: report.requestId })
 }
 
-export function emptyPage({ page, limit }: Pick<Envelope, 'page' | 'limit'>, total: number): string {
-  return `page ${page} is empty, although totalItems is ${total} at a limit of ${limit}`
-}
-
 /** What a page says of itself, against what was requested. */
 function assertConsistent(
   received: Envelope,
   request: Window,
   { mayContradict }: InLoop,
-  { report }: SuccessResponse,
+  response: SuccessResponse,
 ): void {
   const { page, totalItems, limit } = received
   const { length } = received.data
   const { expectedLimit = limit, overlaps } = request
-  const fail = (problem: string, hint = "Report this contradiction to the service's owner.") => {
-    throw new PaginationError({ info: report.info, reason: 'contradiction', problem, hint })
+  const fail = (problem: string, hint?: string) => {
+    throw failure({ response }, 'contradiction', hint ? { problem, hint } : { problem })
   }
   if (page !== request.page)
     fail(
@@ -302,7 +299,8 @@ function assertConsistent(
     )
   if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
-  if (length === 0 && (page - 1) * limit < totalItems && !mayContradict) fail(emptyPage(received, totalItems))
+  if (length === 0 && (page - 1) * limit < totalItems && !mayContradict)
+    throw failure({ response }, 'contradiction', emptyPage(received, totalItems))
   if (limit !== expectedLimit)
     fail(
       `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,

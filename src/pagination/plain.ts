@@ -1,7 +1,7 @@
 import type { Window } from './page.js'
 import type { Position, Reading } from './position.js'
 import type { ListResponse } from './requests.js'
-import { endsShort, failure, keysRepeat } from './walk-errors.js'
+import { endsShort, failure, itemsRepeat } from './walk-errors.js'
 
 /** So many requests in a row may come no closer to the end of a list that grows. */
 const patience = 50
@@ -16,7 +16,8 @@ const maxBeyond = 8
  */
 export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<T> {
   const { limit, known } = at
-  const areFiltered = at.doubt === 'short-page'
+  // A short page can also be the last one, until another follows.
+  let areFiltered = at.options.after?.doubt === 'short-page'
   let areIdentified = at.doubt !== 'item-key-not-unique'
   const isBeyond = (page: number) => (page - 1) * limit >= at.total
   const windowOf = (page: number, isAhead: boolean): Window => ({
@@ -31,9 +32,12 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
   let page = nextPage
   let textBefore: unknown
-  let hasGrown = false
-  /** The end was reached by a page of known items alone: the service may return the same page again and again. */
+  /** By how many items the list has grown, so as many can come again. */
+  let grown = 0
+  let repeated = 0
+  /** The end was reached once, with too few items. */
   let hasEnded = false
+  let smallestTotal = at.total
   let largestTotal = at.total
   let leastLeft = Number.POSITIVE_INFINITY
   let sentBefore = at.requests.sent
@@ -55,11 +59,13 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more may have been missed`
       at.noteMissed(seen, lost, { problem })
     }
-    const left = Math.min(total - at.end, at.remaining)
+    // Counted in items, because a service may ignore `page`.
+    const left = Math.min(total - at.count, at.remaining)
     if (left < leastLeft) sentBefore = at.requests.sent
     leastLeft = Math.min(leastLeft, left)
     if (at.requests.sent - sentBefore > patience) throw failure(seen, 'no-progress')
     if (total !== at.total && seen.isAhead) continue
+    areFiltered ||= at.doubt === 'short-page' && data.length > 0 && start > at.end
     // After a cursor, the first page may begin before the end of what was read.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
@@ -67,22 +73,29 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))
       return false
     }
-    hasGrown ||= total > at.total
-    // Items without keys: of a service that ignores `page`, the same JSON comes again.
-    const text = keys.length > 0 ? undefined : textOf(raw)
+    grown += Math.max(0, total - at.total)
+    // Items without keys are compared as JSON. But two single ones can be alike.
+    const hasKeys = keys.some(key => key !== undefined)
+    const text = hasKeys || data.length === 1 ? undefined : textOf(raw)
+    const isSameText = text !== undefined && text === textBefore
+    textBefore = text
+    if (isSameText) repeated += data.length
+    if (isSameText && start < total && repeated > grown) throw failure(seen, 'contradiction', itemsRepeat)
+    // If the service ignores `page`, new items come first, and the last one is known.
+    const endsNew = !isSameText && !known.has(keys.at(-1))
     // Where items were read, others may be by now: what follows a known one is taken.
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
-    // `itemKey` returns what is unique only within a page, such as a row number.
-    if (news === 0 && read === 0 && !hasGrown && !at.isNearUntil)
-      throw failure(seen, 'item-key-not-unique', keysRepeat)
-    at.noteProgress(seen, keys.length > 0 ? news > 0 : text !== textBefore)
-    textBefore = text
-    // If the service filters pages after cutting them, places reach the total too early: only an empty page is the end.
-    const isEnd = at.end === total && !areFiltered
-    if (isEnd && (news > 0 || at.count >= total)) return false
-    hasEnded ||= isEnd
+    if (news === 0 && read === 0 && at.end - at.count > grown && !at.isNearUntil)
+      throw failure(seen, 'item-key-not-unique', itemsRepeat)
+    at.noteProgress(seen, endsNew)
+    smallestTotal = Math.min(smallestTotal, total)
     largestTotal = Math.max(largestTotal, total)
+    // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty page
+    // is the end.
+    const isEnd = !areFiltered && at.end >= total && at.count <= largestTotal
+    if (isEnd && endsNew && at.count >= smallestTotal) return false
+    hasEnded ||= isEnd
     if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw') {
       throw failure(seen, 'contradiction', {
         problem: `the service has returned ${at.count} items, although no response promised more than ${largestTotal}`,

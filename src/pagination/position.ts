@@ -213,7 +213,8 @@ export class Position<T> {
   }
 
   /** `batch` are the keys that `until` looks for: of what was new, or where an `until` has been met, of the whole response. */
-  #writeCursor(batch: readonly (Key | undefined)[], { frontier, ...place }: Mark = this.mark): string {
+  #writeCursor(batch: readonly (Key | undefined)[], cutAt?: Mark): string {
+    const { frontier, ...place } = cutAt ?? this.mark
     const { limit, options } = this
     const doubt = this.#reason
     const hasHashes = (options.after ?? options.until) !== undefined
@@ -227,7 +228,10 @@ export class Position<T> {
       others: toHashes(others),
       first: toHashes(first),
     }
-    return writeCursor({ limit, doubt, ...place, ...names }, options)
+    return writeCursor(
+      { limit, doubt, isCut: cutAt !== undefined && place.end >= place.total, ...place, ...names },
+      options,
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { PaginationError, type PaginationReason } from '../errors.js'
-import type { LoadedPage } from './page.js'
+import type { SuccessResponse } from '../http/call.js'
 
 /** What went wrong in a loop, and what to do. */
 export interface Failure {
@@ -59,7 +59,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
 
 /** The error of a loop: what its reason says, unless the case says more. */
 export function failure(
-  { response }: Pick<LoadedPage<unknown>, 'response'>,
+  { response }: { readonly response: SuccessResponse },
   reason: PaginationReason,
   details: Partial<Failure> = {},
 ): PaginationError {
@@ -76,17 +76,33 @@ export function isOverlapProblem(reason: unknown): boolean {
   return (overlapProblems as readonly unknown[]).includes(reason)
 }
 
+const wrongTotal = 'Pages may be counted from 0, or the total may lag or ignore filters.'
+
+/** Of a page that should hold items. */
+export function emptyPage({ page, limit }: { page: number; limit: number }, total: number): Partial<Failure> {
+  return {
+    problem: `page ${page} is empty, although totalItems is ${total} at a limit of ${limit}`,
+    hint: `${wrongTotal} Report this contradiction to the service's owner.`,
+  }
+}
+
 /** Of a page that ends the list. `isFinal` is not set: its total may have been too early. */
 export function endsShort(end: number, total: number): Partial<Failure> {
   return {
     problem: `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more may have been missed`,
-    hint: "Pages may be counted from 0, or the total may lag or ignore filters. Run it again. To accept gaps, pass `onMissedItems: 'continue'`.",
+    hint: `${wrongTotal} Run it again. To accept gaps, pass \`onMissedItems: 'continue'\`.`,
     isFinal: false,
   }
 }
 
-/** Of keys that are unique only within a page, such as row numbers. */
-export const keysRepeat: Partial<Failure> = {
-  problem: 'every item of a page has the key of an earlier item, although the list has not grown',
+/** Of a service that ignores `page`, or of keys that are unique only within a page, such as row numbers. */
+export const itemsRepeat: Partial<Failure> = {
+  problem: 'a page repeats items of earlier pages, although the list has not grown by as many',
+  hint: 'Does the service ignore `page`, or does a proxy of your own drop the query? Or pass an `itemKey` that is unique for each item.',
   isFinal: true,
+}
+
+export const countedFrom0: Partial<Failure> = {
+  problem: 'the service counts pages from 0, so the first page was missed',
+  hint: "Pass a `fetch` that lowers `page` by one, or `onMissedItems: 'continue'` to accept the gap.",
 }

@@ -66,7 +66,8 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const { after, until, verified } = at.options
   const cursor = after ?? until
   const { first } = at.requests
-  if (!cursor || !first || at.mark.items > 0 || at.doubt) return
+  const hadEnded = after ? after.end >= after.total && !after.isCut : until !== undefined
+  if (!cursor || !hadEnded || !first || at.mark.items > 0 || at.doubt) return
   const before = after ? Math.max(after.total, after.end) : cursor.total
   if (at.total <= before) return
   const again = await at.requests.get(windowOf(first.page, first.limit))

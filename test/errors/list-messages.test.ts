@@ -192,7 +192,7 @@ describe('an iteration fails', () => {
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
     expect(message).toMatch(
-      /^every item of a page has the key of an earlier item, .* Pass an `itemKey` that is unique for each item\.$/,
+      /^a page repeats items of earlier pages, .* ignore `page`, .* pass an `itemKey` that is unique for each item\.$/,
     )
   })
 

@@ -54,10 +54,13 @@ export async function iterateOrCollect<T>(
 }
 
 /** What an iteration yields before it throws, and the `ApiError` that it throws. */
-export async function iterateToError<T>(items: AsyncIterable<T>) {
+export async function iterateToError<T>(items: AsyncIterable<T>, onItem: () => void = () => {}) {
   const before: T[] = []
   try {
-    for await (const item of items) before.push(item)
+    for await (const item of items) {
+      before.push(item)
+      onItem()
+    }
   } catch (error) {
     if (!isApiError(error)) throw error
     return { before, error }

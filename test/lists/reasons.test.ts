@@ -162,6 +162,19 @@ describe('a list that grows where a loop does not read', () => {
       },
     ))
 
+  test('is complete after the cursor of a loop that was interrupted at its last item', async () => {
+    const { fake, list, events } = createList(198)
+    const controller = new AbortController()
+    let count = 0
+    const interrupted = iterateToError(list({ limit: 100 }, { signal: controller.signal }), () => {
+      if (++count === 198) controller.abort()
+    })
+    const { error } = await interrupted
+    grow('at the beginning', fake.transactions)
+    expect(await collect(list({}, { after: error.cursor, verified: true }))).toEqual([])
+    expect(endOf(events)).toMatchObject({ isComplete: true })
+  })
+
   test('is complete where the loop finds what was added, or nothing was', () =>
     checkEach(
       [
@@ -195,6 +208,22 @@ describe('a service that contradicts itself', () => {
     expect(read.slice(0, 250)).toEqual(rows.slice(0, 250))
     expect(endOf(events)).toMatchObject({ isComplete: true })
   })
+
+  test('whose count is always one row ahead of its page has a complete list', () =>
+    checkEach([5, 40, 150], async count => {
+      for (const limit of [undefined, 10]) {
+        const rows = sampleTransactions(count)
+        const { list, events, requested } = createServed((page, limit) => {
+          const { data } = envelopeOf(rows, page, limit)
+          rows.push(...sampleTransactions(1, 1_000 + rows.length))
+          return { data, page, limit, totalItems: rows.length }
+        })
+        const read = await collect(list({ limit }, { verified: true }))
+        expect(read).toEqual(rows.slice(0, read.length))
+        expect(endOf(events)).toMatchObject({ isComplete: true })
+        expect(requested.length).toBeLessThanOrEqual(80)
+      }
+    }))
 
   test('whose last page says its own length as limit, or 0, is read to its end', () =>
     checkEach(modes, async verified => {
@@ -295,6 +324,7 @@ describe('a loop has an end', () => {
     limit,
     totalItems,
   })
+  const growing = (count: number) => sampleTransactions(8_000).slice(-4_000 - 4 * count)
 
   test('although a service ignores `page`, whatever its ids are', () =>
     checkEach<
@@ -333,8 +363,22 @@ describe('a loop has an end', () => {
           'the same page while its total grows',
           (page, limit, count) => fresh(1, page, limit, 40 + 4 * count),
           { verified: false },
+          'item-key-not-unique',
+          80,
+        ],
+        [
+          'the newest items of a list that grows',
+          (page, limit, count) => ({ ...envelopeOf(growing(count), 1, limit), page }),
+          { verified: false },
           'no-progress',
           80,
+        ],
+        [
+          'the same page, no keys',
+          (page, limit) => ({ ...envelopeOf(sampleTransactions(100), 1, limit), page }),
+          { itemKey: () => undefined },
+          'contradiction',
+          10,
         ],
       ],
       async ([, respond, options, reason, most]) => {

@@ -356,8 +356,43 @@ describe('services as they are often written', () => {
       const list = createClient().transactions.list({ limit: 100 }, { verified })
       const { before, error } = await iterateToPaginationError(list)
       expect(before).toEqual(items.slice(100, verified === false ? undefined : 200))
-      if (verified !== false) expect(error).toMatchObject({ reason: 'order-not-stable' })
+      expect(error.message).toMatch(
+        verified === false ? /^.*Pages may be counted from 0/ : /counts pages from 0/,
+      )
     }
+  })
+
+  test('a list of one page that is counted from 0 is an error that says so', async () => {
+    const { list } = createServed((page, limit) => ({
+      ...envelopeOf(sampleTransactions(5), page + 1, limit),
+      page,
+    }))
+    const { error } = await iterateToPaginationError(list())
+    expect(error.message).toMatch(/page 1 is empty, although totalItems is 5 .* Pages may be counted from 0/)
+  })
+
+  test('a first page that is shorter than its total is an error, and no end', () =>
+    checkEach([undefined, 10, 20], async limit => {
+      const { list, requested } = createServed((page, limit) => ({
+        ...envelopeOf(sampleTransactions(15), page, limit),
+        totalItems: 18,
+      }))
+      const { before, error } = await iterateToPaginationError(list({ limit }))
+      expect(before).toHaveLength(15)
+      expect(error).toMatchObject({ reason: 'missed-items' })
+      expect(requested.length).toBeLessThanOrEqual(10)
+    }))
+
+  test('a list whose offset is computed with one page size, whatever `limit` says, is read to its end', async () => {
+    const items = sampleTransactions(100)
+    const { list, events } = createServed((page, limit) => ({
+      data: items.slice((page - 1) * 20).slice(0, limit),
+      page,
+      limit,
+      totalItems: 100,
+    }))
+    expect(await collect(list({ limit: 50 }))).toEqual(items)
+    expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'limit-not-honoured' })
   })
 
   test('a total that is 0 beyond the end, lags or is capped ends no loop whose pages overlap', () =>
