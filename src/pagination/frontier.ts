@@ -1,20 +1,20 @@
 import type { Key } from './known-items.js'
 
-/** How many items a cursor names, and 30 more if many of them were missing in their place. */
+/** Number of items that a cursor names, plus 30 if many were missing where they were expected. */
 export const maxNamed = 120
 const minInPlace = 60
 const maxOthers = 90
 
 /**
- * The farthest items of the list that were read: what a cursor names. Where a loop goes over what it has read, as others came in
- * between, the frontier stays where it is: a loop that is resumed must know all that was read behind an item that it knows.
+ * The farthest items that were read. A cursor names them. If items were added among those already read, the frontier stays where
+ * it is, because a resumed loop that recognises an item must also recognise everything read after it.
  */
 export class Frontier {
-  /** In the order of the list, as responses have shown it; some more than are named. */
+  /** In the list order that responses have shown. Somewhat more than a cursor names. */
   readonly #behind: readonly Key[]
-  /** Not shown where they should have come, the nearest first: they are gone, or follow farther on. */
+  /** Missing where they were expected, the nearest first. They were removed, or have moved farther on. */
   readonly #others: readonly Key[]
-  /** What was new since the frontier was shown. */
+  /** New items since a response last showed the frontier. */
   readonly #since: readonly Key[]
 
   constructor(behind: readonly Key[] = [], others: readonly Key[] = [], since: readonly Key[] = []) {
@@ -23,30 +23,30 @@ export class Frontier {
     this.#since = since
   }
 
-  /** What a cursor names. */
+  /** The items that a cursor names. */
   get names(): { behind: readonly Key[]; others: readonly Key[] } {
     const others = this.#others
     return { behind: this.#behind.slice(Math.min(others.length - maxNamed, -minInPlace)), others }
   }
 
-  /** The frontier after a plain page, as these follow each other. */
+  /** The frontier after a plain page. Plain pages follow each other. */
   append(news: readonly Key[]): Frontier {
     return new Frontier([...this.#behind.slice(-maxNamed), ...news], this.#others, this.#since)
   }
 
-  /** The frontier after a response, of whose items some are new, and whether it is where that response ends. */
+  /** The frontier after a response, and whether the response ends there. `news` are the new items among those it showed. */
   advance(shown: readonly Key[], news: readonly Key[]): { frontier: Frontier; isAtEnd: boolean } {
     const behind = this.#behind.slice(-maxNamed)
     const now = new Set(shown)
     const isShown = (key: Key) => now.has(key)
     if (!behind.some(isShown) && !this.#others.some(isShown)) {
       const since = [...this.#since, ...news].slice(-shown.length)
-      // If nothing is shown that was read before, the frontier is gone, or far.
+      // If no item shown was read before, the frontier was removed, or is far away.
       const known = new Set(since)
       if (shown.some(key => !known.has(key)))
         return { frontier: new Frontier(this.#behind, this.#others, since), isAtEnd: false }
     }
-    // Only what is next to each other in a response, or in front of that, is in a known order.
+    // The order is known only for the items of one response, and for those before them.
     const first = Math.max(0, behind.indexOf(shown[0] as Key))
     const last = behind.indexOf(shown.at(-1) as Key)
     const beyond = last < 0 ? [] : behind.slice(last + 1)

@@ -1,29 +1,29 @@
-/** What identifies an item. */
+/** Identifies an item. */
 export type Key = string | number
 
-/** At least so many items are remembered, and at most twice as many and a page, however long the list is. */
+/** Minimum number of items to remember of a long list. The maximum is twice as many, plus a page. */
 const minRemembered = 50_000
-/** Places hold the number of their run in front of that of the item. */
+/** A place is the number of a run, times this, plus the number of the item. */
 const runFactor = 2 ** 27
 
 /**
- * The items that were read lately, by their keys. One without a key is never known.
+ * The items read recently, by their keys. An item without a key is never known.
  *
- * Each has a place. A run is new items that directly followed each other in the list: within one, places are in list order. New
- * items between known ones begin another run, as they were read later, but precede some.
+ * Each has a place. A run consists of new items that directly followed each other in the list, so their places are in list order.
+ * New items between known ones begin another run, because they precede some that were read before them.
  */
 export class KnownItems {
   readonly #places = new Map<Key, number>()
   #items = 0
   #runs = 0
-  /** The last item that was new. */
+  /** The last new item. */
   #newest: Key | undefined
   /** The last item read. */
   last: Key | undefined
-  /** Whether items may have been read that are not known. */
+  /** Whether some items that were read may be unknown. */
   hasForgotten: boolean
 
-  /** What a cursor names: some in the order of the list, and others. */
+  /** Starts with the items that a cursor names: some in list order, and others. */
   constructor(inOrder: readonly Key[] = [], others: readonly Key[] = []) {
     for (const key of others) this.add(key, undefined)
     for (const [index, key] of inOrder.entries()) this.add(key, inOrder[index - 1])
@@ -38,12 +38,12 @@ export class KnownItems {
     return this.#places.has(key as Key)
   }
 
-  /** Notes that an item was read, and which one is in front of it. Returns whether it was not known. */
+  /** Records that an item was read, and the item before it. Returns whether it is new. */
   add(key: Key | undefined, inFront: Key | undefined): boolean {
     this.last = key
     if (key === undefined) return true
     const place = this.#places.get(key)
-    // What was shown last is forgotten last, or an item could be known, and not what was read behind it.
+    // The item shown last is forgotten last. Otherwise an item could be known while those after it are not.
     if (place !== undefined) this.#places.delete(key)
     else if (inFront === undefined || inFront !== this.#newest) this.#runs++
     this.#places.set(key, place ?? this.#runs * runFactor + ++this.#items)
@@ -51,7 +51,7 @@ export class KnownItems {
     return place === undefined
   }
 
-  /** How many items were read from one to the last, about; 0 for the last. */
+  /** About how many items were read after an item, up to the last. */
   countAfter(key: Key | undefined): number {
     return (
       ((this.#places.get(this.last as Key) ?? 0) % runFactor) -
@@ -59,9 +59,9 @@ export class KnownItems {
     )
   }
 
-  /** Forgets what was shown long ago. Not while a page is read, or an item of it might come twice. */
+  /** Forgets the items shown longest ago. Never called in the middle of a page, or its items might come twice. */
   forget(): void {
-    // Many at once, as each time costs.
+    // Many at a time, because each time is slow.
     if (this.size <= 2 * minRemembered) return
     this.hasForgotten = true
     for (const key of this.#places.keys()) {
@@ -70,7 +70,7 @@ export class KnownItems {
     }
   }
 
-  /** Whether those that are known come in another order than they were read in; and the index of the last one. */
+  /** Whether known items come in another order than before, and the index of the last known one. */
   orderOf(keys: readonly (Key | undefined)[]): { isOther: boolean; last: number } {
     let isOther = false
     let last = -1

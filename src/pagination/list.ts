@@ -28,18 +28,18 @@ import {
 } from './page.js'
 import { readList } from './walk.js'
 
-/** A list, as its resource declares it. */
+/** The declaration of a list in its resource. */
 export interface ListEndpoint<Params extends ListParams = ListParams> {
   readonly path: string
-  /** Parameters of its own, which are sent in the query. */
+  /** The list's own parameters, sent in the query. */
   readonly params: Checks<Omit<Params, keyof ListParams>>
   /** Validates items unless the caller passes a schema. Without one, the caller must. */
   readonly schema?: Schema
-  /** What identifies an item as the service sent it: a caller's schema may drop or rename that. */
+  /** Returns the key of an item as the service sent it, because a caller's schema may drop or rename the id. */
   readonly itemKey?: (item: unknown) => unknown
 }
 
-/** Selects a part of a list: the first page, the page size and filters. `maxItems` and `after` are options. */
+/** Parameters of a list: the first page, the page size and filters. Options such as `maxItems` are a separate argument. */
 export interface ListParams {
   /**
    * Page to begin with; the first page is 1.
@@ -48,14 +48,14 @@ export interface ListParams {
   page?: number | undefined
   /**
    * Number of items per page. The service may lower it: the limit in the response applies.
-   * @defaultValue 100 for a loop that begins at page 1, unless the service refuses that; else the service's own default
+   * @defaultValue 100 for a loop from page 1 if the service accepts that. Otherwise the service's default
    */
   limit?: number | undefined
   /** Additional query parameters, such as filters. The API documents none. Pass those that your service accepts. */
   query?: Query | undefined
 }
 
-/** Options of a list. */
+/** Options of a loop or a page: where it starts, how far it reads, and whether it must be complete. */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
@@ -66,7 +66,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
    * end, it reads only new items. Nothing is missed if pages overlap, however the list changed in between. Pass the same `query`,
    * and no `page`. `undefined` starts at the beginning.
-   * @throws PaginationError if every item that the cursor names (up to 150) is gone: start over without it.
+   * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
@@ -89,7 +89,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Returns the key of an item, a string or a number that is unique in the list. Items without a key (`undefined`, `null`, `NaN`)
    * are always yielded, but a list that has any is not proven to be complete.
-   * @defaultValue the key of the resource, such as the `id` of a transaction; none for `client.list`
+   * @defaultValue the resource's own key, such as the `id` of a transaction. None for `client.list`
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
@@ -103,23 +103,23 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * Whether a loop must prove that it missed nothing while the list changed. It has no effect when you `await` the list.
    * Overlap costs about 14 % more requests at limit 100, 36 % at 20.
    *
-   * - not given: proves it if the service lets pages overlap; the `end` event says whether it did
+   * - not given: proves it if the service lets pages overlap. The `end` event says whether it did
    * - `true`: throws if it cannot prove it. For exports and reconciliation
-   * - `false`: sends the fewest requests, one for each page; pages overlap only after a cursor
+   * - `false`: sends the fewest requests, one for each page. Pages overlap only after a cursor
    * @defaultValue undefined
    */
   verified?: boolean | undefined
 }
 
 /**
- * A lazy list. `await` it for one page, or iterate it with `for await` for every item.
+ * A list that sends nothing until you `await` it for one page, or iterate it with `for await` for every item.
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
  * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items may be
  *   added or removed meanwhile. Exception: an item that moves may be yielded twice or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
- * Nothing is sent before that. Each iteration starts from the beginning, and `break` cancels requests in flight.
+ * Each iteration starts from the beginning, and `break` cancels requests in flight.
  *
  * @example
  * ```ts
@@ -185,10 +185,7 @@ function prepareList<Item, Params extends ListParams>(
   )
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
   const validator = resolveSchema(options.schema, endpoint.schema)
-  if (validator === undefined)
-    throw new TypeError(
-      'schema: expected one in the third argument, list(path, params, { schema }), as nothing else describes an item',
-    )
+  if (validator === undefined) throw new TypeError('schema: required. Call list(path, params, { schema }).')
   const given = assertObject('query', query)
   const filters = toQueryString(Object.assign(Object.create(null), given, own))
   const list = { path, filters }
@@ -205,17 +202,23 @@ function prepareList<Item, Params extends ListParams>(
   const isStrict = verified === true
   forbid(
     isStrict && !itemKey && !rawItemKey,
-    'verified: pass `itemKey`, as nothing else identifies the items of this list',
+    'verified: pass `itemKey`, because nothing else identifies the items of this list',
   )
-  forbid(isStrict && onMissedItems === 'continue', "verified: not together with onMissedItems: 'continue'")
+  forbid(
+    isStrict && onMissedItems === 'continue',
+    "verified: cannot be combined with onMissedItems: 'continue'",
+  )
   const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
   forbid(isStrict && after?.doubt, `verified: ${doubt}. Start over without \`after\`.`)
-  forbid(after && page !== undefined, 'page: not together with `after`, which says where to resume')
-  forbid(until && (page ?? 1) > 1, 'page: not together with `until`, which reads from the beginning')
-  forbid(after && until, 'until: not together with `after`')
+  forbid(after && page !== undefined, 'page: cannot be combined with `after`, which says where to resume')
+  forbid(until && (page ?? 1) > 1, 'page: cannot be combined with `until`, which reads from the beginning')
+  forbid(after && until, 'until: cannot be combined with `after`')
   const isCut = options.maxItems !== undefined
-  forbid(until && isCut, 'until: not together with `maxItems`, as items beyond it would never be read')
-  // A later page is another one at another limit.
+  forbid(
+    until && isCut,
+    'until: cannot be combined with `maxItems`, because items beyond it would never be read',
+  )
+  // At another limit, page 2 and later are other pages.
   const isFree = limit === undefined && (page ?? 1) === 1 && !after
   const refusedBy = transport.shared.withoutLimit
   const ownLimit = isFree && { refusedBy, service: `${transport.baseUrl}${path}` }
@@ -298,7 +301,7 @@ class LazyList<T> implements List<T> {
     return this.then().finally(onFinally)
   }
 
-  // At run time only, as the types already rule these out: `undefined`, an empty array or `{}` would pass for an empty list.
+  // Only at run time, because the types already rule these out. `undefined`, `[]` or `{}` would look like an empty list.
 
   [Symbol.iterator](): never {
     throw notAnArray()

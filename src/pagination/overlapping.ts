@@ -6,37 +6,37 @@ import { isRefusal, type ListResponse, type Plan } from './requests.js'
 import { countedFrom0, emptyPage, endsShort, failure, itemsRepeat } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
-/** Of a service that cuts pages by another limit than it says. */
+/** Maximum number of windows that missed the last item although it had not moved. */
 const maxDetours = 3
-/** Responses beyond a gap: bounds memory. */
+/** Maximum number of responses to keep beyond a gap. */
 const maxHeld = 64
-/** How often a loop asks whether the order of the list depends on the request. */
+/** How often a loop checks whether the order of the list depends on the request. */
 const maxOrderChecks = 2
 
 /**
- * Reads on by windows that overlap: each begins at or before the last item read, and is read only if it shows an item that was
- * read. What follows that item there is what comes next in the list. docs/decisions/one-walk.md proves what this is worth.
+ * Reads overlapping windows. Each begins at or before the last item read, and is read only if it shows a known item. The items
+ * after that one come next in the list. docs/decisions/one-walk.md proves that this misses nothing.
  *
- * The proof compares items, not states, so it does not matter when a response was requested: one that shows nothing known yet is
- * held until it does.
+ * The proof compares items, so it does not matter when a response was requested. A response without known items is held until one
+ * of its items is known.
  */
 export class OverlappingReader<T> {
   readonly #at: Position<T>
-  /** Responses that showed nothing known when they came, by their places. */
+  /** Responses without known items so far, ordered by place. */
   #held: ListResponse<T>[] = []
   #drift = new Drift()
-  /** When the last item was shown where it is said to be. */
+  /** The time of the response that last showed the last item. */
   #shownAt: number
   /** The last response that was read. */
   #before: ListResponse<T> | undefined
   #orderChecks = 0
-  /** How many pages in a row have shown the same items. */
+  /** Number of different pages in a row with the same items. */
   #samePages = 0
-  /** A limit other than the one in effect was honoured. */
+  /** Whether the service has honoured a smaller limit. */
   #honoursLimits = false
-  /** Items may have moved since they were read. After a cursor, nobody knows. */
+  /** Whether items may have moved since they were read. Unknown after a cursor. */
   #hasMoved: boolean
-  /** Searches in a row that found the last item where it had been, so the window before should have shown it. */
+  /** Number of searches in a row that found the last item in its place, so the window before should have shown it. */
   #detours = 0
 
   constructor(at: Position<T>) {
@@ -46,17 +46,17 @@ export class OverlappingReader<T> {
     this.#before = at.requests.last
   }
 
-  /** Yields what is new. Throws where a response shows that windows cannot overlap: `doubt` says why. */
+  /** Yields new items. Throws if a response shows that windows cannot overlap, with the reason in `doubt`. */
   async *read(): Reading<T> {
     const at = this.#at
-    /** How many responses in a row were not full. */
+    /** Number of responses in a row that were not full. */
     let ends = 0
     while (at.remaining > 0) {
-      // What was held, can be read by now, and says how the list goes on.
+      // A held response may have become readable.
       const held = this.#held.find(seen => this.#showsKnown(seen))
       let seen = held ?? (await this.#confirm(await this.#requestNext()))
       const again = await this.#checkOrder(seen)
-      // If the item by which it would be read has moved, what is new in front of that comes next.
+      // If the known item that it begins after has moved, the new items before that come next.
       const isNext = again && this.#showsKnown(again) && again.keys.some(key => !at.known.has(key))
       if (isNext && this.#showsKnown(seen) && !at.known.has(seen.keys[0])) {
         this.#held.unshift(seen)
@@ -77,23 +77,23 @@ export class OverlappingReader<T> {
       ends = isFull ? 0 : ends + 1
       if (isFull) continue
       if (at.end === seen.total) return false
-      // An item may have been added after these rows were read. If the next window brings nothing new, the list has ended.
+      // An item may have been added after these rows were read. The list has ended if the next window has nothing new.
       const isShort = seen.isShort && at.requests.pagesAreShort
       if ((news === 0 || ends > 1 || isShort) && (await this.#isEnd(seen))) return false
     }
     return true
   }
 
-  // Which response comes next.
+  // Requesting the next response.
 
-  /** The window that was planned if it goes on from here, else another one. */
+  /** Requests the prefetched window if it continues from here, else another one. */
   #requestNext(): Promise<ListResponse<T>> {
     const { requests, end } = this.#at
     const { planned } = requests
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
     const endThen = planned ? this.#expectEnd(planned.sent.time) : end
-    // If it may be beyond a gap, it is read all the same: with it, all that is in flight would be dropped.
+    // Also if it may be beyond a gap, because dropping it would drop all requests in flight.
     const goesOn =
       planned && start(planned.window) < Math.max(end, endThen) && reach(planned.window) > endThen
     return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
@@ -103,7 +103,7 @@ export class OverlappingReader<T> {
     return this.#at.requests.time - this.#shownAt
   }
 
-  /** Where the last item was, or will be, at a time. */
+  /** The expected end of the items read, at a time. */
   #expectEnd(time: number): number {
     return this.#at.end - this.#drift.expect(time - this.#shownAt)
   }
@@ -114,11 +114,11 @@ export class OverlappingReader<T> {
 
   async #get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
     const { requests, limit, total, options } = this.#at
-    // A larger limit than the list's own may be refused for its first page, too.
+    // A service may reject a larger limit even for page 1.
     const isOther = window.page === 1 && window.limit !== limit
     const seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
     if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
-    // After one smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
+    // Once a smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
     if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
       if (options.verified && seen.start < total) await this.#insist(seen)
       throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
@@ -127,8 +127,8 @@ export class OverlappingReader<T> {
   }
 
   /**
-   * A page that does not exist has no total: page 1 says how long the list is. If it should exist, it is requested again, and a refusal is
-   * then the error of the call, with the service's reason.
+   * Adds the total of page 1 to a page that does not exist. If that page should exist, it is requested again. A refusal is then the
+   * error of the call, with the service's reason.
    */
   async #confirm(seen: ListResponse<T>): Promise<ListResponse<T>> {
     if (seen.total !== undefined) return seen
@@ -141,7 +141,7 @@ export class OverlappingReader<T> {
     return this.#at.requests.get({ ...windowOf(page, limit), accepts: undefined })
   }
 
-  /** Whether an item is shown that was read, or nothing can precede those that are shown. */
+  /** Whether a response shows a known item, or begins the list. */
   #showsKnown({ page, keys }: ListResponse<T>): boolean {
     const { known, options } = this.#at
     const isBeginning = page === 1 && (keys.length === 0 || (options.firstPage === 1 && !known.hasForgotten))
@@ -149,9 +149,10 @@ export class OverlappingReader<T> {
   }
 
   /**
-   * If the total is the same, but the last item is not where it was, the list has moved, or its order depends on the request, as that of
-   * equal dates in a database. So the window that showed it and the one that does not are requested again, in both orders, as two
-   * replicas in turn would look alike. If each shows again what it showed, the order is not stable. Else returns the last response.
+   * If the last item is not in its place although the total is the same, the list has changed, or its order depends on the request.
+   * Databases order rows with equal dates like that. So both windows are requested again, first in one order, then in the other,
+   * because alternating replicas could look the same. If each shows the same items again, the order is not stable. Otherwise
+   * returns the last response.
    */
   async #checkOrder(seen: ListResponse<T>): Promise<ListResponse<T> | undefined> {
     const at = this.#at
@@ -162,7 +163,7 @@ export class OverlappingReader<T> {
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
     if (this.#isSamePage(seen)) {
-      // Once can be chance. Again, and its items are not all that there are: keys are row numbers, or the service ignores `page`.
+      // The keys may be row numbers, or the service may ignore `page`. Once may be chance.
       if (++this.#samePages > 1 && at.count < total) throw failure(seen, 'item-key-not-unique', itemsRepeat)
       return undefined
     }
@@ -175,12 +176,12 @@ export class OverlappingReader<T> {
     for (const window of [before, now, now, before]) {
       const again = await this.#get(window)
       const keys = window === now ? seen.keys : keysBefore
-      // After a cursor, only the last item is known.
+      // After a cursor, only the place of the last item is known.
       const isSame = keys ? isSameOrder(keys, again.keys) : this.#isInPlace(again)
-      // What a cache returns is no evidence.
+      // A cached response is no evidence.
       if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
-    // Or its limit cuts a page without moving it: then a page of the list's own limit begins with the same items.
+    // The service may cut a page at the limit without moving it. Then a page of the loop's own limit begins with the same items.
     if (seen.page > 1 && seen.limit !== at.limit) {
       const whole = await this.#get(windowOf(seen.page, at.limit))
       if (seen.keys.every((key, place) => key === whole.keys[place]))
@@ -198,7 +199,7 @@ export class OverlappingReader<T> {
     return before?.start !== start && keys.every((key, place) => key === before?.keys[place])
   }
 
-  /** Whether only known items are shown, in other places, although nothing moved: of a service whose ids are row numbers. */
+  /** Whether all items are known, but in other places, although nothing has moved. Such ids are row numbers. */
   #isElsewhere(seen: ListResponse<T>): boolean {
     const { known, total, end } = this.#at
     if (this.#hasMoved || seen.total !== total || this.#endShownBy(seen) === end) return false
@@ -206,8 +207,8 @@ export class OverlappingReader<T> {
   }
 
   /**
-   * Looks for an item that was read: where the last one must be by the total, then back from the window that missed it to page 1,
-   * then on from there to the end. Each place is looked at once. Responses that show nothing known are held: they lie beyond a gap.
+   * Searches for a known item. It starts where the last one should be by the total, goes back from the missed window to page 1, and
+   * then forward to the end. It requests each place once. Responses without known items are held.
    */
   async #search(missed: ListResponse<T>): Promise<ListResponse<T>> {
     const { limit, end, total: totalBefore, known } = this.#at
@@ -224,19 +225,19 @@ export class OverlappingReader<T> {
       if (await finds(expected)) return seen
       if (reach(expected) >= first) first = Math.min(first, start(expected))
     }
-    // Farther with each step, as the list may move on as fast as one goes back. But a cursor names few: none may be skipped.
+    // Steps get larger, because the list may move as fast as the search. A cursor names few items, so no place is skipped.
     for (let skipped = 0; first > 0; first = seen.start) {
       if (await finds(windowBefore(Math.max(1, first - skipped), limit))) return seen
       skipped = known.hasForgotten ? 0 : 2 * skipped + limit
     }
-    // A service may show its last page wherever there is none.
+    // A service may return its last page for any page beyond.
     const farthest = Math.max(total, end) + 8 * limit
     for (seen = missed; seen.data.length === seen.limit && seen.start < farthest; )
       if (await finds(windowAt(seen.start + seen.limit, limit))) return seen
     throw failure(seen, 'cursor-gone')
   }
 
-  /** If there are too many, the farthest is dropped, and requested again. */
+  /** Keeps a response. If there are too many, the farthest is dropped, and later requested again. */
   #hold(seen: ListResponse<T>): void {
     if (this.#held.includes(seen) || this.#showsKnown(seen)) return
     this.#held.push(seen)
@@ -244,17 +245,17 @@ export class OverlappingReader<T> {
     this.#held.splice(maxHeld)
   }
 
-  // What a response says, and reading it.
+  // Reading a response.
 
-  /** What a response says of the service and of the pace of changes. */
+  /** Learns from a response about the service, and how fast the list changes. */
   #learnFrom(seen: ListResponse<T>, missed: ListResponse<T> | undefined): void {
     const { known, end, total, limit } = this.#at
     const { keys, total: totalNow = total } = seen
-    // Where page 1 shows nothing known, all that was read is gone.
+    // If page 1 shows no known item, all items read so far are gone.
     const isGone = seen.page === 1 && !keys.some(key => known.has(key))
     const moved = isGone ? end : end - this.#endShownBy(seen)
     const isInPlace = this.#isInPlace(seen)
-    // It was there all the time, so the missed window should have shown it.
+    // The last item had not moved, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
       if (isEmpty && end < totalNow) throw failure(missed, 'contradiction', emptyPage(missed, totalNow))
@@ -262,13 +263,13 @@ export class OverlappingReader<T> {
     }
     this.#hasMoved ||= !isInPlace
     const { isOther, last } = known.orderOf(keys)
-    // Or they come behind the last one, although nothing has ever moved.
+    // Known items after the last one are out of order if nothing has ever moved.
     if (isOther || (!this.#hasMoved && seen.start + last >= end)) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
     if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
   }
 
-  /** The place after the last item read, if an item is shown that was read: by how many were read after that. */
+  /** The place after the last item read, according to a response. NaN if it shows no known item. */
   #endShownBy({ keys, start }: ListResponse<T>): number {
     const { known } = this.#at
     const index = keys.includes(known.last)
@@ -281,12 +282,12 @@ export class OverlappingReader<T> {
     return seen.keys.includes(this.#at.known.last) && this.#endShownBy(seen) === this.#at.end
   }
 
-  /** Reads what follows the first known item. Returns how many items were new. */
+  /** Reads the items after the first known one. Returns the number of new ones. */
   *#take(seen: ListResponse<T>): Generator<ReadBatch<T>, number> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const hasShrunk = (seen.total ?? at.total) < at.total
-    // If all of it was read, the last item is farther on, but before what is held.
+    // If all of its items are known, the last one is farther on, but before the held responses.
     const end = Math.min(this.#endShownBy(seen), this.#held[0]?.start ?? Number.POSITIVE_INFINITY)
     const isInFront = end > seen.start + seen.limit && seen.keys.every(key => at.known.has(key))
     if (isInFront) at.end = end
@@ -294,26 +295,24 @@ export class OverlappingReader<T> {
     this.#shownAt = seen.time
     this.#before = seen
     this.#held = this.#held.filter(held => held !== seen && !at.known.has(held.keys.at(-1)))
-    // Page 1 is read without a known item. New items there, again and again while the total stays: the service makes up ids.
+    // Page 1 needs no known item. A service that generates ids always shows new items there, at the same total.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
     if (isProgress) this.#detours = 0
     at.noteProgress(seen, isProgress)
     return news
   }
 
-  /**
-   * Whether the page behind a short one is empty. If both say that there is more, a part of the list was never shown.
-   */
+  /** Whether the list ends with a short page, so the next page is empty. If both totals promise more, items were missed. */
   async #isEnd(short: ListResponse<T>): Promise<boolean> {
     const { end, total, requests } = this.#at
     const behind = await this.#get(windowOf(short.page + 1, short.limit))
     if (behind.data.length > 0 && requests.pagesAreShort) throw this.#at.cannotOverlap(behind, 'short-page')
-    // The short one has become full meanwhile.
+    // The short page has become full meanwhile.
     if (behind.data.length > 0) return false
     const promised = Math.min(total, behind.total ?? total)
     if (promised <= end) return true
     if (!requests.pagesAreShort) {
-      // If it shows by now what was promised, that was added after the rows were read, and before they were counted.
+      // If the short page now has all promised items, they were added after its rows were read, and before they were counted.
       const again = await this.#get(windowOf(short.page, short.limit))
       if (again.start + again.data.length >= promised && this.#showsKnown(again)) return true
     }
@@ -326,7 +325,7 @@ function isSameOrder(some: readonly unknown[], others: readonly unknown[]): bool
   return some.length === others.length && some.every((key, place) => key === others[place])
 }
 
-/** Whether two pages show the same items where these are if each page begins at `page * limit`. */
+/** Whether two pages show the same items at the same places if pages are counted from 0. */
 function areCountedFrom0(some: ListResponse, others: ListResponse): boolean {
   const shift = others.start + others.limit - some.start - some.limit
   const shared = some.keys.filter(key => others.keys.includes(key))

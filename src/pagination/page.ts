@@ -46,8 +46,8 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   /** The items of one response that were not read before, in the service's order. At least one. */
   readonly items: T[]
   /**
-   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB of printable
-   * ASCII. It holds a position and hashes of item keys, but no item and no API key.
+   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. Up to 2.5 kB of
+   * printable ASCII. It holds a position and hashes of item keys, but no item and no API key.
    */
   readonly cursor: string
   /** Number of items in the whole list, as this response says. */
@@ -62,61 +62,61 @@ export type PageJson<T> = {
 }
 
 export interface LoadedPage<T> extends Envelope<T> {
-  /** The items as they came. */
+  /** The items as the service sent them. */
   readonly raw: readonly unknown[]
-  /** What identifies each item; `undefined` where nothing does. Calls a function of the caller. */
+  /** Returns the key of each item. `undefined` if nothing identifies them. Calls the caller's `itemKey`. */
   readonly keys: () => readonly (Key | undefined)[] | undefined
   readonly response: SuccessResponse
 }
 
 type Envelope<T = unknown> = Pick<Page<T>, 'data' | 'page' | 'totalItems' | 'limit'>
 
-/** A part of the list that one request asks for. All is given, as what `Object.prototype` may hold must not be read. */
+/** A part of the list to request. Every field is set explicitly, so a polluted `Object.prototype` is never read. */
 export interface Window {
   readonly page: number
-  /** The limit that is sent. */
+  /** The limit to send. */
   readonly limit: number | undefined
-  /** The limit that must be in effect; `undefined` for the first page. */
+  /** The limit that must be in effect. `undefined` for the first page. */
   readonly expectedLimit: number | undefined
-  /** Overlaps others. The reader checks the response itself: here only its page number is checked. */
+  /** Whether it overlaps others. Then only its page number is checked here. The reader checks the rest. */
   readonly overlaps: boolean
-  /** Whether a status, or another page than the one requested, is an answer: then the page is an empty one. */
+  /** Whether a status, or another page than the one requested, means that the page is empty. */
   readonly accepts: ((what: number | 'another-page') => boolean) | undefined
 }
 
-/** What a page has that a loop requests. */
+/** Properties of a request that belongs to a loop. */
 interface InLoop {
   readonly loop: number | undefined
   /** Cancels the request, in addition to the caller's signal. */
   readonly signal: AbortSignal | undefined
-  /** Whether it will be requested again if it contradicts itself. */
+  /** Whether the page is requested again if it contradicts itself. */
   readonly mayContradict: boolean
 }
 
 const alone: InLoop = { loop: undefined, signal: undefined, mayContradict: false }
 
-/** What a loop asks for if the caller gives no limit. */
+/** The limit of a loop unless the caller passes one. */
 export const loopLimit = 100
 
-/** A list with its options, checked. */
+/** A list with its checked options. */
 export interface ListSetup<T> extends ListName {
   readonly transport: Transport
   readonly validator: Validator
   readonly settings: CallSettings
   readonly signal: AbortSignal | undefined
-  /** What identifies an item: the caller's function, else that of the endpoint, for items as they came. */
+  /** The caller's `itemKey`. Otherwise the endpoint's, for items as the service sent them. */
   readonly itemKey: ((item: T) => unknown) | undefined
   readonly rawItemKey: ((item: unknown) => unknown) | undefined
   readonly firstPage: number
-  /** The limit to send: the caller's, or that of the cursor. */
+  /** The limit to send, from the caller or the cursor. */
   readonly limit: number | undefined
-  /** If a loop may ask for a limit of its own: the lists that refuse it, and the name of this one. */
+  /** Set if a loop may send its own limit: the lists that reject it, and the name of this list. */
   readonly ownLimit: { readonly refusedBy: Set<string>; readonly service: string } | false
   readonly concurrency: number
   readonly maxItems: number
   readonly onMissedItems: 'throw' | 'continue'
   readonly verified: boolean | undefined
-  /** Where an earlier loop stood. Its cursor has hashes of keys, so these are compared. */
+  /** The position of an earlier loop. A loop with a cursor compares hashes of keys. */
   readonly after: Bookmark | undefined
   readonly until: Bookmark | undefined
 }
@@ -133,7 +133,7 @@ const envelope: Validator = {
   isCustom: false,
 }
 
-/** Loads a page of a list: request, envelope, items, and what the page says about itself. */
+/** Requests a page of a list, validates it, and checks that it does not contradict itself. */
 export function loadPage<T>(
   list: ListSetup<T>,
   request: Window,
@@ -182,7 +182,7 @@ export function loadPage<T>(
   })
 }
 
-/** `undefined` where nothing identifies items. */
+/** The key of each item. `undefined` if nothing identifies them. */
 function keysOf<T>(
   { itemKey, rawItemKey, after, until }: ListSetup<T>,
   raw: readonly unknown[],
@@ -194,14 +194,14 @@ function keysOf<T>(
   return (after ?? until) ? keys?.map(key => (key === undefined ? key : hashKey(key))) : keys
 }
 
-/** Whether it contradicts itself: it is shorter than its limit, although its total says that more follows. */
+/** Whether a page contradicts itself: it has fewer items than its limit although its total promises more. */
 export function isShort({ data, page, limit, totalItems }: Envelope): boolean {
   return data.length < limit && (page - 1) * limit + data.length < totalItems
 }
 
 /**
- * The limit in effect. A last page that says its own length has the one that was requested. But a first page that is followed by
- * others counts as full: the service may have lowered the limit, and its total may lag.
+ * The limit in effect. A last page may return its own length as the limit. Then the requested limit is in effect. Exception: in a
+ * loop, a first page counts as full, because the service may have lowered the limit, and its total may lag.
  */
 function limitOf(
   { data, page, limit, totalItems }: Envelope,
@@ -214,13 +214,13 @@ function limitOf(
   return limit === 0 || (limit === data.length && isLast) ? requested : limit
 }
 
-/** What stands for a page that does not exist. */
+/** Stands for a page that does not exist. */
 function missingPage<T>(request: Window, response: SuccessResponse): LoadedPage<T> {
   const { page, expectedLimit, limit = 1 } = request
   return { data: [], raw: [], keys: () => [], page, totalItems: 0, limit: expectedLimit ?? limit, response }
 }
 
-/** `null` is a missing id in JSON, and `NaN` one in a computation; no two objects are ever the same. */
+/** `null` is a missing id in JSON, and `NaN` in a computation. Objects are never equal. */
 function toKey(key: unknown): Key | undefined {
   if (typeof key === 'bigint') return String(key)
   return typeof key === 'string' || Number.isFinite(key) ? (key as Key) : undefined
@@ -235,8 +235,8 @@ function assertKey(key: unknown): unknown {
 }
 
 /**
- * A plain object with enumerable data only, so that it survives structuredClone; its functions use nothing but their
- * closure, so that they work behind a proxy, as in Vue's `ref`.
+ * Creates a plain object. Only its data is enumerable, so it survives `structuredClone`. Its functions do not use `this`, so they
+ * work behind a proxy, such as Vue's `ref`.
  */
 export function createPage<T>(
   loaded: LoadedPage<T>,
@@ -263,23 +263,23 @@ export function createPage<T>(
 export interface ReadBatch<T> {
   readonly items: readonly T[]
   readonly totalItems: number
-  /** Whether the list goes on after these items, by the total of the response. */
+  /** Whether the list continues after these items, according to the total of the response. */
   readonly hasMore: boolean
-  /** Goes on after these items. */
+  /** Returns the cursor after these items. */
   readonly cursor: () => string
-  /** The error of a loop that is aborted when so many of the items were given. */
+  /** The error of a loop that is aborted after this many items were yielded. */
   readonly aborted: (reason: unknown, given: number) => unknown
   readonly response: SuccessResponse
 }
 
-/** Plain data; status, headers and request id are not enumerable. */
+/** Creates plain data. The status, headers and request id are not enumerable. */
 export function createBatch<T>({ items, totalItems, hasMore, cursor, response }: ReadBatch<T>): Batch<T> {
   const { status, headers, report } = response
   const batch = { items: [...items], cursor: cursor(), totalItems, hasMore }
   return withHidden(batch, { status, headers, requestId: report.requestId })
 }
 
-/** What a page says of itself, against what was requested. */
+/** Throws if a page does not match its request, or contradicts itself. */
 function assertConsistent(
   received: Envelope,
   request: Window,

@@ -1,22 +1,19 @@
 import type { Window } from './page.js'
 import type { Position, Reading } from './position.js'
-import type { ListResponse } from './requests.js'
 import { endsShort, failure, itemsRepeat } from './walk-errors.js'
 
-/** So many requests in a row may come no closer to the end of a list that grows. */
+/** Maximum number of requests in a row that come no closer to the end of a growing list. */
 const patience = 50
-/** So many responses may hold items beyond twice the largest total. */
+/** Maximum number of responses with items beyond twice the largest total. */
 const maxBeyond = 8
 
 /**
- * Reads on page after page, where pages cannot overlap.
- *
- * A page that was requested before the one in front of it had arrived can be of another state of the list: if its total says so,
- * it is requested again.
+ * Reads page after page, where pages cannot overlap. A page that was prefetched may show an older state of the list than the page
+ * before it. If its total differs, it is requested again.
  */
 export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<T> {
   const { limit, known } = at
-  // A short page can also be the last one, until another follows.
+  // A short page may be the last one until another follows.
   let areFiltered = at.options.after?.doubt === 'short-page'
   let areIdentified = at.doubt !== 'item-key-not-unique'
   const isBeyond = (page: number) => (page - 1) * limit >= at.total
@@ -32,10 +29,10 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
   let page = nextPage
   let textBefore: unknown
-  /** By how many items the list has grown, so as many can come again. */
+  /** Number of items that the list has gained. As many may be repeated. */
   let grown = 0
   let repeated = 0
-  /** The end was reached once, with too few items. */
+  /** Whether the total was reached, although with too few items. */
   let hasEnded = false
   let smallestTotal = at.total
   let largestTotal = at.total
@@ -50,8 +47,11 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       areIdentified = false
     }
     const seen = areIdentified ? response : { ...response, keys: [] }
-    // It was requested ahead: either the list has shrunk, or the service fails for it. Requested again, it is the error that it is.
-    if (seen.response.status === 404 && !isBeyond(page) && (await hasPage(at, seen))) continue
+    // A prefetched page is missing. If the list still reaches it, it is requested again, and then a 404 is an error.
+    if (seen.response.status === 404 && !isBeyond(page)) {
+      const first = await at.requests.get(windowOf(1, false))
+      if (seen.start < (first.total ?? 0)) continue
+    }
     const { data, raw, keys, start, total = at.total, largestTotalBefore } = seen
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
@@ -59,14 +59,14 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more may have been missed`
       at.noteMissed(seen, lost, { problem })
     }
-    // Counted in items, because a service may ignore `page`.
+    // Counts items, not places, because the service may ignore `page`.
     const left = Math.min(total - at.count, at.remaining)
     if (left < leastLeft) sentBefore = at.requests.sent
     leastLeft = Math.min(leastLeft, left)
     if (at.requests.sent - sentBefore > patience) throw failure(seen, 'no-progress')
     if (total !== at.total && seen.isAhead) continue
     areFiltered ||= at.doubt === 'short-page' && data.length > 0 && start > at.end
-    // After a cursor, the first page may begin before the end of what was read.
+    // After a cursor, the first page may begin with items that were read before.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       const end = areFiltered ? start : at.end
@@ -74,16 +74,16 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       return false
     }
     grown += Math.max(0, total - at.total)
-    // Items without keys are compared as JSON. But two single ones can be alike.
+    // Items without keys are compared as JSON. Pages of one item may be equal by chance.
     const hasKeys = keys.some(key => key !== undefined)
     const text = hasKeys || data.length === 1 ? undefined : textOf(raw)
     const isSameText = text !== undefined && text === textBefore
     textBefore = text
     if (isSameText) repeated += data.length
     if (isSameText && start < total && repeated > grown) throw failure(seen, 'contradiction', itemsRepeat)
-    // If the service ignores `page`, new items come first, and the last one is known.
+    // If the service ignores `page`, new items come first, and the last item is known.
     const endsNew = !isSameText && !known.has(keys.at(-1))
-    // Where items were read, others may be by now: what follows a known one is taken.
+    // Other items may now be where items were read. Those after a known one are new.
     const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     if (news === 0 && read === 0 && at.end - at.count > grown && !at.isNearUntil)
@@ -91,8 +91,8 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     at.noteProgress(seen, endsNew)
     smallestTotal = Math.min(smallestTotal, total)
     largestTotal = Math.max(largestTotal, total)
-    // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty page
-    // is the end.
+    // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty
+    // page is the end.
     const isEnd = !areFiltered && at.end >= total && at.count <= largestTotal
     if (isEnd && endsNew && at.count >= smallestTotal) return false
     hasEnded ||= isEnd
@@ -108,22 +108,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   return true
 }
 
-/** Whether the list still reaches to a page, by the total of its first one. */
-async function hasPage<T>(
-  { requests, sentLimit, limit }: Position<T>,
-  { start }: ListResponse,
-): Promise<boolean> {
-  const first = await requests.get({
-    page: 1,
-    limit: sentLimit,
-    expectedLimit: limit,
-    overlaps: false,
-    accepts: undefined,
-  })
-  return start < (first.total ?? 0)
-}
-
-/** Of items as they came, before the caller has them. Those that are nested too deeply are never the same. */
+/** Items as JSON, before the caller can change them. Items nested too deeply are never equal. */
 function textOf(raw: readonly unknown[]): unknown {
   try {
     return JSON.stringify(raw)

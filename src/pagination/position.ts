@@ -7,54 +7,54 @@ import type { ListSetup, ReadBatch } from './page.js'
 import { type ListResponse, Requests } from './requests.js'
 import { type Failure, failure, type OverlapProblem } from './walk-errors.js'
 
-/** How far a loop has come, as a cursor says it. */
+/** The position of a loop, as its cursor holds it. */
 interface Mark {
   readonly frontier: Frontier
-  /** The end and the total when the frontier was shown last, and by which window. */
+  /** The end, the total and the window of the response that last showed the frontier. */
   readonly end: number
   readonly total: number
   readonly shownBy: Bookmark['shownBy']
-  /** How many items the loop has yielded. */
+  /** Number of items that the loop has yielded. */
   readonly items: number
 }
 
-/** Yields what is new. Returns whether `maxItems` cut it. */
+/** Yields new items. Returns whether `maxItems` ended it. */
 export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 
-/** A search counts as so many requests at most: it may be long once. */
+/** A search counts as at most this many requests, because one long search is fine. */
 const maxSearch = 6
-/** How many more responses may follow the first that shows an item of `until`, until one shows the last. */
+/** Maximum number of responses between the first with an item of `until` and the one with the last. */
 const maxLateReads = 2
 
-/** Where a loop stands in its list: what a cursor writes down, and what both readers do with a response. */
+/** The state of a loop that both readers share: its position, the known items, and its doubts. */
 export class Position<T> {
   readonly options: ListSetup<T>
   readonly requests: Requests<T>
   readonly known: KnownItems
-  /** The limit that plain pages send. */
+  /** The limit that requests for plain pages send. */
   sentLimit: number | undefined
   /** The limit in effect. */
   limit: number
   /** The place after the last item read. */
   end: number
   total: number
-  /** Why what was read is not proven to be complete. */
+  /** Why the items read so far are not proven to be complete. */
   doubt: IncompleteReason | undefined
-  /** The order is not stable: a reason that outweighs any other. */
+  /** Whether the order is not stable. This reason takes precedence over the others. */
   #isDisordered: boolean
-  /** It has come to where `until` says. */
+  /** Whether it has reached the items that `until` names. */
   hasArrived = false
-  /** What a cursor says when all that was read has been yielded. */
+  /** The position after the last item read. */
   mark: Mark
-  /** How many more responses may bring nothing new. */
+  /** How many more responses may have no new items. */
   #patience: number
-  /** How many requests had been sent at the last response, and how many of them count. */
+  /** Number of requests sent before the last response, and how many of those count. */
   #sent = 0
   #spent = 0
   #largestTotal = 0
-  /** What `until` names: the first items of a batch, and the farthest, each in the order of the list. */
+  /** The items that `until` names, in list order: the first ones of a batch, and the farthest ones. */
   readonly #until: readonly ReadonlySet<Key | undefined>[]
-  /** Those of them that a response has shown some of. */
+  /** The one of these sets that a response has shown items of. */
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
 
@@ -80,27 +80,30 @@ export class Position<T> {
     return this.hasArrived ? 0 : this.options.maxItems - this.mark.items
   }
 
-  /** How many items of the list were read. Its end does not say that: a service may return one page again and again. */
+  /** Number of items read. `end` may be larger, because a service may return the same page again. */
   get count(): number {
     const { firstPage, after } = this.options
     return (after?.end ?? (firstPage - 1) * this.limit) + this.mark.items
   }
 
-  /** Whether the loop goes on after a place, as far as is known. */
+  /** Whether the loop will probably read beyond a place. */
   goesOnAfter(place: number): boolean {
     return place < Math.min(this.total, this.end + this.remaining)
   }
 
-  /** Reads a response from a place on, up to `maxItems`. Yields what is new, and returns how much that is. Pages are next to each other. */
+  /**
+   * Reads a response from an index on, up to `maxItems`. Yields its new items, and returns their number. `isNext` means that it
+   * directly follows the page before, as plain pages do.
+   */
   *take(seen: ListResponse<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
     const { data, keys, start, page, limit, total = this.total, response } = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
-    /** Where those that are new end. */
+    /** The index after each new item. */
     const ends: number[] = []
     const before = this.mark
     const named = this.#meet(keys)
-    // Items between those that `until` names were added there since: their transactions were committed late.
+    // New items between those that `until` names were committed late.
     const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
     let place = from
     for (; place < until && items.length < this.remaining; place++) {
@@ -137,21 +140,20 @@ export class Position<T> {
     return items.length
   }
 
-  /** Whether a response has shown an item that `until` names. From there on, pages may bring nothing new. */
+  /** Whether a response has shown an item that `until` names. Later pages may have no new items. */
   get isNearUntil(): boolean {
     return this.#met !== undefined
   }
 
-  /** Those that `until` names, once a response has shown any. */
+  /** The items that `until` names, once a response has shown any. */
   #meet(keys: readonly (Key | undefined)[]): ReadonlySet<Key | undefined> | undefined {
     this.#met ??= this.#until.find(named => keys.some(key => named.has(key)))
     return this.#met
   }
 
   /**
-   * Throws after too many responses in a row without any: all that is remembered may come again, if the list has grown by so much. And
-   * where requests bring less than two fifths of what they bring in a list that stays as it is, of items that it had at one time: if
-   * others come as fast as these are read, there is no end.
+   * Throws after too many responses in a row without progress. A list that has grown may show all remembered items again. Also
+   * throws if the loop needs more than 2.5 times the requests of an unchanged list. New items may then come as fast as they are read.
    */
   noteProgress(seen: ListResponse<T>, isAny: boolean): void {
     const { limit, requests } = this
@@ -167,25 +169,25 @@ export class Position<T> {
       throw failure(seen, 'no-progress')
   }
 
-  /** The error of a response that shows that pages cannot overlap. Its cursor says so, or a later run would call itself complete. */
+  /** Creates the error of pages that cannot overlap. Its cursor keeps the reason, so no later run calls itself complete. */
   cannotOverlap(seen: ListResponse<T>, problem: OverlapProblem): unknown {
     this.doubt = problem
     return failure(seen, problem)
   }
 
-  /** Throws, unless missed items are accepted. */
+  /** Throws unless missed items are accepted. */
   noteDisorder(seen: ListResponse<T>): void {
     this.doubt = 'order-not-stable'
     this.#isDisordered = true
     if (this.options.onMissedItems === 'throw') throw failure(seen, 'order-not-stable')
   }
 
-  /** Throws, unless missed items are accepted. A loop may be resumed after an end that was short of its total. */
+  /** Throws unless missed items are accepted. A loop that ended before its total can be resumed. */
   noteMissed(seen: ListResponse<T>, count: number, missed: Partial<Failure>): void {
     const { total: before = this.total, response } = seen
     response.report.emit({ type: 'drift', change: 'missing', before, after: Math.max(0, before - count) })
     const isAccepted = this.options.onMissedItems === 'continue'
-    // Before it is thrown: the cursor of the error must say it.
+    // Set before it is thrown, because the cursor of the error keeps it.
     if (isAccepted || missed.isFinal !== false) this.doubt = 'missed-items'
     if (!isAccepted) throw failure(seen, 'missed-items', missed)
   }
@@ -194,7 +196,7 @@ export class Position<T> {
     return this.#isDisordered ? 'order-not-stable' : this.doubt
   }
 
-  /** Emits the last event of the loop, so nothing may be in flight any more. */
+  /** Emits the last event of the loop, when no request is in flight. */
   async emitEnd(isCut: boolean): Promise<void> {
     const { last, sent } = this.requests
     await this.requests.close()
@@ -204,22 +206,22 @@ export class Position<T> {
     last?.response.report.emit({ type: 'end', ...facts })
   }
 
-  /** An error of this loop, with a cursor if it can go on. */
+  /** Adds a cursor to an error, if the loop can be resumed. */
   withCursor(error: unknown, mark: Mark = this.mark): unknown {
     const hasBegun = mark.items > 0 || this.options.after !== undefined
     if (!hasBegun || !(error instanceof ApiError)) return error
-    // To resume a loop `until` an item would read on to the end of the list.
+    // A resumed loop cannot have `until`, so it would read to the end of the list.
     return error.inLoop(this.requests.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
-  /** `batch` are the keys that `until` looks for: of what was new, or where an `until` has been met, of the whole response. */
+  /** `batch` has the keys for a later `until`: the new ones, or all of the response if this loop has met its own `until`. */
   #writeCursor(batch: readonly (Key | undefined)[], cutAt?: Mark): string {
     const { frontier, ...place } = cutAt ?? this.mark
     const { limit, options } = this
     const doubt = this.#reason
     const hasHashes = (options.after ?? options.until) !== undefined
     const { behind, others } = frontier.names
-    // What was read later lies behind all that is named, or it would come again.
+    // A short batch is part of the frontier.
     const first = this.isNearUntil || batch.length > maxNamed ? batch.slice(0, maxNamed) : []
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (hasHashes ? String(key) : hashKey(key)))

@@ -4,17 +4,16 @@ import { isShort, type ListSetup, type LoadedPage, loadPage, type Window } from 
 import type { OverlapProblem } from './walk-errors.js'
 
 /**
- * The window that will be read after another one that was requested so long ago, if the list goes on as it does; `undefined` if that is not
- * worth a guess.
+ * Predicts the window after one that was requested `time` milliseconds before. `undefined` if the list probably ends with it.
  */
 export type Plan = (after: Window, time: number) => Window | undefined
 
-/** How things stood when a window was requested. */
+/** The state of a loop when it requested a window. */
 interface Sent {
   readonly time: number
-  /** Whether the one in front of it had not arrived: it may show an older state of the list. */
+  /** Whether the window before it had not arrived, so it may show an older state of the list. */
   readonly isAhead: boolean
-  /** The largest total of those that had arrived. */
+  /** The largest total of the responses that had arrived. */
   readonly largestTotalBefore: number
 }
 
@@ -25,52 +24,51 @@ interface Entry<T> {
   state: 'in flight' | 'arrived' | 'failed'
 }
 
-/** A response, as the readers need it. A page that does not exist is an empty one, however the service says that. */
+/** A response, as the readers use it. A page that does not exist is an empty one, whatever the service responds. */
 export interface ListResponse<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 'totalItems'>, Sent {
   /** The place of its first item in the list. */
   readonly start: number
-  /** Empty where they do not tell items apart. */
+  /** Empty if two items of the page have the same key. */
   readonly keys: readonly (Key | undefined)[]
-  /** `undefined` where it does not say. */
+  /** `undefined` if the response has none. */
   readonly total: number | undefined
-  /** It ends before its limit although its total says that more follows, also when requested again. */
+  /** Whether it has fewer items than its limit although its total promises more. It was then requested again. */
   readonly isShort: boolean
-  /** Why pages cannot overlap, if it shows that. */
+  /** Why pages cannot overlap, if the response shows it. */
   readonly problem: OverlapProblem | undefined
 }
 
-// Leaving a loop early should waste little. In flight or buffered: 1 when the first window is read, 2 for the second, 4 for the
-// third, then all.
+// The maximum in flight or buffered for the first, second and third window. A loop that is left early should waste little.
 const slowStart = [1, 2, 4]
-// Many services read rows and total in two statements: an item that is added in between makes a page look short.
+// Many services read rows and total in two statements. An item added in between makes a page look short.
 const maxRequests = 3
 
 let loops = 0
 
-/** The requests of one loop: keeps some in flight ahead of the window that is read, and says what responses show of the list. */
+/** Sends the requests of one loop, and prefetches the windows that it will probably read next. */
 export class Requests<T> {
   readonly #setup: ListSetup<T>
-  /** Identifies the loop in events and errors. */
+  /** The number of the loop in events and errors. */
   readonly loop: number = ++loops
-  /** First the window that the reader has now, then those that it will ask for, in that order. */
+  /** The current window, then the prefetched ones in the order in which they will be read. */
   #queue: Entry<T>[] = []
-  /** Cancels what is in the queue. */
+  /** Cancels the requests in the queue. */
   #controller = new AbortController()
   #plan: Plan | undefined
   #reads = 0
   #maxInFlight: number
-  /** How many requests had been sent when it slowed down. */
+  /** Number of requests sent before it slowed down. */
   #slowedDownAt = 0
   #largestTotal = 0
-  /** How many were sent. */
+  /** Number of requests sent. */
   sent = 0
-  /** One was short, and not longer when asked again: the service filters pages after it has cut them, or its total is wrong. */
+  /** Whether a page stayed short when requested again. The service filters pages after cutting them, or its total is wrong. */
   pagesAreShort = false
-  /** The first response that was read, and the last. */
+  /** The first and the last response that the reader got. */
   first: ListResponse<T> | undefined
   last: ListResponse<T> | undefined
 
-  /** All end when `closing` aborts. */
+  /** When `closing` aborts, all requests are cancelled. */
   constructor(setup: ListSetup<T>, closing: AbortSignal) {
     this.#setup = setup
     this.#maxInFlight = setup.concurrency
@@ -78,25 +76,25 @@ export class Requests<T> {
     if (closing.aborted) void this.close()
   }
 
-  /** Cancels what is in flight. Resolves when all of it has ended. */
+  /** Cancels the requests in flight. Resolves when all have ended. */
   async close(): Promise<void> {
     this.#controller.abort()
     await Promise.allSettled(this.#queue.map(({ promise }) => promise))
   }
 
-  /** The time of the next request. Movements are measured by it. */
+  /** The time of the next request, by which movements of the list are measured. */
   get time(): number {
     return performance.now() + msPerRequest * this.sent
   }
 
-  /** The request for the next window, if that was requested ahead. */
+  /** The prefetched window that comes next, if there is one. */
   get planned(): Pick<Entry<T>, 'window' | 'sent'> | undefined {
     return this.#queue[1]
   }
 
   /**
-   * Requests a window; the reader is done with the one before. `plan` says what will be read after it, if the list stays as it is: if
-   * another one was requested ahead, all that was is dropped. Without a plan, what was requested ahead comes after this window.
+   * Replaces the current window. `plan` predicts the windows after it, to prefetch them. If another window was prefetched next, all
+   * prefetched ones are dropped. Without a plan, they are kept, and follow this window.
    */
   async get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
     this.#plan = plan
@@ -116,7 +114,7 @@ export class Requests<T> {
     const keys = loaded.keys()
     const keyProblem = findKeyProblem(keys)
     const isOther = window.overlaps && (limit !== window.limit || data.length > limit)
-    // A service that counts along with the rows of a page (`count(*) over ()`) says 0 for an empty one.
+    // A service that counts in the same query, `count(*) over ()`, returns 0 for an empty page.
     const hasTotal = page === 1 || data.length > 0 || totalItems > 0
     this.last = {
       ...loaded,
@@ -131,7 +129,7 @@ export class Requests<T> {
     return this.last
   }
 
-  /** One request at a time, and one more for each that arrives from here on. */
+  /** Limits the loop to one request at a time, and one more for each later request that succeeds. */
   slowDown(): void {
     this.#slowedDownAt = this.sent
     this.#maxInFlight = 1
@@ -144,14 +142,14 @@ export class Requests<T> {
   }
 
   #fill(): void {
-    // With a concurrency of 1 nothing is requested before it is needed.
+    // With a concurrency of 1, nothing is prefetched.
     const { concurrency } = this.#setup
     const maximum = concurrency === 1 ? 1 : 2 * concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
     while (this.#queue.length < maxHeld && this.#inFlight.length < this.#maxInFlight) {
       const last = this.#queue.at(-1)
       const window = last && this.#plan?.(last.window, this.time - last.sent.time)
-      // The reader will stop at one that failed.
+      // The reader will stop at a failed one.
       if (window === undefined || this.#queue.some(({ state }) => state === 'failed')) return
       this.#queue.push(this.#request(window))
     }
@@ -171,18 +169,16 @@ export class Requests<T> {
       state: 'in flight',
     }
     const number = this.sent
-    // A failure is thrown when the reader comes to the window, or never.
+    // A failure is thrown only if the reader reaches the window.
     entry.promise.then(
       ({ totalItems, response }) => {
         entry.state = 'arrived'
         this.#largestTotal = Math.max(this.#largestTotal, totalItems)
-        // What failed may have been too much for the service: one at a time, and one more for each request from here on that arrives.
-        if (response.report.failures > 0) {
-          this.slowDown()
-        } else if (number > this.#slowedDownAt) {
+        // Failures may mean that the service is overloaded.
+        if (response.report.failures > 0) this.slowDown()
+        else if (number > this.#slowedDownAt)
           this.#maxInFlight = Math.min(this.#setup.concurrency, this.#maxInFlight + 1)
-        }
-        // When a request settles, not when its response is read: one slow response must not idle the others.
+        // Here and not when the response is read, so that one slow response does not hold up the others.
         this.#fill()
       },
       () => {
@@ -192,7 +188,7 @@ export class Requests<T> {
     return entry
   }
 
-  /** A response that contradicts itself is requested again. If it stays as short, the service filters pages after cutting them. */
+  /** Requests a window, and again if it is short. If it stays as short, the service filters pages after cutting them. */
   async #loadWhole(window: Window, signal: AbortSignal): Promise<LoadedPage<T>> {
     let lengthBefore = -1
     for (let request = 1; ; request++) {

@@ -1,11 +1,11 @@
 import { PaginationError, type PaginationReason } from '../errors.js'
 import type { SuccessResponse } from '../http/call.js'
 
-/** What went wrong in a loop, and what to do. */
+/** A problem of a loop, and what to do about it. */
 export interface Failure {
   readonly problem: string
   readonly hint: string
-  /** To resume after the cursor of the error would lead to the same failure. */
+  /** Whether a loop that resumes after the error's cursor would fail again. */
   readonly isFinal?: boolean
 }
 
@@ -15,7 +15,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     hint: 'Return a string or a number from `itemKey` for every item.',
   },
   'item-key-not-unique': {
-    problem: 'two items of a page have the same key, so pages cannot overlap',
+    problem: 'two items have the same key, so pages cannot overlap',
     hint: 'Pass an `itemKey` that is unique for each item.',
   },
   'limit-not-honoured': {
@@ -24,7 +24,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'short-page': {
     problem: 'a page in the middle of the list is not full, so pages cannot overlap',
-    hint: 'Does the service filter pages after cutting them? Iterate without `verified: true`.',
+    hint: 'The service may filter after paginating. Iterate without `verified: true`.',
   },
   'order-not-stable': {
     problem: 'items came back in a different order, or with the keys of others, so some may have been missed',
@@ -42,13 +42,13 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     isFinal: true,
   },
   'cursor-gone': {
-    problem: 'all of the last items read have left the list, so some may have been missed',
+    problem: 'every item that the loop last read is gone from the list, so some may have been missed',
     hint: 'Start over, without `after`.',
     isFinal: true,
   },
   'no-progress': {
     problem:
-      'the loop makes no progress, as the list changes too fast, or the service ignores `page` or `limit`',
+      'the loop makes no progress because the list changes too fast, or the service ignores `page` or `limit`',
     hint: 'Try again when the list changes less often. `npx --no-install virtual-accounts probe` shows what the service does.',
   },
   contradiction: {
@@ -57,7 +57,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
 }
 
-/** The error of a loop: what its reason says, unless the case says more. */
+/** Creates the error of a loop. `details` override the texts of its reason. */
 export function failure(
   { response }: { readonly response: SuccessResponse },
   reason: PaginationReason,
@@ -78,7 +78,7 @@ export function isOverlapProblem(reason: unknown): boolean {
 
 const wrongTotal = 'Pages may be counted from 0, or the total may lag or ignore filters.'
 
-/** Of a page that should hold items. */
+/** An empty page that should have items. */
 export function emptyPage({ page, limit }: { page: number; limit: number }, total: number): Partial<Failure> {
   return {
     problem: `page ${page} is empty, although totalItems is ${total} at a limit of ${limit}`,
@@ -86,16 +86,16 @@ export function emptyPage({ page, limit }: { page: number; limit: number }, tota
   }
 }
 
-/** Of a page that ends the list. `isFinal` is not set: its total may have been too early. */
+/** A list that ends before its total. Not final, because the total may have counted later rows. */
 export function endsShort(end: number, total: number): Partial<Failure> {
   return {
     problem: `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more may have been missed`,
-    hint: `${wrongTotal} Run it again. To accept gaps, pass \`onMissedItems: 'continue'\`.`,
+    hint: `${wrongTotal} Run the loop again. To accept gaps, pass \`onMissedItems: 'continue'\`.`,
     isFinal: false,
   }
 }
 
-/** Of a service that ignores `page`, or of keys that are unique only within a page, such as row numbers. */
+/** Repeated items of a service that ignores `page`, or of keys that are unique only within a page, such as row numbers. */
 export const itemsRepeat: Partial<Failure> = {
   problem: 'a page repeats items of earlier pages, although the list has not grown by as many',
   hint: 'Does the service ignore `page`, or does a proxy of your own drop the query? Or pass an `itemKey` that is unique for each item.',

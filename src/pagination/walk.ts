@@ -6,7 +6,7 @@ import { isRefusal, type ListResponse } from './requests.js'
 import { failure, isOverlapProblem } from './walk-errors.js'
 import { windowOf } from './windows.js'
 
-/** Reads a list from one end to the other: by windows that overlap, or where they cannot, by plain pages. */
+/** Reads a whole list, by overlapping windows. Where windows cannot overlap, it reads plain pages. */
 export async function* readList<T>(
   setup: ListSetup<T>,
   closing: AbortSignal,
@@ -32,7 +32,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     const end = start + data.length
     const problem = first.problem ?? (first.isShort && at.requests.pagesAreShort ? 'short-page' : undefined)
     const isLast = data.length === 0 || end === total
-    // One response is one state of the list. But its total may lag: a full page may not be the end.
+    // One response shows one state of the list. But its total may lag, so a full page may not be the end.
     const isWhole = isLast && data.length < first.limit
     const isPlain = problem !== undefined || verified === false
     if (!isWhole && isPlain) at.doubt = problem ?? 'verified-false'
@@ -42,7 +42,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     if (isWhole || (isLast && isPlain)) return at.remaining === 0 && at.end < end
     if (isPlain) return yield* readPages(at, first.page + 1)
   }
-  // A cursor may be old: after one, pages overlap in any mode.
+  // A cursor may be old, so after one, windows overlap in all modes.
   if (!isOverlapProblem(at.doubt)) {
     try {
       return yield* new OverlappingReader(at).read()
@@ -53,14 +53,14 @@ async function* read<T>(at: Position<T>): Reading<T> {
       if (isEnd && at.doubt !== 'short-page') return false
     }
   }
-  // The service may have another limit by now than when the cursor was written.
+  // The service may have changed its limit since the cursor was written.
   if (after) await requestFirst(at)
   return yield* readPages(at, Math.floor(at.end / at.limit) + 1)
 }
 
 /**
- * A loop after or until a cursor that finds nothing, although the list has grown: that may be at its other end. The first response is
- * requested once more, as it may have been an old one.
+ * If a loop with a cursor finds nothing although the list has grown, the list may grow at its other end. The first window is
+ * requested again, because its response may have been out of date.
  */
 async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const { after, until, verified } = at.options
@@ -80,7 +80,7 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   if (verified) throw failure(again, 'added-elsewhere', { problem })
 }
 
-/** The first page; without a limit of the loop's own if the service does not honour that. */
+/** Requests the first page, without the loop's own limit if the service does not honour that. */
 async function requestFirst<T>(at: Position<T>): Promise<ListResponse<T>> {
   const { firstPage, limit, ownLimit } = at.options
   const request = (limit: number | undefined, accepts: typeof isRefusal | undefined) => {

@@ -1,7 +1,7 @@
 import type { Window } from './page.js'
 import { isRefusal } from './requests.js'
 
-// A window is a page of some limit: page `p` holds the places from `(p - 1) * limit` to `p * limit - 1`.
+// A window is a page at any limit. Page `p` holds the places from `(p - 1) * limit` to `p * limit - 1`.
 
 export function start({ page, limit = 0 }: Window): number {
   return (page - 1) * limit
@@ -11,9 +11,9 @@ export function reach({ page, limit = 0 }: Window): number {
   return page * limit
 }
 
-/** Page `page` of another limit than the loop's own. Whether the service honours that, the reader checks. */
+/** A page at any limit. The reader checks whether the service honours the limit. */
 export function windowOf(page: number, limit: number): Window {
-  // A service may say by a status, or by another page, that there is no such page.
+  // Services report a missing page by a status, or by returning another page.
   const accepts = (what: number | 'another-page') =>
     page > 1 && (what === 404 || what === 'another-page' || isRefusal(what))
   return { page, limit, overlaps: true, expectedLimit: undefined, accepts }
@@ -24,7 +24,7 @@ export function windowAt(place: number, limit: number): Window {
   return windowOf(Math.floor(place / limit) + 1, limit)
 }
 
-/** The window that begins `margin` or more items before the expected end of what was read, and reaches farthest beyond it. */
+/** The window that reaches farthest of those that begin at least `margin` items before the expected end of what was read. */
 export function windowAhead(expectedEnd: number, maxLimit: number, margin: number): Window {
   const end = Math.max(0, expectedEnd)
   const place = Math.max(0, end - margin)
@@ -32,7 +32,7 @@ export function windowAhead(expectedEnd: number, maxLimit: number, margin: numbe
   return limit > maxLimit && margin > 1 ? windowAhead(end, maxLimit, margin - 1) : windowAt(place, limit)
 }
 
-/** The window that holds the item at a place, and shows most of what is before it. */
+/** The window that holds the item at a place and the most items before it. */
 export function windowBefore(place: number, maxLimit: number): Window {
   return windowAt(
     place,
@@ -40,18 +40,18 @@ export function windowBefore(place: number, maxLimit: number): Window {
   )
 }
 
-/** The limit whose window gains most, which is less than the limit. */
+/** The limit whose window gains the most. A window always gains less than its limit. */
 function bestLimit(maxLimit: number, gainOf: (limit: number) => number): number {
   let best = 0
   let gain = 0
-  // Down to the limits that cannot gain more. Without this a service's limit of a billion would take seconds.
+  // Stops at limits that cannot gain more. Otherwise a service's limit of a billion would take seconds.
   for (let limit = maxLimit; limit > gain; limit--) {
     const found = gainOf(limit)
     if (found <= gain) continue
     best = limit
     gain = found
   }
-  // Where a page of every allowed limit ends, as at 12 for those up to 4, only a larger one goes on.
+  // At some places, pages of all allowed limits end. At 12, those of limits 1 to 4 do. Only a larger one continues there.
   for (let limit = maxLimit + 1; best === 0; limit++) if (gainOf(limit) > 0) best = limit
   return best
 }

@@ -185,7 +185,7 @@ describe('an iteration fails', () => {
   test('when it ends short of its total', async () => {
     const message = await iterate((page, limit) => ({ ...envelopeOf(all, page, limit), totalItems: 90 }))
     expect(message).toMatch(
-      /^the list ended at position 60, although totalItems is 90, so 30 or more .* counted from 0, .* Run it again\. To accept .* To resume: /,
+      /^the list ended at position 60, although totalItems is 90, so 30 or more .* counted from 0, .* Run the loop again\. To accept .* To resume: /,
     )
   })
 
@@ -200,7 +200,7 @@ describe('an iteration fails', () => {
     const others = (page: number, limit: number, count: number) =>
       envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit)
     expect(await iterate(others, {}, { page: 2 })).toMatch(
-      /^all of the last items read have left the list, .* Start over, without `after`\.$/,
+      /^every item that the loop last read is gone from the list, .* Start over, without `after`\.$/,
     )
   })
 
@@ -222,7 +222,7 @@ describe('an iteration fails', () => {
           page => envelopeOf(all, page, 20),
         ],
         [
-          'two items of a page have the same key',
+          'two items have the same key',
           /`itemKey`/,
           (page, limit) => envelopeOf(all, page, limit),
           { itemKey: () => 'same' },

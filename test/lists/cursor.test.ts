@@ -325,7 +325,7 @@ describe('a wrong cursor is a TypeError before anything is sent', () => {
         ['an id', /^after: .* damaged/, () => list(service.transactions[3]?.id ?? '')],
         ['null', /^after: expected a cursor.* got null/, () => list(null as never)],
         ['a number', /^after: expected a cursor.* got/, () => list(3 as never)],
-        ['with a page', /^page: not together with `after`/, () => list(cursor, { query, page: 2 })],
+        ['with a page', /^page: cannot be combined with `after`/, () => list(cursor, { query, page: 2 })],
       ],
       ([, message, call]) => {
         const error = (() => {

@@ -188,9 +188,9 @@ describe('`until`', () => {
     const { fake, list, until } = await createGrowing(30)
     const { length } = fake.requests
     for (const [params, options, message] of [
-      [{}, { after: until, until }, /^until: not together with `after`/],
-      [{ page: 2 }, { until }, /^page: not together with `until`/],
-      [{}, { until, maxItems: 5 }, /^until: not together with `maxItems`/],
+      [{}, { after: until, until }, /^until: cannot be combined with `after`/],
+      [{ page: 2 }, { until }, /^page: cannot be combined with `until`/],
+      [{}, { until, maxItems: 5 }, /^until: cannot be combined with `maxItems`/],
       [{ query: { a: 1 } }, { until }, /^until: .* other filters/],
       [{}, { until: `${until}0` }, /^until: .* damaged/],
       [{}, { until: null as never }, /^until: expected a cursor.* got null/],

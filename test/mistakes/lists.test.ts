@@ -89,7 +89,7 @@ test('options of a list', () =>
     options(
       'wants a proof and no errors',
       { verified: true, onMissedItems: 'continue' },
-      "verified: not together with onMissedItems: 'continue'",
+      "verified: cannot be combined with onMissedItems: 'continue'",
     ),
     {
       mistake: 'limits a list that is awaited',
@@ -143,7 +143,7 @@ test('lists of other endpoints', () =>
       mistake: 'passes no schema',
       // @ts-expect-error
       wrote: () => client.list('/refunds'),
-      gets: /^schema: expected one in the third argument, list\(path, params, \{ schema \}\)/,
+      gets: /^schema: required\. Call list\(path, params, \{ schema \}\)\.$/,
     },
     {
       mistake: 'passes the schema among the params',
