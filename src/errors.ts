@@ -1,7 +1,7 @@
 import type { IncompleteReason } from './events.js'
 import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
-import { property } from './internal/object.js'
+import { defineHidden, property } from './internal/object.js'
 
 /** The facts about a call that every error shows, and the number of its loop. */
 export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop' | 'with' | 'toJSON'> & {
@@ -11,6 +11,13 @@ export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop'
 /** The argument of every error's constructor. */
 export interface ErrorFacts {
   readonly info: CallInfo
+  /** The facts that only this kind of error shows. */
+  readonly own?: Partial<
+    Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'> &
+      Pick<TimeoutError, 'timeoutMs'> &
+      Pick<InvalidResponseError, 'issues'> &
+      Pick<PaginationError, 'reason'>
+  >
   readonly problem: string
   readonly hint?: string | undefined
   /** Why the client does not retry. */
@@ -18,8 +25,6 @@ export interface ErrorFacts {
   readonly cause?: unknown
   /** Whether the client retries by itself, so the message gives no advice. */
   readonly isRetried?: boolean
-  /** Resumes the list. */
-  readonly cursor?: string | undefined
   /** Whether resuming at the cursor would fail again, or is pointless. */
   readonly isFinal?: boolean
 }
@@ -75,55 +80,49 @@ export abstract class ApiError extends Error {
   declare readonly requestId: string | undefined
 
   readonly #facts: ErrorFacts
-  readonly #names: readonly string[]
+  readonly #shown: Readonly<Record<string, unknown>>
 
   /**
-   * Checks `kind`, so it also works across the ESM and CommonJS builds.
+   * Checks the class by its name, so it also works across the ESM and CommonJS builds.
    * @internal
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: it is one of the classes below, or one of the caller's that extends one
+    // biome-ignore lint/complexity/noThisInStatic: it is ApiError or one of the classes below
     return isInstance(value, this)
   }
 
-  /**
-   * @param own The names of additional facts that this kind of error shows.
-   * @internal
-   */
-  constructor(name: string, given: ErrorFacts, own: readonly string[] = []) {
-    if (given?.info === undefined) {
+  /** @internal */
+  constructor(given: ErrorFacts) {
+    const className = Object.keys(classes).find(name => classes[name] === new.target)
+    if (given?.info === undefined || className === undefined) {
       throw new TypeError(
-        `${name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
+        `${new.target.name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
       )
     }
     // Without a prototype, so a polluted `Object.prototype` is never read.
-    const facts: ErrorFacts & Record<string, unknown> = { __proto__: null, ...given }
-    const { info, cause, cursor } = facts
+    const facts: ErrorFacts = Object.assign(Object.create(null), given)
+    const { info, own, cause } = facts
     super(formatMessage(facts), cause === undefined ? undefined : { cause })
-    this.#facts = facts
     const { loop: _, ...shown } = info
-    const entries = [
-      ...Object.entries({ ...shown, cursor }),
-      ...own.map(name => [name, facts[name]] as const),
-    ]
-    this.#names = ['kind', ...entries.map(([name]) => name)]
-    // Hides `undefined` from `console.log`. Hides headers, which Node prints as `Headers {}` for an uncaught error.
-    for (const [name, value] of entries) {
-      const enumerable = value !== undefined && name !== 'headers'
-      Object.defineProperty(this, name, { ...changeable, value, enumerable })
-    }
-    Object.defineProperty(this, 'name', { ...changeable, value: name })
-    Object.defineProperty(this, brand, { value: true })
+    this.#facts = facts
+    this.#shown = { ...shown, cursor: undefined, ...own }
+    for (const [name, value] of Object.entries(this.#shown)) show(this, name, value)
+    const isTimeout = className === 'AbortError' && property(cause, 'name') === 'TimeoutError'
+    defineHidden(this, 'name', isTimeout ? 'TimeoutError' : className)
+    defineHidden(this, brand, className)
     unseen.add(this)
   }
 
   /**
-   * The same error with the cursor of its loop. An error of another loop, such as the caller's abort reason, is returned unchanged.
+   * Adds the cursor of a loop, unless this is an error of another loop, such as the caller's abort reason.
    * @internal
    */
   inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {
-    if (loop !== this.#facts.info.loop) return this
-    return this.with(isResumable ? { cursor } : { cursor, isFinal: true })
+    const { info, isFinal } = this.#facts
+    if (loop !== info.loop) return this
+    show(this, 'cursor', cursor)
+    this.message = formatMessage(this.#facts, isResumable && !isFinal)
+    return this
   }
 
   /**
@@ -137,14 +136,20 @@ export abstract class ApiError extends Error {
 
   /** The error as plain data for a log. It omits response headers, and the body of a 2xx response. */
   toJSON(): object {
-    const plain: Record<string, unknown> = { name: this.name, message: this.message }
+    const { name, message, kind, cursor } = this
     // Only known names, because other code may attach secrets, or values that are not plain data.
-    for (const name of this.#names) if (name !== 'headers') plain[name] = this[name as keyof this]
+    const { headers: _, ...shown } = this.#shown
     const { cause } = this as { cause?: CopiedCause }
     // The reason of an abort can be any value.
-    if (cause !== undefined) plain.cause = Object(cause) === cause ? toPlain(cause) : cause
-    return plain
+    const plainCause = Object(cause) === cause ? toPlain(cause as CopiedCause) : cause
+    return { name, message, kind, ...shown, cursor, ...(cause !== undefined && { cause: plainCause }) }
   }
+}
+
+/** Hides `undefined` from `console.log`. Hides headers, which Node prints as `Headers {}` for an uncaught error. */
+function show(error: ApiError, name: string, value: unknown): void {
+  defineHidden(error, name, value)
+  if (value !== undefined && name !== 'headers') Object.defineProperty(error, name, { enumerable: true })
 }
 
 /** A cause that the client has copied and redacted. */
@@ -155,11 +160,9 @@ function toPlain({ name, message, code, errors, cause }: CopiedCause): object {
   return { name, message, code, errors: (errors ?? cause?.errors)?.map(toPlain) }
 }
 
-const changeable = { configurable: true, writable: true }
-
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */
-function formatMessage(facts: ErrorFacts): string {
-  const { info, problem, note, hint, isRetried, cursor, isFinal } = facts
+function formatMessage(facts: ErrorFacts, isResumable = false): string {
+  const { info, problem, note, hint, isRetried } = facts
   const { method, path, page, attempts, outcomeUnknown } = info
   const shownPage = page === undefined ? '' : ` (page ${page})`
   const shownAttempts = attempts < 2 ? '' : ` (${attempts} attempts)`
@@ -167,12 +170,10 @@ function formatMessage(facts: ErrorFacts): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: ${repeatIt}`
-  const resume = cursor && !isFinal && 'To resume: list(params, { after: error.cursor }).'
+  const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: retry with the same idempotencyKey (error.idempotencyKey).`
+  const resume = isResumable && 'To resume: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')
 }
-
-const repeatIt = 'retry with the same idempotencyKey (error.idempotencyKey).'
 
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {
@@ -188,21 +189,11 @@ export class HttpError extends ApiError {
   declare readonly body: unknown
   /** The delay that the service asked for in `Retry-After`, in milliseconds. `undefined` if absent or unreadable. */
   declare readonly retryAfterMs: number | undefined
-
-  /** @internal */
-  constructor(facts: ErrorFacts & Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>) {
-    super('HttpError', facts, ['status', 'headers', 'body', 'retryAfterMs'])
-  }
 }
 
 /** The client could not connect, or the response was cut off. */
 export class ConnectionError extends ApiError {
   readonly kind = 'connection'
-
-  /** @internal */
-  constructor(facts: ErrorFacts) {
-    super('ConnectionError', facts)
-  }
 }
 
 /** No complete response arrived in time. */
@@ -210,11 +201,6 @@ export class TimeoutError extends ApiError {
   readonly kind = 'timeout'
   /** The `timeout` or `totalTimeout` that was exceeded, in milliseconds. */
   declare readonly timeoutMs: number
-
-  /** @internal */
-  constructor(facts: ErrorFacts & Pick<TimeoutError, 'timeoutMs'>) {
-    super('TimeoutError', facts, ['timeoutMs'])
-  }
 }
 
 /**
@@ -223,11 +209,6 @@ export class TimeoutError extends ApiError {
  */
 export class AbortError extends ApiError {
   readonly kind = 'aborted'
-
-  /** @internal */
-  constructor(facts: ErrorFacts) {
-    super(property(facts?.cause, 'name') === 'TimeoutError' ? 'TimeoutError' : 'AbortError', facts)
-  }
 }
 
 /** A 2xx response does not match its documentation or your `schema`. It is not retried. */
@@ -251,9 +232,9 @@ export class InvalidResponseError extends ApiError {
   readonly #body: unknown
 
   /** @internal */
-  constructor(facts: ErrorFacts & Pick<InvalidResponseError, 'status' | 'headers' | 'issues' | 'body'>) {
-    super('InvalidResponseError', facts, ['status', 'headers', 'issues'])
-    this.#body = facts.body
+  constructor(facts: ErrorFacts, body: unknown) {
+    super(facts)
+    this.#body = body
   }
 }
 
@@ -275,27 +256,20 @@ export class PaginationError extends ApiError {
   readonly kind = 'pagination'
   /** The reason of the failure. The message says what to do. */
   declare readonly reason: PaginationReason
-
-  /** @internal */
-  constructor(facts: ErrorFacts & Pick<PaginationError, 'reason'>) {
-    super('PaginationError', facts, ['reason'])
-  }
 }
 
-const classes = {
-  http: HttpError,
-  connection: ConnectionError,
-  timeout: TimeoutError,
-  aborted: AbortError,
-  'invalid-response': InvalidResponseError,
-  pagination: PaginationError,
+const classes: Readonly<Record<string, unknown>> = {
+  HttpError,
+  ConnectionError,
+  TimeoutError,
+  AbortError,
+  InvalidResponseError,
+  PaginationError,
 }
 
-function isInstance(value: unknown, Class: typeof ApiError): boolean {
-  if (Class === ApiError) return isApiError(value)
-  if (Object.values<unknown>(classes).includes(Class))
-    return isApiError(value) && (classes[value.kind] as unknown) === Class
-  return Function.prototype[Symbol.hasInstance].call(Class, value)
+function isInstance(value: unknown, Class: unknown): boolean {
+  if (!isApiError(value)) return false
+  return Class === ApiError || Class === classes[String(Reflect.get(value, brand))]
 }
 
 /** The union of all {@link ApiError} classes. `kind` narrows it to one. */

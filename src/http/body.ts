@@ -26,8 +26,8 @@ function invalid(message: string, hint: string, body?: unknown): InvalidBody {
 
 export function mismatch(issues: readonly FoundIssue[], body: unknown, validator: Validator): InvalidBody {
   const hint = validator.isCustom
-    ? 'See error.issues and error.body, and error.cause if the schema threw. If the response is right, change the schema. In a list, it describes one item of `data`.'
-    : 'Pass a `schema` that accepts the response if the service is right. The response is in error.body.'
+    ? 'See error.issues, error.body and error.cause. If the response is right, change the schema. In a list, it describes one item of `data`.'
+    : `Pass a \`schema\` that accepts the response if the service is right. ${seeBody}`
   return new InvalidBody(issues, hint, body, validator)
 }
 
@@ -41,8 +41,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   const reader = readerOf(body)
   // React Native and some polyfills have no streams.
   if (reader === undefined) {
-    const text: unknown = await response.text()
-    if (typeof text !== 'string') throw new TypeError('text() of the response gave no text')
+    const text = await response.text()
     const { length } = new TextEncoder().encode(text)
     return length > maxBytes ? tooLarge(maxBytes) : text.replace(/^\uFEFF/, '')
   }
@@ -112,42 +111,37 @@ function decode(bytes: Uint8Array): BodyText {
   }
 }
 
-const notAList =
-  'Is this a list? For other endpoints use client.request. Check baseUrl, as a proxy or a login page may have responded.'
-const notTheService =
-  'Check baseUrl, as a proxy or a login page may have responded. The text is in error.body.'
+const seeBody = 'The response is in error.body.'
+const checkBaseUrl = 'Check baseUrl, as a proxy or a login page may have responded.'
 const html = /^\s*<(?:!doctype|html)\b/i
 
 /** The body of a list, which must be JSON. */
 export function parseListBody(text: string): unknown {
   const json = parseJson(text)
-  if (json === undefined) throw notJson(text, html.test(text), notAList)
+  if (json === undefined)
+    throw notJson(text, false, `${checkBaseUrl} Is this a list? For other endpoints use client.request.`)
   return json
 }
 
 function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
-  if (!isHtml && /^\s*[[{]/.test(text))
-    return invalid(
-      `expected JSON, got text that begins like JSON and breaks ${whereItBreaks(text)} (of ${text.length} characters)`,
-      brokenHint,
-      text,
-    )
-  const got = text.trim() === '' ? 'an empty body' : isHtml ? 'an HTML page' : 'plain text'
-  return invalid(`expected JSON, got ${got}`, hint, text || undefined)
+  const isCut = !isHtml && /^\s*[[{]/.test(text)
+  let got = 'plain text'
+  if (text.trim() === '') got = 'an empty body'
+  else if (isHtml || html.test(text)) got = 'an HTML page'
+  else if (isCut)
+    got = `text that begins like JSON and breaks ${whereItBreaks(text)} (of ${text.length} characters)`
+  const cutHint = `Was it cut off? If not, report it to the service's owner. ${seeBody}`
+  return invalid(`expected JSON, got ${got}`, isCut ? cutHint : hint, text || undefined)
 }
 
 /** Only the position from the engine's message, because the message quotes the text. */
 function whereItBreaks(text: string): string {
   try {
-    JSON.parse(text)
+    return String(JSON.parse(text))
   } catch (error) {
-    const [where] = /\bat (?:position|line) \d+(?: column \d+)?/.exec(String(error)) ?? []
-    if (where) return where
+    return /\bat (?:position|line) \d+(?: column \d+)?/.exec(String(error))?.[0] ?? 'later'
   }
-  return 'later'
 }
-
-const brokenHint = "Was it cut off? If not, report it to the service's owner. The text is in error.body."
 
 /** The body of any other response. The API documents none, so it may be JSON, text or empty. */
 export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
@@ -157,7 +151,7 @@ export function parseUnspecifiedBody(text: string, headers: Headers): unknown {
   // A proxy's error page must not count as a success.
   const isHtml = html.test(text) || /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType)
   if (!isHtml && !/^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i.test(contentType)) return text
-  throw notJson(text, isHtml, notTheService)
+  throw notJson(text, isHtml, `${checkBaseUrl} ${seeBody}`)
 }
 
 /** The body of an error as JSON, else as text. `undefined` if it is empty or unreadable. */
@@ -178,6 +172,6 @@ function parseJson(text: string): unknown {
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     // The body is nested too deeply for the engine's stack.
-    throw invalid('expected JSON that is less deeply nested', 'The text is in error.body.', text)
+    throw invalid('expected JSON that is less deeply nested', seeBody, text)
   }
 }

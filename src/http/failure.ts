@@ -2,67 +2,50 @@ import type { ErrorFacts, HttpError, Issue } from '../errors.js'
 import { formatPath, toLine } from '../internal/describe.js'
 import { codeOf } from '../internal/error-code.js'
 import { property } from '../internal/object.js'
-import type { Redactor } from '../internal/redact.js'
+import { resolveBaseUrl } from '../internal/url.js'
 import type { InvalidBody } from './body.js'
 import { isRateLimit, isServerError } from './retry.js'
-import type { Call, NoResponse } from './types.js'
+import type { Call, NoResponse, Transport } from './types.js'
 
 export type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
 export type FailedResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
 
+/** Redact the response first, and any other text before it is cut, because the cut may go through a key. */
 export function describeHttpError(
-  failed: FailedResponse,
-  call: Call,
+  { status, headers, body, retryAfterMs }: FailedResponse,
+  { page = 1, idempotencyKey }: Call,
+  { apiKey, baseUrl, redactor }: Transport,
   url: string,
-  redactor: Redactor,
-  hasKey: boolean,
 ): Description {
-  const reason = reasonOf(failed.body)
-  const problem = describeStatus(failed, url, redactor) + (reason === undefined ? '' : `: "${reason}"`)
-  return { problem, hint: hintFor(failed, call, reason !== undefined, hasKey) }
-}
-
-/** Some services respond to too many requests with a 403. Only those send `Retry-After` with it. */
-function isLimited({ status, retryAfterMs }: FailedResponse): boolean {
-  return isRateLimit(status) || (status === 403 && !!retryAfterMs)
-}
-
-function describeStatus(failed: FailedResponse, url: string, redactor: Redactor): string {
-  const { status, headers } = failed
-  if (isLimited(failed)) return `HTTP ${status}, rate limited`
-  const location = headers.get('location')
-  if (status >= 400 || (status > 0 && location === null)) return `HTTP ${status}`
-  let target = ''
-  if (location && URL.canParse(location, url)) {
-    // Without its query, which may be secret. Redacted after parsing, which may decode a key, and before a cut through a key.
-    const { protocol, host, pathname } = new URL(location, url)
-    target = ` to ${toLine(redactor.text(`${protocol}//${host}${pathname}`), 200)}`
-  }
-  return `${status === 0 ? '' : `HTTP ${status}, `}a redirect${target}, which is not followed`
-}
-
-function hintFor(
-  failed: FailedResponse,
-  { page, idempotencyKey }: Call,
-  hasReason: boolean,
-  hasKey: boolean,
-) {
-  const { status, retryAfterMs } = failed
-  const delay = retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'
-  if (status < 400) return status === 304 ? undefined : 'Use a baseUrl and a path that do not redirect.'
-  if (isLimited(failed)) return `Retry ${delay}.`
-  if (status === 401 || status === 403)
-    return hasKey
-      ? 'Check apiKey. The client sends it unchanged and adds no `Bearer`.'
-      : 'No key was sent, because apiKey is null. Is the user signed in to your own server?'
-  if (status === 404) {
-    const beyondEnd = page && page > 1 ? ' The page may also be beyond the end of the list.' : ''
-    return `Check the ids, the path and baseUrl.${beyondEnd}`
-  }
-  if (status === 409 && idempotencyKey !== undefined && !hasReason)
-    return 'A request with this idempotencyKey may still be in progress: retry with the same key.'
-  return isServerError(status) ? `Retry ${delay}.` : undefined
+  const reason = reasonOf(body)
+  // Some services respond to too many requests with a 403. Only those send `Retry-After` with it.
+  const isLimited = isRateLimit(status) || (status === 403 && !!retryAfterMs)
+  const isRedirect = status < 400 && status !== 304
+  const location = (isRedirect && headers.get('location')) || ''
+  const toShown = (target: string) => toLine(redactor.text(target), 200)
+  let problem = `HTTP ${status}`
+  let hint: string | undefined
+  if (isLimited) problem += ', rate limited'
+  if (isLimited || isServerError(status))
+    hint = `Retry ${retryAfterMs ? `after ${Math.ceil(retryAfterMs / 1000)} s` : 'later'}.`
+  else if (isRedirect) {
+    const { protocol, host, pathname } = new URL(URL.canParse(location, url) ? location : url, url)
+    // Without the query, which may be secret.
+    const target = location && ` to ${toShown(`${protocol}//${host}${pathname}`)}`
+    problem += `, a redirect${target}, which is not followed`
+    hint = 'Use a baseUrl and a path that do not redirect.'
+  } else if (status === 401 || status === 403)
+    hint =
+      apiKey === null
+        ? 'No key was sent, because apiKey is null. Is the user signed in to your own server?'
+        : 'Check apiKey. The client sends it unchanged and adds no `Bearer`.'
+  else if (status === 404) {
+    hint = `Check the ids, the path and baseUrl (${toShown(resolveBaseUrl(baseUrl))}).`
+    if (page > 1) hint += ' The page may also be beyond the end of the list.'
+  } else if (status === 409 && idempotencyKey !== undefined && reason === undefined)
+    hint = 'A request with this idempotencyKey may still be in progress: retry with the same key.'
+  return { problem: problem + (reason === undefined ? '' : `: "${reason}"`), hint }
 }
 
 /** The usual places of a service's own reason in the body of an error. */
@@ -79,15 +62,14 @@ export function reasonOf(body: unknown): string | undefined {
 }
 
 /** Describes an abort. Quotes the message of its reason, unless it is the platform's default. */
-export function describeAbort(reason: unknown, attempts: number, redactor: Redactor): string {
+export function describeAbort(reason: unknown, attempts: number, { redactor }: Transport): string {
   const message = typeof reason === 'string' ? reason : property(reason, 'message')
   const isDefault = /^(?:Abort|Timeout)Error$/.test(String(property(reason, 'name')))
-  const quoted = typeof message === 'string' && message !== '' && !isDefault
-  const why = quoted ? `, "${toLine(redactor.text(message), 200)}"` : ''
-  return `aborted by its signal${why}${attempts === 0 ? ', before anything was sent' : ''}`
+  const isShown = typeof message === 'string' && message !== '' && !isDefault
+  const why = isShown ? ` ("${toLine(redactor.text(message), 200)}")` : ''
+  return `aborted by your signal${why}${attempts === 0 ? ', before anything was sent' : ''}`
 }
 
-const notTls = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 const checkNetwork = 'Check baseUrl and the network.'
 
 /** `shown` is a redacted copy of the cause, because the cut of its message may go through a key. */
@@ -102,40 +84,39 @@ export function describeNoResponse(
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
   const isFake = hostname === 'virtual-accounts.test'
   const within = `within the timeout of ${timeoutMs} ms`
+  const raise = 'Raise `timeout` (milliseconds) if'
   // Without a code, only the message can help. It may come from a mock or from the caller's fetch.
   const message = code === '' && innermostMessage(shown)
-  const quoted = message ? `: "${toLine(message, 200)}"` : ''
-  const seeCause = code === '' ? ' See error.cause. In a browser, see the console.' : ''
-  const last = cause === undefined ? '' : ' The last failure is in error.cause.'
-  const unreadable = [
-    `no readable response from ${host}${quoted}`,
-    notTls.test(code) ? 'Check baseUrl: is this an http port?' : checkNetwork + seeCause,
-  ] as const
   const [problem, hint] = {
     'not-sent': [
       `the request was not sent ${within}`,
-      'Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
-    ] as const,
+      `${raise} the apiKey function needs longer, or something blocks the event loop.`,
+    ],
     'not-connected': /^E[MN]FILE$/.test(code)
       ? ['too many open files to connect', 'Lower `maxInFlight`, or raise the limit of this process.']
       : [
-          `could not connect to ${host}${code === 'UND_ERR_ABORTED' ? ' through the proxy' : ''}`,
+          `could not connect to ${host}`,
           isFake ? 'This is a FakeService: pass its `fetch` to the client.' : checkNetwork,
         ],
     certificate: [
       `the TLS certificate of ${host} was rejected`,
       'Check that it is valid for this host, and that this runtime trusts its authority.',
     ],
-    'cut-off': ['the response could not be read to its end', 'Check the network and proxies.'],
+    'cut-off': ['the response could not be read to its end', checkNetwork],
     'no-response': isTimeout
-      ? [`no complete response ${within}`, 'Raise `timeout` (milliseconds) if the service needs longer.']
-      : unreadable,
+      ? [`no complete response ${within}`, `${raise} the service needs longer.`]
+      : [
+          `no readable response from ${host}${message ? `: "${toLine(message, 200)}"` : ''}`,
+          /^ERR_SSL_/.test(code)
+            ? 'Check baseUrl: is this an http port?'
+            : `${checkNetwork}${code ? '' : ' See error.cause. In a browser, see the console.'}`,
+        ],
     hanging: ['not sent, because no request in flight got a response', 'Retry later.'],
     'total-timeout': [
       `not finished within the totalTimeout of ${timeoutMs} ms`,
-      `Raise \`totalTimeout\` (milliseconds) if it may take longer.${last}`,
+      'Raise `totalTimeout` (milliseconds) if it may take longer.',
     ],
-  }[reason]
+  }[reason] as [string, string]
   return { problem: problem + (code && ` (${code})`), hint }
 }
 

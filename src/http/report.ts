@@ -113,7 +113,7 @@ export class CallReport {
   abortError(reason: unknown): unknown {
     const { info } = this
     if (isControlFlow(reason) && !info.outcomeUnknown) return reason
-    const problem = describeAbort(reason, info.attempts, this.#redactor())
+    const problem = describeAbort(reason, info.attempts, this.#transport)
     return new AbortError({ info, problem, cause: reason })
   }
 
@@ -126,15 +126,14 @@ export class CallReport {
       const timeoutMs = outcome.reason === 'total-timeout' ? totalTimeout : timeout
       const cause = outcome.isTimeout ? outcome.cause : redact.cause(outcome.cause)
       const facts = { ...common, cause, ...describeNoResponse(outcome, cause as Error, this.#url, timeoutMs) }
-      if (outcome.isTimeout) return new TimeoutError({ ...facts, timeoutMs })
+      if (outcome.isTimeout) return new TimeoutError({ ...facts, own: { timeoutMs } })
       return new ConnectionError({ ...facts, problem: redact.text(facts.problem) })
     }
     const { status, headers, text, retryAfterMs } = outcome
     const body = redact.json(parseErrorBody(text))
-    const shown = { status, headers: redact.headers(headers), body, retryAfterMs }
-    const hasKey = this.#transport.apiKey !== null
-    const description = describeHttpError(shown, this.#call, this.#url, redact, hasKey)
-    return new HttpError({ ...common, ...shown, ...description })
+    const own = { status, headers: redact.headers(headers), body, retryAfterMs }
+    const description = describeHttpError(own, this.#call, this.#transport, this.#url)
+    return new HttpError({ ...common, own, ...description })
   }
 
   /** The error of a call that exceeded its `totalTimeout`, perhaps while it waited. */
@@ -151,25 +150,20 @@ export class CallReport {
 
   invalidResponseError({ status, headers }: ReceivedResponse, invalid: InvalidBody): InvalidResponseError {
     const redact = this.#redactor()
-    const toShown = (key: PropertyKey) => {
-      const text = redact.text(String(key))
-      return text === String(key) ? key : text
-    }
+    const toShown = (key: PropertyKey) => (typeof key === 'number' ? key : redact.text(String(key)))
     const issues = invalid.issues
       .slice(0, maxIssues)
       .map(({ path, message }) => ({ path: path.map(toShown), message: redact.text(message) }))
     const body = redact.json(invalid.body)
-    return new InvalidResponseError({
+    const facts = {
       info: this.info,
+      own: { status, headers: redact.headers(headers), issues },
       problem: describeIssues(issues, invalid, body),
       hint: invalid.hint,
       isFinal: invalid.validator !== undefined,
-      status,
-      headers: redact.headers(headers),
-      issues,
       cause: redact.cause(invalid.issues.find(({ cause }) => cause !== undefined)?.cause),
-      body,
-    })
+    }
+    return new InvalidResponseError(facts, body)
   }
 
   /** Adds the keys of this call again, because the redactor forgets old keys. */

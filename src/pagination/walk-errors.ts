@@ -64,7 +64,7 @@ export function failure(
   details: Partial<Failure> = {},
 ): PaginationError {
   const { problem, hint, isFinal = false } = { ...failures[reason], ...details }
-  return new PaginationError({ info: response.report.info, reason, problem, hint, isFinal })
+  return new PaginationError({ info: response.report.info, own: { reason }, problem, hint, isFinal })
 }
 
 const overlapProblems = ['no-item-key', 'item-key-not-unique', 'limit-not-honoured', 'short-page'] as const

@@ -95,7 +95,9 @@ describe('a page fails', () => {
 
   test('with a status, and the reason that the service gave', async () => {
     const status = (status: number, body = '') => read(body, { status })
-    expect(await status(404)).toBe('HTTP 404. Check the ids, the path and baseUrl.')
+    expect(await status(404)).toBe(
+      'HTTP 404. Check the ids, the path and baseUrl (https://virtual-accounts.test).',
+    )
     respondWith(null, { status: 404 })
     expect(await messageOf(createClient().transactions.list({ page: 2 }))).toMatch(
       /^HTTP 404\..* beyond the end/,

@@ -56,7 +56,11 @@ describe('the message of an HttpError', () => {
       ['a body without a reason', { steps: [respond(400, { code: 7 })] }, 'HTTP 400.'],
       ['401', { steps: [respond(401)] }, `HTTP 401. ${key}`],
       ['403', { steps: [respond(403, { error: 'closed' })] }, `HTTP 403: "closed". ${key}`],
-      ['404', { steps: [respond(404)] }, 'HTTP 404. Check the ids, the path and baseUrl.'],
+      [
+        '404',
+        { steps: [respond(404)] },
+        'HTTP 404. Check the ids, the path and baseUrl (https://virtual-accounts.test).',
+      ],
       ['409', { steps: [respond(409)] }, `HTTP 409. ${inProgress}`],
       [
         "409 and the caller's own key",
@@ -161,13 +165,13 @@ describe('the message of an HttpError', () => {
         { steps: [to('https://login.example.com/sso?from=api')] },
         `HTTP 302, a redirect to https://login.example.com/sso, which is not followed. ${applied} ${hint}`,
       ],
-      ['308 to nowhere', { steps: [respond(308)] }, `HTTP 308. ${hint}`],
+      ['308 to nowhere', { steps: [respond(308)] }, `HTTP 308, a redirect, which is not followed. ${hint}`],
       ['a Location, but no redirect', { steps: [respond(400, undefined, { Location: '/v1' })] }, 'HTTP 400.'],
     ])
     // What `redirect: 'manual'` gives in a browser.
     const opaque = { status: 0, ok: false, type: 'opaqueredirect', headers: new Headers(), body: null }
     expect(await write({ steps: [], client: { fetch: async () => opaque as Response } })).toBe(
-      `a redirect, which is not followed. ${applied} ${hint}`,
+      `HTTP 0, a redirect, which is not followed. ${applied} ${hint}`,
     )
   })
 })
@@ -212,7 +216,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that is cut off on the way',
       { steps: [brokenBody('UND_ERR_SOCKET')] },
-      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} Check the network and proxies.`,
+      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} ${network}`,
     ],
     [
       'an error without a code, as in browsers',
@@ -233,7 +237,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that says to be compressed, and is not',
       { steps: [brokenBody('Z_DATA_ERROR')] },
-      `the response could not be read to its end (Z_DATA_ERROR). ${applied} Check the network and proxies.`,
+      `the response could not be read to its end (Z_DATA_ERROR). ${applied} ${network}`,
     ],
   ]))
 

@@ -39,7 +39,8 @@ test('reading errors', () =>
     {
       mistake: 'has a baseUrl with the wrong path',
       wrote: () => client.withOptions({ baseUrl: `${baseUrl}/v1` }).virtualAccounts.deactivate(account),
-      getsFromCall: /HTTP 404: "There is nothing at \/v1\/customers.*Check the ids, the path and baseUrl\.$/,
+      getsFromCall:
+        /HTTP 404: "There is nothing at \/v1\/customers.*Check the ids, the path and baseUrl \(https:\/\/virtual-accounts\.test\/v1\)\.$/,
     },
     {
       mistake: 'takes `timeout` for seconds',
