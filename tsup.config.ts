@@ -51,9 +51,14 @@ export default defineConfig([
     treeshake: true,
     // Users install one package, and ky cannot change under them.
     noExternal: ['ky', 'zod'],
-    // Without it, ky creates no AbortController for its own time limits, which are off. That would take a quarter of a call's CPU,
-    // and the `Request` of jsdom rejects its signal.
-    define: { 'globalThis.AbortController': 'undefined' },
+    define: {
+      // Without it, ky creates no AbortController for its own time limits, which are off. That would take a quarter of a call's
+      // CPU, and the `Request` of jsdom rejects its signal.
+      'globalThis.AbortController': 'undefined',
+      // Without these, ky has no code for streams and forms, which the client never sends.
+      'globalThis.ReadableStream': 'undefined',
+      'globalThis.FormData': 'undefined',
+    },
     // Names what is bundled, which npm and scanners cannot see.
     plugins: [plainModules],
     esbuildPlugins: [
