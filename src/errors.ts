@@ -96,7 +96,7 @@ export abstract class ApiError extends Error {
     const className = Object.keys(classes).find(name => classes[name] === new.target)
     if (given?.info === undefined || className === undefined) {
       throw new TypeError(
-        `${new.target.name}: only a client creates these errors (to test your error handling, use fail() of FakeService from virtual-accounts/testing)`,
+        `${new.target.name}: only a client creates these errors (in tests, use fail() of FakeService)`,
       )
     }
     // Without a prototype, so a polluted `Object.prototype` is never read.

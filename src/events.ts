@@ -33,9 +33,7 @@ export interface ResponseEvent
 }
 
 /** An attempt failed and is retried after a delay. */
-export interface RetryEvent extends EventBase<'retry'>, Pick<RequestEvent, 'attempt'> {
-  /** Duration of the failed attempt, in milliseconds. */
-  readonly durationMs: number
+export interface RetryEvent extends EventBase<'retry'>, Pick<ResponseEvent, 'attempt' | 'durationMs'> {
   /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number
   /** Why the attempt failed. */
@@ -62,9 +60,10 @@ export interface SuccessEvent extends EventBase<'success'>, Pick<ApiError, 'atte
  * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor
  * is it for errors of no single call, such as a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
  */
-export interface FailureEvent extends EventBase<'failure'>, Pick<RequestEvent, 'attempt'> {
-  /** Duration of the whole call, in milliseconds. */
-  readonly durationMs: number
+export interface FailureEvent
+  extends EventBase<'failure'>,
+    Pick<RequestEvent, 'attempt'>,
+    Pick<SuccessEvent, 'durationMs'> {
   /** The error that the call rejects with. An `ApiError`, or a value that one of your callbacks threw. */
   readonly error: unknown
 }

@@ -58,7 +58,7 @@ export function reasonOf(body: unknown): string | undefined {
   // A line of text, but not a proxy's HTML page.
   if (typeof body === 'string' && !/^<|[\r\n]/.test(body.trim())) candidates.push(body)
   const reason = candidates.find(text => typeof text === 'string' && text.trim() !== '')
-  return reason === undefined ? undefined : toLine(reason as string, 200)
+  return reason === undefined ? undefined : toLine((reason as string).trim(), 200)
 }
 
 /** Describes an abort. Quotes the message of its reason, unless it is the platform's default. */

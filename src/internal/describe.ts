@@ -13,20 +13,15 @@ const maxKeyLength = 60
 /** Text that only a bug makes of an id or key, such as `undefined` or `[object Object]`. Also `..`, which URLs drop. */
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
-/** A caller's wrong argument, for a message. Quotes a URL without user info and query. */
-export function describe(value: unknown): string {
+/**
+ * A caller's wrong argument, for a message. Quotes a URL without user info and query. Of a secret, only text that only a bug
+ * makes is shown.
+ */
+export function describe(value: unknown, isSecret = false): string {
   if (value === '') return 'an empty string'
-  if (typeof value === 'string') {
-    const text = value.replace(/^.*@/s, '...@').replace(/[?#].*/s, '...')
-    return `"${escapeControl(text.slice(0, maxKeyLength))}${text.length > maxKeyLength ? '...' : ''}"`
-  }
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describeSecret(value)
-}
-
-/** A caller's wrong argument without its value, which may be secret. Exception: text that only a bug makes is shown. */
-function describeSecret(value: unknown): string {
-  if (Number.isNaN(value)) return 'NaN'
-  if (typeof value === 'string' && (value === '' || madeByBug.test(value))) return describe(value)
+  if (typeof value === 'string' && (!isSecret || madeByBug.test(value)))
+    return `"${toLine(value.replace(/^.*@/s, '...@').replace(/[?#].*/s, '...'), maxKeyLength)}"`
+  if (Number.isNaN(value) || (!isSecret && /^(?:number|boolean)$/.test(typeof value))) return String(value)
   const name = typeName(value)
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
@@ -42,12 +37,12 @@ export function environmentHint(value: unknown): string {
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
   // Without any of these, the value may be an API key in the wrong place.
   const isKey = name === 'baseUrl' && typeof value === 'string' && !/[:/.]/.test(value)
-  const isSecret = isKey || secrets.test(name)
-  const got = isSecret ? describeSecret(value) : describe(value)
+  const got = describe(value, isKey || secrets.test(name))
   return new TypeError(`${name}: expected ${expected}, got ${got}${hint}`)
 }
 
-function withArticle(noun: string): string {
+/** Such as `a string` or `an object`. */
+export function withArticle(noun: string): string {
   return `${/^(?:[aeio]|u(?!int|rl))/i.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
@@ -65,7 +60,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
 
 /** Foreign text as part of one line. Cut first, because a response of megabytes must not block the process. */
 export function toLine(text: string, maxLength: number): string {
-  const line = escapeControl(text.trim().slice(0, maxLength + 1))
+  const line = escapeControl(text.slice(0, maxLength + 1))
   // Never cut in the middle of a character.
   return line.length > maxLength ? `${line.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')}...` : line
 }

@@ -1,13 +1,12 @@
-import { typeName, wrongArgument } from './describe.js'
+import { wrongArgument } from './describe.js'
 import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 
 /** Silently replacing a key could duplicate writes. Runtimes refuse or drop the other headers when they send. */
 const reserved =
-  /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/
-const reservedHint =
-  'cannot be set here. Use the options apiKey and idempotencyKey. The client sends JSON, and the runtime sets the others.'
+  /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/i
+const reservedHint = 'cannot be set here. For keys, use the options apiKey and idempotencyKey.'
 
 /**
  * Headers in any of their forms as one record of lower-case names. A header whose value is `undefined` is skipped. Messages name
@@ -23,17 +22,15 @@ export function readHeaders(given: unknown): Record<string, string> {
       throw wrongArgument('headers', expectedShape, pair, ' among the pairs')
     const [name, value] = pair as [string, unknown]
     if (value === undefined) continue
-    if (reserved.test(name.toLowerCase()))
-      throw new TypeError(`headers["${name.toLowerCase()}"]: ${reservedHint}`)
     const label = `headers[${JSON.stringify(name)}]`
-    if (typeof value !== 'string') throw new TypeError(`${label}: expected a string, got ${typeName(value)}`)
+    if (reserved.test(name)) throw new TypeError(`${label}: ${reservedHint}`)
     try {
       // Some runtimes refuse control characters only when they send.
-      if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw value
+      if (typeof value !== 'string' || /[^\t\x20-\x7e\x80-\xff]/.test(value)) throw value
       headers.append(name, value)
     } catch {
       // The runtime's own message would show the value.
-      throw new TypeError(`${label}: expected a valid header name and a Latin-1 value on one line`)
+      throw wrongArgument(label, 'a valid name, and one line of Latin-1', value)
     }
   }
   return Object.fromEntries(headers)

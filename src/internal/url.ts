@@ -47,30 +47,25 @@ const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
 
 /** The option `baseUrl` after checks, without a slash at its end: an absolute URL or a path. */
 export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string {
-  if (typeof given === 'string' && given.startsWith('/')) {
-    assertPath('baseUrl', given)
-    return withoutTrailingSlash(given)
-  }
   // Without instanceof, because under Jest a URL belongs to another realm.
-  const text = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
-  const match = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(text)
-  // The URL parser would repair the path, so requests would go elsewhere.
-  if (!match || !URL.canParse(text) || new URL(text).pathname !== (match[1] ?? '/')) {
-    const expected =
-      'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'
-    const hint = environmentHint(given) || (text.includes('://') ? '' : ' (is https:// missing?)')
-    throw wrongArgument('baseUrl', expected, given, hint)
+  let url = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
+  if (url.startsWith('/')) assertPath('baseUrl', url)
+  else {
+    const [isUrl, path = '/'] = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(url) ?? []
+    // The URL parser would repair the path, so requests would go elsewhere.
+    if (!isUrl || !URL.canParse(url) || new URL(url).pathname !== path) {
+      const expected =
+        'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'
+      const hint = environmentHint(given) || (url.includes('://') ? '' : ' (is https:// missing?)')
+      throw wrongArgument('baseUrl', expected, given, hint)
+    }
+    const { protocol, hostname, href } = new URL(url)
+    if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname))
+      throw new TypeError(
+        'baseUrl: expected https. Over http, anyone on the network can read the API key (allowInsecureHttp: true allows it)',
+      )
+    url = href
   }
-  const { protocol, hostname, href } = new URL(text)
-  if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname)) {
-    throw new TypeError(
-      'baseUrl: expected https. Over http, anyone on the network can read the API key (allowInsecureHttp: true allows it)',
-    )
-  }
-  return withoutTrailingSlash(href)
-}
-
-function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
@@ -79,7 +74,7 @@ export function resolveBaseUrl(baseUrl: string): string {
   const location: string = globalThis.location?.href ?? ''
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: expected an absolute URL, as "${baseUrl || '/'}" only works in a web page, and this is not one (server rendering?)`,
+      `baseUrl: expected an absolute URL, as "${baseUrl || '/'}" only works in a web page (server rendering?)`,
     )
   }
   return new URL(location).origin + baseUrl

@@ -123,12 +123,19 @@ export interface ListSetup<T> extends ListName {
 
 const notAnEnvelopeHint =
   'Is this a list? Its response must be { data, page, totalItems, limit }; `schema` describes one item of `data`. For other endpoints use client.request.'
+/** In place of `z.int` and `z.gte`, whose code is much longer. */
+const wholeNumber = (minimum: number) =>
+  z.number().check(({ value, issues }) => {
+    const message = `a whole number of at least ${minimum}`
+    if (!Number.isSafeInteger(value) || value < minimum)
+      issues.push({ code: 'custom', input: value, message })
+  })
 const envelope: Validator = {
   schema: z.looseObject({
     data: z.array(z.unknown()),
-    page: z.int().check(z.gte(1)),
-    totalItems: z.int().check(z.gte(0)),
-    limit: z.int().check(z.gte(0)),
+    page: wholeNumber(1),
+    totalItems: wholeNumber(0),
+    limit: wholeNumber(0),
   }),
   isCustom: false,
 }

@@ -42,7 +42,7 @@ describe('a baseUrl that is a path', () => {
         vi.unstubAllGlobals()
         expect(error).toBeInstanceOf(TypeError)
         expect(String(error)).toBe(
-          'TypeError: baseUrl: expected an absolute URL, as "/api" only works in a web page, and this is not one (server rendering?)',
+          'TypeError: baseUrl: expected an absolute URL, as "/api" only works in a web page (server rendering?)',
         )
       },
     ))
