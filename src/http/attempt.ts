@@ -4,6 +4,7 @@ import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
 import { parseRetryAfter } from './backoff.js'
 import { readBody } from './body.js'
+import type { QueuedCall } from './queue.js'
 import type { CallReport } from './report.js'
 import { isSuccess } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
@@ -16,6 +17,9 @@ export interface Run {
   readonly fetch: Fetch
   readonly report: CallReport
   readonly waiting: Waiting
+  /** When `totalTimeout` ends. After a blocked event loop, its timer may fire late. */
+  readonly dueAt: number
+  readonly queued: QueuedCall
 }
 
 /** Own properties for every option that ky reads, so it never reads a polluted `Object.prototype`. */

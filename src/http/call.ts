@@ -5,7 +5,7 @@ import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { noResponse, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
-import type { QueuedCall } from './pace.js'
+import type { QueuedCall } from './queue.js'
 import { CallReport } from './report.js'
 import { decide, isOutage, isRateLimit, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
@@ -35,9 +35,21 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   const waiting = new Waiting([...call.signals, whole?.signal])
   const timer = whole && setTimeout(() => whole.abort(outOfTime), totalTimeout)
   const startedAt = performance.now()
+  const dueAt = startedAt + (totalTimeout ?? Number.POSITIVE_INFINITY)
+  const queued: QueuedCall = {
+    maxInFlight: transport.maxInFlight,
+    onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
+    pace: undefined,
+    needs: 'both',
+    holds: undefined,
+    pause: 0,
+    refusals: 0,
+    refusedMs: undefined,
+    waitedMs: 0,
+  }
   let received: ReceivedResponse | undefined
   try {
-    received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting })
+    received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting, dueAt, queued })
     const { status, headers, text } = received
     if (text instanceof InvalidBody && isSuccess(status)) throw text
     const parsed = parse(typeof text === 'string' ? text : '', { status, headers, report })
@@ -59,75 +71,61 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   } finally {
     clearTimeout(timer)
     waiting.close()
+    if (queued.pace) queued.pace.calls--
   }
 }
 
 const outOfTime: NoResponse = { ...noResponse, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
-  const { transport, call, report, waiting } = run
-  const { hasCallerKey, settings } = call
-  const { apiKey, maxInFlight, shared } = transport
-  const queued: QueuedCall = {
-    maxInFlight,
-    isUrgent: settings.maxRetries === 0,
-    onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
-    pace: undefined,
-    readsKey: false,
-    hasTurn: false,
-    holds: undefined,
-    turn: 0,
-    refusals: 0,
-    refusedMs: undefined,
-    waitedMs: 0,
-  }
-  if (typeof apiKey !== 'function') shared.paces.assign(transport, apiKey, queued)
-  try {
-    for (;;) {
-      const outcome = await attempt(run, queued)
-      const { failures, durationMs, mayHaveBeenApplied: isRepeated } = report
-      report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
-      if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
-      const isKeyInUse = hasCallerKey || isRepeated
-      let decision = decide(outcome, call, isKeyInUse, failures, queued.refusedMs)
-      if (decision.next === 'return') return outcome as ReceivedResponse
-      waiting.throwIfAborted()
-      if (decision.next === 'throw') throw ownError(report, decision.cause)
-      if (decision.next === 'retry' && !shared.retryBudget.take())
-        decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
-      if (decision.next !== 'wait') report.failures++
-      if (decision.next === 'fail') {
-        if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
-          shared.paces.queue.timedOut(queued)
-        throw report.createError(outcome, false, decision.note)
-      }
-      report.lastError = report.createError(outcome, true)
-      report.emitRetry(decision.delayMs, durationMs, report.lastError)
-      if (decision.next === 'wait') report.waitsFor = report.lastError
-      // If the pace is closed, the call waits in the queue instead.
-      if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
-        await waiting.pause(decision.delayMs)
+  const { transport, call, report, waiting, queued } = run
+  const { retryBudget, paces } = transport.shared
+  const { hasCallerKey } = call
+  if (typeof transport.apiKey !== 'function') assignPace(run, transport.apiKey)
+  for (;;) {
+    const outcome = await attempt(run)
+    const { failures, durationMs, mayHaveBeenApplied: isRepeated } = report
+    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
+    if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
+    let decision = decide(outcome, call, hasCallerKey || isRepeated, failures, queued.refusedMs)
+    if (decision.next === 'return') return outcome as ReceivedResponse
+    waiting.throwIfAborted()
+    if (decision.next === 'throw') throw ownError(report, decision.cause)
+    if (decision.next === 'retry' && !retryBudget.take())
+      decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
+    if (decision.next !== 'wait') report.failures++
+    if (decision.next === 'fail') {
+      if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
+        paces.queue.timedOut()
+      throw report.createError(outcome, false, decision.note)
     }
-  } finally {
-    if (queued.pace) queued.pace.calls--
+    report.lastError = report.createError(outcome, true)
+    report.emitRetry(decision.delayMs, durationMs, report.lastError)
+    if (decision.next === 'wait') report.waitsFor = report.lastError
+    // If the pace is closed, the call waits in the queue instead.
+    if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
+      await waiting.pause(decision.delayMs)
   }
 }
 
+/** Without retries, a call fails at its first refusal, so it waits for no pace. */
+function assignPace({ transport, call, queued }: Run, apiKey: string | null): void {
+  if (call.settings.maxRetries > 0) transport.shared.paces.assign(transport, apiKey, queued)
+}
+
 /** Sends a request once the call has a turn and a place. */
-async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
-  const { transport, call, report, waiting } = run
-  const { apiKey: given, shared } = transport
-  const { paces } = shared
-  const { queue } = paces
-  const { timeout } = call.settings
+async function attempt(run: Run): Promise<Outcome> {
+  const { transport, call, report, waiting, queued } = run
+  const { apiKey } = transport
+  const { queue } = transport.shared.paces
   try {
-    let key = typeof given === 'function' ? undefined : given
+    let key = typeof apiKey === 'function' ? undefined : apiKey
     let readMs = 0
     while (key === undefined) {
-      queued.readsKey = true
-      if (!queue.take(queued)) await waitForTurn(run, queued)
+      queued.needs = 'turn'
+      if (!queue.take(queued)) await waitForTurn(run)
       report.startedAt = performance.now()
-      const read = await readApiKey(run, given as () => string, queued)
+      const read = await readApiKey(run, apiKey as () => string)
       if (typeof read === 'object') {
         report.attempts++
         return read
@@ -135,54 +133,48 @@ async function attempt(run: Run, queued: QueuedCall): Promise<Outcome> {
       readMs = performance.now() - report.startedAt
       // The pace depends on the API key, which is known only now.
       const before = queued.pace
-      const pace = paces.assign(transport, read, queued)
-      if (pace === before || pace.takeTurn(queued)) key = read
-      queued.hasTurn = key !== undefined
-      queued.readsKey = false
+      assignPace(run, read)
+      if (queued.pace === before || queued.pace?.takeTurn(queued, queue.now)) key = read
+      queued.needs = 'place'
       queue.leave(queued, false)
     }
-    if (!queue.take(queued)) await waitForTurn(run, queued)
-    const pace = queued.pace ?? paces.assign(transport, key, queued)
+    if (!queue.take(queued)) await waitForTurn(run)
+    if (performance.now() > run.dueAt) throw outOfTime
     report.startedAt = performance.now() - readMs
     report.attempts++
     report.waitsFor = undefined
-    const outcome = await runAttempt(run, key, report.startedAt + timeout)
+    const outcome = await runAttempt(run, key, report.startedAt + call.settings.timeout)
     if (outcome.status !== undefined) queue.responded()
-    if (isRefusal(outcome)) {
+    const { pace } = queued
+    if (pace && isRefusal(outcome)) {
       const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
-      pace.refused(queued, retryAfterMs, () => report.createError(outcome, true))
-    } else if (isOutage(outcome) && !waiting.isAborted) pace.failed(queued)
-    else if (outcome.status !== undefined && !isRateLimit(outcome.status)) pace.passed(queued)
+      pace.refused(queued, retryAfterMs, queue.now, () => report.createError(outcome, true))
+      if (pace.state === 'closed') queue.tell(pace)
+    } else if (isOutage(outcome) && !waiting.isAborted) pace?.failed(queued, queue.now)
+    else if (outcome.status !== undefined && !isRateLimit(outcome.status)) pace?.passed(queued, queue.now)
     return outcome
   } finally {
     queue.leave(queued, waiting.isAborted)
   }
 }
 
-async function waitForTurn(run: Run, queued: QueuedCall): Promise<void> {
-  const { transport, report, waiting } = run
-  const reason = await transport.shared.paces.queue.wait(queued, waiting)
-  if (reason === undefined) return
-  const isHanging = reason === 'hanging'
-  const why = isHanging
-    ? 'no request in flight got a response.'
-    : 'no call got through for more than a minute.'
+async function waitForTurn({ transport, report, waiting, queued }: Run): Promise<void> {
+  await transport.shared.paces.queue.wait(queued, waiting)
+  if (queued.holds) return
+  const refusal = queued.pace?.isOver ? queued.pace.refusal : undefined
+  const why = refusal ? 'no call got through for more than a minute.' : 'no request in flight got a response.'
   const { lastError, info } = report
   if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
-  if (isHanging) throw report.createError({ ...noResponse, reason }, false)
-  const note = `Not sent: ${why} The last to be refused was ${reason.method} ${reason.path}.`
-  throw reason.with({ info, note, isRetried: false })
+  if (!refusal) throw report.createError({ ...noResponse, reason: 'hanging' }, false)
+  const note = `Not sent: ${why} The last to be refused was ${refusal.method} ${refusal.path}.`
+  throw refusal.with({ info, note, isRetried: false })
 }
 
 /** After this long, the next call's `apiKey` function is also called. The first one may be waiting for that call. */
 const slowMs = 100
 
-async function readApiKey(
-  run: Run,
-  read: () => string | Promise<string>,
-  queued: QueuedCall,
-): Promise<string | NoResponse> {
-  const { transport, call, report, waiting } = run
+async function readApiKey(run: Run, read: () => string | Promise<string>): Promise<string | NoResponse> {
+  const { transport, call, report, waiting, queued } = run
   const timer = setTimeout(() => transport.shared.paces.queue.leave(queued, false), slowMs)
   try {
     const key = await waiting.within(call.settings.timeout, (async () => read())())

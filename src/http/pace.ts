@@ -9,41 +9,20 @@ export const patienceMs = 80_000
 const easing = 0.85
 /** Acceleration of the rate per second. It grows slowly at first, then fast, because the limit may be far away. */
 const acceleration = 0.02
+/** Below this rate, refused calls return late, so each refusal also slows the acceleration. */
+const low = 2
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
-/** The pace opens at this many attempts per second. */
-const unlimited = 1_000
 
-/** The state of one call in the queue and in its pace. */
-export interface QueuedCall {
-  readonly maxInFlight: number
-  /** Set for `maxRetries: 0`. The call waits for a place, but not for its pace. */
-  readonly isUrgent: boolean
-  /** Called when the call begins to wait, and again when a refusal becomes the reason. */
-  readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
-  /** `undefined` until its API key is known. */
-  pace: Pace | undefined
-  /** Whether it still has to call its `apiKey` function. */
-  readsKey: boolean
-  /** Whether it only needs a place. It has had its turn, and its `apiKey` function has returned. */
-  hasTurn: boolean
-  /** The turn or place that `Queue.leave` releases. */
-  holds: 'turn' | 'place' | undefined
-  /** The number of its last turn, counted over all calls. */
-  turn: number
+/** The state of one call in its pace. */
+export interface PacedCall {
+  /** The number of pauses of its pace before its last turn. */
+  pause: number
   refusals: number
   /** The delay after a refusal, in milliseconds. `undefined` if its last attempt was not refused, or the patience has run out. */
   refusedMs: number | undefined
   /** Sum of its own backoffs, in milliseconds. Not measured by the clock, because the process may have been frozen. */
   waitedMs: number
-}
-
-/** The part of `Queue` that a pace uses. */
-export interface PacedQueue {
-  readonly now: number
-  readonly turn: number
-  dispatch(): void
-  tell(pace: Pace, isOver: boolean): void
 }
 
 /**
@@ -53,19 +32,19 @@ export interface PacedQueue {
  */
 export class Pace {
   state: 'open' | 'closed' | 'paced' = 'open'
-  /** When the next attempt may be sent, unless the pace is open. */
+  /** When the next attempt may be sent. */
   nextAt = 0
   /** Number of unfinished calls. */
   calls = 0
   /** The last refusal that closed the pace, or kept it closed. */
   refusal: AnyApiError | undefined
+  /** Whether the patience has run out. Refused and waiting calls then fail. */
+  isOver = false
   /** Refused calls. Each call that passes without a refusal removes the oldest. */
-  readonly #row = new Set<QueuedCall>()
+  readonly #row = new Set<PacedCall>()
+  /** Number of pauses since an attempt last passed, and their planned duration. */
   #pauses = 0
-  /** Planned duration of all pauses since an attempt last passed. */
   #pausedMs = 0
-  /** The last turn before the last pause. Attempts up to this turn say nothing new. */
-  #paused = 0
   /** Attempts per second. */
   #rate = 0
   #growth = 0
@@ -74,17 +53,12 @@ export class Pace {
   #at = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
-  readonly #queue: PacedQueue
-
-  constructor(queue: PacedQueue) {
-    this.#queue = queue
-  }
 
   /** Takes a call's turn. False if it is not due yet. */
-  takeTurn(call: QueuedCall): boolean {
-    if (this.state === 'open' || call.isUrgent) return true
-    const { now } = this.#queue
+  takeTurn(call: PacedCall, now: number): boolean {
     if (this.nextAt > now) return false
+    call.pause = this.#pauses
+    if (this.state === 'open') return true
     const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rate
     // Makes up for turns that were due recently, because timers fire late.
     this.nextAt = Math.max(this.nextAt, now - 50) + ms
@@ -92,18 +66,16 @@ export class Pace {
   }
 
   /** An attempt got a response other than a refusal. */
-  passed(call: QueuedCall): void {
+  passed(call: PacedCall, now: number): void {
     if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
     this.#lost = 0
-    const isNews = call.turn > this.#paused
-    if (this.state === 'closed' && isNews) {
-      this.state = 'paced'
-      this.#rate = Math.max(slowest, easing * this.#passes * Math.min(1, 2_000 / this.#pausedMs))
+    if (this.#isProbe(call)) {
+      this.#resume('paced', now)
+      this.#rate = Math.max(slowest, easing * this.#passes)
       this.#growth = 0
-      this.#at = this.nextAt = this.#queue.now
-      this.#queue.dispatch()
+      this.#at = now
     } else {
-      const seconds = this.#elapse()
+      const seconds = this.#elapse(now)
       this.#growth += acceleration * seconds
       this.#rate *= 1 + this.#growth * seconds
       // A call refused for its own quota would not pass. This one passed, so the rate was too high.
@@ -111,48 +83,45 @@ export class Pace {
         this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
         this.#growth = 0
       }
-      if (this.state === 'paced' && this.#rate > unlimited) this.#open()
     }
-    if (isNews) this.#pauses = this.#pausedMs = 0
     this.#passes++
   }
 
   /** Seconds since the last update. Older passes count less. */
-  #elapse(): number {
-    const seconds = (this.#queue.now - this.#at) / 1_000
-    this.#at = this.#queue.now
+  #elapse(now: number): number {
+    const seconds = (now - this.#at) / 1_000
+    this.#at = now
     this.#passes *= Math.exp(-seconds)
     return seconds
   }
 
   /** An attempt failed, but not because of a limit. A few failures say nothing about the rate. In an outage, all attempts fail. */
-  failed(call: QueuedCall): void {
-    // It was sent before the pause.
-    if (this.state === 'closed' && call.turn <= this.#paused) return
-    if (++this.#lost >= (this.state === 'closed' ? 2 : row)) this.#open()
-    else if (this.state === 'closed') {
-      this.nextAt = this.#queue.now
-      this.#queue.dispatch()
-    }
+  failed(call: PacedCall, now: number): void {
+    if (this.#isProbe(call) || (++this.#lost >= row && this.state === 'paced')) this.#resume('open', now)
   }
 
-  #open(): void {
-    this.state = 'open'
-    this.#queue.dispatch()
+  /** Whether an attempt was sent after the last pause. Others were sent too early to say anything about it. */
+  #isProbe(call: PacedCall): boolean {
+    return this.state === 'closed' && call.pause === this.#pauses
+  }
+
+  #resume(state: 'open' | 'paced', now: number): void {
+    this.state = state
+    this.nextAt = now
+    this.isOver = false
+    this.#pauses = this.#pausedMs = 0
   }
 
   /** An attempt was refused. Sets the delay before the call's next turn. */
-  refused(call: QueuedCall, retryAfterMs: number, toError: () => AnyApiError): void {
+  refused(call: PacedCall, retryAfterMs: number, now: number, toError: () => AnyApiError): void {
     call.refusals++
     this.#lost = 0
-    // An urgent call is not a probe, and is not retried.
-    if (this.state === 'closed' && call.isUrgent) return
-    const isNews = this.state !== 'closed' || call.turn > this.#paused
+    const isProbe = this.#isProbe(call)
     if (this.state !== 'closed') {
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
       if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
-        this.#growth /= 2
+        if (this.#rate < low) this.#growth /= 2
         if (call.waitedMs > patienceMs) return
         call.refusedMs = Math.max(retryAfterMs, backoffMs(call.refusals))
         call.waitedMs += call.refusedMs
@@ -160,21 +129,17 @@ export class Pace {
       }
       for (const each of this.#row) each.waitedMs = 0
       this.#row.clear()
-      this.#elapse()
-      this.state = 'closed'
+      this.#elapse(now)
     }
-    const isOver = isNews && this.#pausedMs > patienceMs
     let ms = retryAfterMs
-    if (isNews) {
+    if (isProbe || this.state !== 'closed') {
+      this.state = 'closed'
+      this.isOver = this.#pausedMs > patienceMs
       this.refusal = toError()
       ms = Math.max(ms, backoffMs(++this.#pauses))
       this.#pausedMs += ms
-      this.#paused = this.#queue.turn
     }
-    const { now } = this.#queue
     this.nextAt = Math.max(this.nextAt, now + ms)
-    this.#queue.tell(this, isOver)
-    this.#queue.dispatch()
-    if (!isOver) call.refusedMs = this.nextAt - now
+    if (!this.isOver) call.refusedMs = this.nextAt - now
   }
 }

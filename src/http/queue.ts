@@ -1,11 +1,21 @@
 import type { AnyApiError } from '../errors.js'
 import type { Waiting } from '../internal/waiting.js'
-import type { Pace, QueuedCall } from './pace.js'
+import type { Pace, PacedCall } from './pace.js'
 
-/** Why a waiting call fails. The service hangs, or the patience has run out after this refusal. */
-export type GivenUp = 'hanging' | AnyApiError
+/** The state of one call in the queue. */
+export interface QueuedCall extends PacedCall {
+  readonly maxInFlight: number
+  /** Called when the call begins to wait, and again when a refusal becomes the reason. */
+  readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
+  /** `undefined` until its API key is known, and for `maxRetries: 0`, because such a call waits for no pace. */
+  pace: Pace | undefined
+  /** What it waits for. First a turn, to call its `apiKey` function. Then only a place. Without such a function, both. */
+  needs: 'turn' | 'place' | 'both'
+  /** The turn or place that `Queue.leave` releases. */
+  holds: 'turn' | 'place' | undefined
+}
 
-type Settle = (reason?: GivenUp) => void
+type Line = Map<QueuedCall, () => void>
 
 /**
  * The queue of a client and of those derived from it. Each call waits for the turn that its pace gives it, and for one of the
@@ -13,19 +23,17 @@ type Settle = (reason?: GivenUp) => void
  * this client.
  */
 export class Queue {
-  /** Number of turns so far. */
-  turn = 0
   #inFlight = 0
-  /** The largest `maxInFlight` of a client. */
-  #most = 0
   /** Number of calls that hold a turn while their `apiKey` function runs. */
   #reading = 0
-  /** The last turn before the last response. */
-  #respondedTurn = 0
-  /** Number of calls since that turn that ended with a timeout. */
+  /** The largest `maxInFlight` of a client. */
+  #most = 0
+  /** Number of calls in a row that ended with a timeout. */
   #timeouts = 0
-  /** First the calls that go next, such as those that only need a place. Then the calls that wait for their turn. */
-  readonly #lines = [new Map<QueuedCall, Settle>(), new Map<QueuedCall, Settle>()] as const
+  /** Calls that go next, such as those that only need a place. */
+  readonly #next: Line = new Map()
+  /** All waiting calls: those that go next, then the others by pace, because none of a line can go before its pace is due. */
+  readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', this.#next]])
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
@@ -34,16 +42,16 @@ export class Queue {
     return Math.max(performance.now(), this.#firedAt)
   }
 
-  /** Takes a turn and a place for a call, or only a turn if it has yet to read its API key. False if it must wait. */
+  /** Takes what the call needs. False if it must wait. */
   take(call: QueuedCall): boolean {
-    this.#most = Math.max(this.#most, call.maxInFlight)
-    const taken = this.#inFlight + (call.readsKey ? this.#reading : 0)
-    if (taken >= call.maxInFlight || !(call.hasTurn || (call.pace?.takeTurn(call) ?? true))) return false
-    call.turn = ++this.turn
-    call.hasTurn = false
+    const { needs, maxInFlight, pace } = call
+    this.#most = Math.max(this.#most, maxInFlight)
+    const taken = this.#inFlight + (needs === 'turn' ? this.#reading : 0)
+    if (taken >= maxInFlight) return false
+    if (needs !== 'place' && pace?.takeTurn(call, this.now) === false) return false
     call.refusedMs = undefined
-    call.holds = call.readsKey ? 'turn' : 'place'
-    if (call.readsKey) this.#reading++
+    call.holds = needs === 'turn' ? 'turn' : 'place'
+    if (call.holds === 'turn') this.#reading++
     else this.#inFlight++
     return true
   }
@@ -58,78 +66,85 @@ export class Queue {
     else this.dispatch()
   }
 
-  /** Waits until the call has its turn or place. Resolves to a reason if the call must fail instead. */
-  async wait(call: QueuedCall, waiting: Waiting): Promise<GivenUp | undefined> {
+  /** Waits until the call has what it needs, or must fail. Then it holds nothing. */
+  async wait(call: QueuedCall, waiting: Waiting): Promise<void> {
     // A call that was refused once goes first, because its result soon shows whether the rate is too high.
-    const isNext = call.hasTurn || (call.refusals === 1 && call.pace?.state === 'paced')
-    const line = this.#lines[isNext ? 0 : 1]
-    const turn = new Promise<GivenUp | undefined>(resolve => {
+    const isNext = call.needs === 'place' || (call.refusals === 1 && call.pace?.state === 'paced')
+    const key = isNext ? 'next' : call.pace
+    const line: Line = this.#lines.get(key) ?? new Map()
+    this.#lines.set(key, line)
+    const turn = new Promise<void>(resolve => {
       line.set(call, resolve)
     })
     this.dispatch()
     if (line.has(call)) this.#tell(call)
     try {
-      return (await waiting.within(Number.POSITIVE_INFINITY, turn)) as GivenUp | undefined
+      await waiting.within(Number.POSITIVE_INFINITY, turn)
     } finally {
       if (line.delete(call)) this.#dispatchLater()
     }
   }
 
-  #tell(call: QueuedCall): void {
-    const { state = 'open', nextAt = 0, refusal } = call.pace ?? {}
-    call.onWait(Math.max(0, nextAt - this.now), state === 'open' ? undefined : refusal)
+  #tell({ pace, onWait }: QueuedCall): void {
+    const delayMs = Math.max(0, (pace?.nextAt ?? 0) - this.now)
+    onWait(delayMs, delayMs > 0 ? pace?.refusal : undefined)
   }
 
-  /** Reports a refusal to the calls that wait for the pace. Fails them if the patience has run out. */
-  tell(pace: Pace, isOver: boolean): void {
-    for (const line of this.#lines)
+  /** Reports a refusal to the calls that wait for a pace. Fails them if the patience has run out. */
+  tell(pace: Pace): void {
+    for (const line of this.#lines.values())
       for (const [call, settle] of line) {
-        if (call.pace !== pace || call.isUrgent || call.hasTurn) continue
-        if (isOver && line.delete(call)) settle(pace.refusal)
+        if (call.pace !== pace || call.needs === 'place') continue
+        if (pace.isOver && line.delete(call)) settle()
         else this.#tell(call)
       }
   }
 
   /** A response has arrived, whatever its status. */
   responded(): void {
-    this.#respondedTurn = this.turn
     this.#timeouts = 0
   }
 
   /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
-  timedOut({ turn }: QueuedCall): void {
-    if (turn <= this.#respondedTurn || ++this.#timeouts < this.#most) return
+  timedOut(): void {
+    if (++this.#timeouts < this.#most) return
     this.#timeouts = 0
-    for (const line of this.#lines)
-      for (const [call, settle] of line) if (line.delete(call)) settle('hanging')
+    for (const line of this.#lines.values())
+      for (const [call, settle] of line) if (line.delete(call)) settle()
   }
 
   /** Dispatches after all due timers. One of them may abort the next call, which must not be sent just before. */
   #dispatchLater(): void {
     clearTimeout(this.#timer)
     // Without waiting calls, a timer would only keep the process alive.
-    if (this.#lines.some(line => line.size > 0)) this.#timer = setTimeout(() => this.dispatch())
+    if ([...this.#lines.values()].some(line => line.size > 0)) this.#timer = setTimeout(() => this.dispatch())
   }
 
   /** Starts the calls that are due, and sets a timer for the next. */
   dispatch(): void {
     clearTimeout(this.#timer)
     let nextAt = Number.POSITIVE_INFINITY
-    for (const line of this.#lines)
+    for (const [key, line] of this.#lines) {
+      const isNext = key === 'next'
+      if (line.size === 0 && !isNext) this.#lines.delete(key)
       for (const [call, settle] of line) {
         if (this.#inFlight >= this.#most) return
         if (this.take(call)) {
           line.delete(call)
           settle()
-        } else if (call.pace && call.pace.nextAt > this.now) nextAt = Math.min(nextAt, call.pace.nextAt)
+          // The lines of other paces go before this one the next time.
+          if (!isNext && this.#lines.delete(key)) this.#lines.set(key, line)
+        } else if (call.pace && call.pace.nextAt > this.now) {
+          nextAt = Math.min(nextAt, call.pace.nextAt)
+          if (!isNext) break
+        }
       }
+    }
     if (nextAt === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(
-      () => {
-        this.#firedAt = nextAt
-        this.dispatch()
-      },
-      Math.max(0, nextAt - this.now),
-    )
+    const fire = () => {
+      this.#firedAt = nextAt
+      this.dispatch()
+    }
+    this.#timer = setTimeout(fire, Math.max(0, nextAt - this.now))
   }
 }

@@ -317,6 +317,20 @@ describe('maxInFlight', () => {
     await Promise.all(calls)
   })
 
+  test('is shared by tenants in turn, however many calls of one wait', async () => {
+    const { client, open, respond } = held({ maxInFlight: 1 })
+    const tenant = client.withOptions({ apiKey: 'the key of a tenant' })
+    const ended: string[] = []
+    const start = (name: string, each: Client) =>
+      each.virtualAccounts.deactivate(account).then(() => ended.push(name))
+    const calls = [...accounts(9).map(() => start('one', client)), start('other', tenant)]
+    await vi.advanceTimersByTimeAsync(0)
+    for (let call = 0; call < 4; call++) await respond()
+    expect(ended).toContain('other')
+    while (open.length > 0) await respond()
+    await Promise.all(calls)
+  })
+
   test('leaves no call waiting for itself: an apiKey function, a listener and a loop body may use the client', async () => {
     const page = status(200, {}, '{"data":[{"id":"1"}],"page":1,"totalItems":1,"limit":20}')
     const { fetch } = stub(page)

@@ -46,6 +46,16 @@ describe('totalTimeout', () => {
     )
   })
 
+  test('lets no retry leave past it after a blocked event loop, whose timers fire in any order', async () => {
+    const { client, requests } = stubbed([status(503), ok])
+    const call = rejectionOf(client.virtualAccounts.deactivate(account, { totalTimeout }))
+    await vi.advanceTimersByTimeAsync(0)
+    const { now } = performance
+    vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + totalTimeout)
+    expect(await passing(call)).toMatchObject({ kind: 'timeout', attempts: 1, outcomeUnknown: true })
+    expect(requests).toHaveLength(1)
+  })
+
   test('knows that nothing was sent while the apiKey function is slow, or others were refused', async () => {
     const slow = stubbed([ok], { totalTimeout, apiKey: () => new Promise(() => {}) })
     const error = await apiErrorOf('timeout', passing(slow.client.virtualAccounts.deactivate(account)))

@@ -85,7 +85,7 @@ add('four clients share 50', bucket(50), 400, within(20.5), { latency: 20, clien
 add('twenty clients share 20', bucket(20), 400, steady(1.2, 2.6), { clients: 20 })
 add('calls of 5 s, 10 a second', bucket(10), 100, steady(1, 2), { latency: 5_000, ideal: 15 })
 add('a slow stream, then a burst', bucket(50), 500, steady(), { warmUp: 20, ideal: 19 })
-for (const calls of [200, 1_000])
+for (const calls of [200, 1_000, 4_000])
   add(`a token for each attempt, ${calls}`, bucket(50), calls, steady(0.5), { hasTokens: true })
 for (const frozenAt of [20, 300, 1_000, 3_000])
   for (const retryAfter of ['exact', 'none'] as const) {
@@ -120,7 +120,7 @@ for (const [retryAfter, ideal] of [
 const stream = { retryAfter: 'none', everyMs: 833 } as const
 add('1.2 a second against 60 a minute', fixed(60, { windowMs: minute }), 240, slowly, stream)
 add('1 in 10 s', bucket(1, { windowMs: 10_000 }), 30, steady(4), { retryAfter: 'none' })
-add('1 in 30 s', bucket(1, { windowMs: 30_000 }), 10, steady(5, 1.35, 30), { retryAfter: 'none' })
+add('1 in 30 s', bucket(1, { windowMs: 30_000 }), 10, steady(6, 1.35, 30), { retryAfter: 'none' })
 for (const [retryAfter, until] of [
   [45, 75_000],
   [60, 100_000],
@@ -148,6 +148,15 @@ const byChance = (call: number) => (Math.imul(call + 1, 0x9e3779b1) >>> 8) % 1_0
 const isLate = (call: number, now: number) => call % 5 === 0 && now < call * 50 + 4_500
 const isOnce = (_: number, now: number) => now > 10_000 && now < 10_050
 const chance = { retryAfter: 'none', isRefusedAlone: byChance } as const
+for (const [seconds, retryAfter] of [
+  [3, 'none'],
+  [10, 'none'],
+  [10, 5],
+] as const) {
+  const isRefusedAlone = (call: number, now: number) => now < seconds * 1_000 || call % 5 === 0
+  const rest = { everyMs, retryAfter, isRefusedAlone }
+  add(`all for ${seconds} s, then 20 %, ${retryAfter}`, none, 2_400, undisturbed(1_920), rest)
+}
 add('20 % by chance', none, 2_400, undisturbed(1_850), { ...chance, everyMs })
 add('20 % of 2,000 at once', none, 2_000, undisturbed(1_550, 3), chance)
 add('20 % for 5 s', none, 2_400, undisturbed(2_400), { everyMs, retryAfter: 5, isRefusedAlone: isLate })
@@ -175,18 +184,22 @@ for (const failure of ['lost', 'refused', 500, 503] as const)
     const outage = (now: number) => (now > 300 ? failure : undefined)
     add(`a 429, then ${failure}, ${calls} calls`, bucket(50), calls, endsWithin(12), { outage })
   }
+for (const failure of ['lost', 'refused', 500] as const) {
+  const outage = (now: number) => now > 5_300 && failure
+  add(`paced, then ${failure}`, bucket(50), 2_000, endsWithin(17), { outage })
+}
 for (const failure of ['lost', 'refused'] as const) {
   const outage = (now: number) => (now > 300 && now < 1_500 ? failure : undefined)
   const problem: Problem = ({ failed, seconds }) => (failed > 250 || seconds > 30 ? 'an outage' : undefined)
   add(`a 429, ${failure} for 1.2 s`, bucket(50), 500, problem, { outage })
 }
-/** A call fails whose three attempts fail by chance. */
+/** A call fails whose three attempts fail by chance. Those that fail use up the limit, too. */
 const besides =
   (part: number): Problem =>
   ({ failed, seconds, ideal, succeeded }) =>
     failed > 2 + 3 * part ** 3 * (failed + succeeded)
       ? 'calls failed'
-      : seconds > 1.5 * ideal + 5
+      : seconds > (1.3 * ideal) / (1 - part) + 5
         ? 'slow'
         : undefined
 for (const failure of ['lost', 503] as const)
