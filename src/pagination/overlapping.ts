@@ -3,7 +3,7 @@ import type { Key } from './known-items.js'
 import type { ReadBatch, Window } from './page.js'
 import type { Position, Reading } from './position.js'
 import { isRefusal, type ListResponse, type Plan } from './requests.js'
-import { countedFrom0, emptyPage, endsShort, failure, itemsRepeat } from './walk-errors.js'
+import { countedFrom0, emptyPage, endsShort, failure } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
 /** Maximum number of windows that missed the last item although it had not moved. */
@@ -30,8 +30,6 @@ export class OverlappingReader<T> {
   /** The last response that was read. */
   #before: ListResponse<T> | undefined
   #orderChecks = 0
-  /** Number of different pages in a row with the same items. */
-  #samePages = 0
   /** Whether the service has honoured a smaller limit. */
   #honoursLimits = false
   /** Whether items may have moved since they were read. Unknown after a cursor. */
@@ -63,7 +61,7 @@ export class OverlappingReader<T> {
         seen = again
       }
       let missed: ListResponse<T> | undefined
-      if (!this.#showsKnown(seen) || this.#isElsewhere(seen)) {
+      if (!this.#showsKnown(seen)) {
         missed = seen
         this.#hold(missed)
         at.requests.slowDown()
@@ -162,12 +160,6 @@ export class OverlappingReader<T> {
     const isInPlace = this.#isInPlace(seen)
     const isDone = this.#orderChecks === maxOrderChecks
     if (seen.total !== total || !holdsEnd || isInPlace || isDone) return undefined
-    if (this.#isSamePage(seen)) {
-      // The keys may be row numbers, or the service may ignore `page`. Once may be chance.
-      if (++this.#samePages > 1 && at.count < total) throw failure(seen, 'item-key-not-unique', itemsRepeat)
-      return undefined
-    }
-    this.#samePages = 0
     this.#orderChecks++
     const before = windowOf(shownBy.page, shownBy.limit)
     const now = windowOf(seen.page, seen.limit)
@@ -191,19 +183,6 @@ export class OverlappingReader<T> {
       at.noteMissed(seen, shownBy.limit, countedFrom0)
     else at.noteDisorder(seen)
     return undefined
-  }
-
-  /** Whether another page shows the same items. */
-  #isSamePage({ keys, start }: ListResponse<T>): boolean {
-    const before = this.#before
-    return before?.start !== start && keys.every((key, place) => key === before?.keys[place])
-  }
-
-  /** Whether all items are known, but in other places, although nothing has moved. Such ids are row numbers. */
-  #isElsewhere(seen: ListResponse<T>): boolean {
-    const { known, total, end } = this.#at
-    if (this.#hasMoved || seen.total !== total || this.#endShownBy(seen) === end) return false
-    return seen.keys.every(key => known.has(key))
   }
 
   /**
