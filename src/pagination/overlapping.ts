@@ -6,8 +6,6 @@ import { isRefusal, type ListResponse, type Plan } from './requests.js'
 import { countedFrom0, emptyPage, endsShort, failure } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
-/** Maximum number of windows that missed the last item although it had not moved. */
-const maxDetours = 3
 /** Maximum number of responses to keep beyond a gap. */
 const maxHeld = 64
 /** How often a loop checks whether the order of the list depends on the request. */
@@ -34,8 +32,6 @@ export class OverlappingReader<T> {
   #honoursLimits = false
   /** Whether items may have moved since they were read. Unknown after a cursor. */
   #hasMoved: boolean
-  /** Number of searches in a row that found the last item in its place, so the window before should have shown it. */
-  #detours = 0
 
   constructor(at: Position<T>) {
     this.#at = at
@@ -238,7 +234,7 @@ export class OverlappingReader<T> {
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
       if (isEmpty && end < totalNow) throw failure(missed, 'contradiction', emptyPage(missed, totalNow))
-      if (isEmpty || ++this.#detours > maxDetours) throw this.#at.cannotOverlap(missed, 'limit-not-honoured')
+      if (isEmpty) throw this.#at.cannotOverlap(missed, 'limit-not-honoured')
     }
     this.#hasMoved ||= !isInPlace
     const { isOther, last } = known.orderOf(keys)
@@ -276,7 +272,6 @@ export class OverlappingReader<T> {
     this.#held = this.#held.filter(held => held !== seen && !at.known.has(held.keys.at(-1)))
     // Page 1 needs no known item. A service that generates ids always shows new items there, at the same total.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
-    if (isProgress) this.#detours = 0
     at.noteProgress(seen, isProgress)
     return news
   }
