@@ -198,8 +198,8 @@ export class Position<T> {
 
   /** Emits the last event of the loop, when no request is in flight. */
   async emitEnd(isCut: boolean): Promise<void> {
-    const { last, sent } = this.requests
     await this.requests.close()
+    const { last, sent } = this.requests
     const reason = isCut ? 'max-items' : this.#reason
     const isComplete = reason === undefined
     const facts = { items: this.mark.items, requests: sent, totalItems: this.total, isComplete, reason }

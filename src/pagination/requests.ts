@@ -181,8 +181,10 @@ export class Requests<T> {
         // Here and not when the response is read, so that one slow response does not hold up the others.
         this.#fill()
       },
-      () => {
+      error => {
         entry.state = 'failed'
+        // It was cancelled in the client's queue.
+        if (error.attempts === 0) this.sent--
       },
     )
     return entry
