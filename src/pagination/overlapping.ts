@@ -260,9 +260,10 @@ export class OverlappingReader<T> {
   *#take(seen: ListResponse<T>): Generator<ReadBatch<T>, number> {
     const at = this.#at
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
-    const hasShrunk = (seen.total ?? at.total) < at.total
-    // If all of its items are known, the last one is farther on, but before the held responses.
-    const end = Math.min(this.#endShownBy(seen), this.#held[0]?.start ?? Number.POSITIVE_INFINITY)
+    const { total = at.total } = seen
+    const hasShrunk = total < at.total
+    // If all of its items are known, the last one is farther on, but before the held responses, and within the list.
+    const end = Math.min(this.#endShownBy(seen), this.#held[0]?.start ?? total, total)
     const isInFront = end > seen.start + seen.limit && seen.keys.every(key => at.known.has(key))
     if (isInFront) at.end = end
     const news = isInFront ? 0 : yield* at.take(seen, Math.max(0, firstKnown), false)

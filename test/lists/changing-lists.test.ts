@@ -103,6 +103,19 @@ describe('a list that changes while it is read', () => {
     expect(endOf(events)).toMatchObject({ isComplete: true, totalItems: 300 })
   })
 
+  test('ends in few requests when its end is removed', () =>
+    checkEach([30, 100, 150], async at => {
+      for (const verified of [undefined, true]) {
+        const { fake, list, events, all } = createList(400)
+        const seen = await collectWith(list({ limit: 20 }, { verified }), at, () => {
+          fake.transactions.length = at + 3
+        })
+        expect(seen).toEqual(all.slice(0, seen.length))
+        expect(endOf(events)).toMatchObject({ isComplete: true })
+        expect(fake.requests.length).toBeLessThanOrEqual(36)
+      }
+    }))
+
   test('ends when it is emptied, also if it began at a later page', async () => {
     const { fake, list } = createList(200)
     const reading = collectWith(list({ page: 3, limit: 20 }, one), 20, () => fake.transactions.splice(0))
