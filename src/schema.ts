@@ -51,9 +51,10 @@ export function validate(
     if (!found) return isCustom ? (result as StandardSchemaV1.SuccessResult<unknown>).value : value
     for (const issue of found) {
       // Without `map`, because some libraries have their own arrays.
-      const path = Array.from(issue.path ?? [], step =>
-        toPropertyKey(typeof step === 'object' ? step.key : step),
-      )
+      const path = Array.from(issue.path ?? [], step => {
+        const key = typeof step === 'object' ? step.key : step
+        return typeof key === 'number' ? key : String(key)
+      })
       add(isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value), undefined, path)
     }
     return found.length === 0 ? add('the schema failed without an issue') : undefined
@@ -66,10 +67,6 @@ export function validate(
   } catch (error) {
     return addThrown(error)
   }
-}
-
-function toPropertyKey(key: unknown): PropertyKey {
-  return typeof key === 'number' || typeof key === 'symbol' ? key : String(key)
 }
 
 /** Whether a value must be awaited. Without instanceof, because a caller's promises may be of another class. */

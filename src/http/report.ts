@@ -9,7 +9,6 @@ import {
 } from '../errors.js'
 import type { EventDetails } from '../events.js'
 import { isControlFlow } from '../internal/error-code.js'
-import { requestIdOf } from '../internal/headers.js'
 import type { Redactor } from '../internal/redact.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
 import { describeAbort, describeHttpError, describeIssues, describeNoResponse } from './failure.js'
@@ -57,22 +56,24 @@ export class CallReport {
     return performance.now() - this.startedAt
   }
 
+  /** The facts about the call that every error and event shows. */
+  get #shown(): Pick<CallInfo, 'method' | 'path' | 'page' | 'loop'> {
+    const { method, path, page, loop } = this.#call
+    return { method, path: this.#redactor().text(path), page, loop }
+  }
+
   /** The facts about the call that every error shows. */
   get info(): CallInfo {
-    const { method, path, idempotencyKey, page, limit, loop } = this.#call
+    const { idempotencyKey, limit } = this.#call
     const { attempts, requestId } = this
     const outcomeUnknown = this.mayHaveBeenApplied && idempotencyKey !== undefined
-    const call = { method, path: this.#redactor().text(path), idempotencyKey, page, limit, loop }
-    return { ...call, attempts, outcomeUnknown, requestId }
+    return { ...this.#shown, idempotencyKey, limit, attempts, outcomeUnknown, requestId }
   }
 
   emit(details: EventDetails): void {
     const { onEvent, shared } = this.#transport
     if (onEvent === undefined) return
-    const { method, path, page, loop } = this.#call
-    const redact = this.#redactor()
-    const shown = { url: redact.text(this.#url), path: redact.text(path) }
-    const base = { callId: this.#callId, method, ...shown, page, loop }
+    const base = { ...this.#shown, callId: this.#callId, url: this.#redactor().text(this.#url) }
     // Observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(error => {
       if (withFailedListener.has(shared)) return
@@ -84,7 +85,8 @@ export class CallReport {
 
   emitResponse({ status, headers }: ReceivedResponse, durationMs: number): void {
     const redact = this.#redactor()
-    const requestId = requestIdOf(headers)
+    // The customary names. The API documents neither.
+    const requestId = headers.get('x-request-id') || headers.get('request-id') || undefined
     this.requestId = requestId && redact.text(requestId)
     if (this.#transport.onEvent === undefined) return
     const shown = { status, headers: redact.headers(headers), requestId: this.requestId }

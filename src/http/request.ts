@@ -23,7 +23,7 @@ import {
   validate,
 } from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
-import { send } from './call.js'
+import { type ParseResponse, send } from './call.js'
 import type { Call, Transport } from './types.js'
 
 /** Options of a write. */
@@ -187,7 +187,7 @@ async function sendCall<T, Key extends string | undefined>(
   prepareCall: () => PreparedCall,
 ): Promise<Result<T, Key>> {
   const { validator, ...call } = checkedAt(method, prepareCall)
-  const sent = send(transport, call, (text, { status, headers, report }) => {
+  const parse: ParseResponse<Result<T, Key>> = (text, { status, headers, report }) => {
     const body = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []
     const toResult = (data: unknown) => {
@@ -198,9 +198,9 @@ async function sendCall<T, Key extends string | undefined>(
     }
     const data = validator ? validate(body, validator, issues) : body
     return validator && isThenable(data) ? data.then(toResult) : toResult(data)
-  })
+  }
   try {
-    return await sent
+    return await send(transport, call, parse)
   } catch (error) {
     throw atCaller(error, sendCall)
   }

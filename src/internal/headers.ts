@@ -35,8 +35,3 @@ export function readHeaders(given: unknown): Record<string, string> {
   }
   return Object.fromEntries(headers)
 }
-
-/** The service's id of a request, under the two customary names. The API documents neither. */
-export function requestIdOf(headers: Headers): string | undefined {
-  return headers.get('x-request-id') || headers.get('request-id') || undefined
-}

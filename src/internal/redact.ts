@@ -10,9 +10,6 @@ const minKeyLength = 8
 // This much of a longer key is enough to match it, because text that nearly repeats a key must not take long.
 const maxKeyLength = 64
 
-// An AggregateError has one error for each address of a host.
-const maxErrors = 10
-
 // A service may still mention an earlier key, as in "key … was replaced".
 const maxKeys = 8
 
@@ -79,7 +76,7 @@ export class Redactor {
       if (code !== undefined) Object.assign(copy, { code: this.text(code) })
       const errors = property(error, 'errors')
       if (Array.isArray(errors)) {
-        const copies = errors.slice(0, maxErrors).flatMap(each => this.cause(each, depth + 1) ?? [])
+        const copies = errors.flatMap(each => this.cause(each, depth + 1) ?? [])
         defineHidden(copy, 'errors', copies)
       }
       return copy
