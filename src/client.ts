@@ -7,7 +7,7 @@ import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
 import { assertNoMore } from './internal/validate.js'
-import { type ClientOptions, readClientOptions, resolveClientOptions } from './options.js'
+import { type ClientOptions, resolveClientOptions } from './options.js'
 import { createList, type List, type ListOptions, type ListParams } from './pagination/list.js'
 import { createTransactions, type Transactions } from './resources/transactions.js'
 import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual-accounts.js'
@@ -44,7 +44,7 @@ export class Client {
   constructor(options: ClientOptions, ...surplus: unknown[]) {
     const config = checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'new Client({ … })')
-      return resolveClientOptions(readClientOptions(options))
+      return resolveClientOptions(options)
     })
     const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
     this.#transport = { ...config, shared, redactor: new Redactor() }
@@ -125,16 +125,14 @@ export class Client {
     const { redactor: _, shared, ...config } = this.#transport
     return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
-      if (options === undefined) throw wrongArgument('options', 'a plain object', options)
-      const replaced = readClientOptions(options)
+      const replaced = resolveClientOptions(options, config)
       // Otherwise an unset variable could send another tenant's key.
       for (const name of ['apiKey', 'baseUrl'] as const)
         if (Object.hasOwn(options, name) && options[name] === undefined)
           throw wrongArgument(name, 'a value', undefined, environmentHint(undefined))
-      const merged = { ...config, baseUrl: config.baseUrl || '/', ...replaced }
-      const client = new (this.constructor as typeof Client)(merged)
+      const client = new (this.constructor as typeof Client)(replaced)
       // The constructor of a subclass may take other arguments and lose the options.
-      Object.assign(client.#transport, resolveClientOptions(merged as typeof replaced), { shared })
+      Object.assign(client.#transport, replaced, { shared })
       return client
     })
   }

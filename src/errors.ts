@@ -12,12 +12,7 @@ export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop'
 export interface ErrorFacts {
   readonly info: CallInfo
   /** The facts that only this kind of error shows. */
-  readonly own?: Partial<
-    Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'> &
-      Pick<TimeoutError, 'timeoutMs'> &
-      Pick<InvalidResponseError, 'issues'> &
-      Pick<PaginationError, 'reason'>
-  >
+  readonly own?: object
   readonly problem: string
   readonly hint?: string | undefined
   /** Why the client does not retry. */

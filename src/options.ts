@@ -206,19 +206,18 @@ const defaults: Omit<ClientConfig, 'baseUrl' | 'apiKey'> = {
   onEvent: undefined,
 }
 
-/** A checked copy of a client's options. `resolveClientOptions` checks `baseUrl`, `apiKey` and `headers`. */
-export function readClientOptions(given: Partial<ClientOptions>): Given<ClientOptions> {
-  return readOptions('options', given, clientChecks, 'Client options')
-}
-
-/** Applies the defaults to the options from `readClientOptions`. */
-export function resolveClientOptions(options: Given<ClientOptions>): ClientConfig {
-  const { apiKey, baseUrl, allowInsecureHttp = false, headers = {} } = options
+/** Checks a client's options. Those that are not given are taken from `base`. */
+export function resolveClientOptions(
+  given: Partial<ClientOptions>,
+  base: typeof defaults | ClientConfig = defaults,
+): ClientConfig {
+  const options = readOptions('options', given, clientChecks, 'Client options')
+  const merged = { apiKey: undefined, baseUrl: undefined, ...base, ...options }
+  const { apiKey, baseUrl, allowInsecureHttp, headers } = merged
   if (typeof apiKey !== 'function' && apiKey !== null)
     assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {
-    ...defaults,
-    ...options,
+    ...merged,
     apiKey,
     baseUrl: parseBaseUrl(baseUrl, allowInsecureHttp),
     headers: { ...defaults.headers, ...readHeaders(headers) },

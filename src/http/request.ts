@@ -75,14 +75,7 @@ const writeChecks: Checks<WriteOptions> = { ...callChecks, idempotencyKey, body:
 const requestChecks: Checks<CustomRequestOptions> = { ...writeChecks, query: checkedLater }
 
 /** Options that an account must not contain. A database record may have its own `body` or `schema`. */
-const notOfAnAccount = [
-  'idempotencyKey',
-  'signal',
-  'timeout',
-  'totalTimeout',
-  'maxRetries',
-  'headers',
-] as const
+const notOfAnAccount = Object.keys(writeChecks).filter(name => name !== 'body' && name !== 'schema')
 
 /** The declaration of a write in its resource. */
 export interface WriteEndpoint {
@@ -117,7 +110,7 @@ export async function write<T>(
     // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.
     for (const [given, value] of Object.entries(account)) {
       const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
-      if (option && value !== undefined && value !== options[option])
+      if (option && value !== undefined && value !== options[option as keyof WriteOptions])
         throw new TypeError(`${given}: pass \`${option}\` in the second argument`)
     }
     return prepare(transport, method, idPath, options, schema)

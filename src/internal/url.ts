@@ -45,7 +45,7 @@ export function toQueryString(given: Query | undefined): string {
 /** The URL parser normalizes every form of an IPv4 address to four decimals. */
 const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
 
-/** The option `baseUrl` after checks, without a slash at its end: an absolute URL or a path. */
+/** The option `baseUrl` after checks, an absolute URL or a path. It has no slash at its end, unless it is "/". */
 export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string {
   // Without instanceof, because under Jest a URL belongs to another realm.
   let url = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
@@ -66,7 +66,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
       )
     url = href
   }
-  return url.replace(/\/+$/, '')
+  return url.replace(/(?<=.)\/+$/, '')
 }
 
 export function resolveBaseUrl(baseUrl: string): string {
@@ -74,8 +74,8 @@ export function resolveBaseUrl(baseUrl: string): string {
   const location: string = globalThis.location?.href ?? ''
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: expected an absolute URL, as "${baseUrl || '/'}" only works in a web page (server rendering?)`,
+      `baseUrl: expected an absolute URL, as "${baseUrl}" only works in a web page (server rendering?)`,
     )
   }
-  return new URL(location).origin + baseUrl
+  return new URL(baseUrl, location).href.replace(/\/$/, '')
 }
