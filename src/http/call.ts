@@ -41,7 +41,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
     onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
     pace: undefined,
     needs: 'both',
-    holds: undefined,
+    holds: false,
     pause: 0,
     refusals: 0,
     refusedMs: undefined,
@@ -135,8 +135,8 @@ async function attempt(run: Run): Promise<Outcome> {
       const before = queued.pace
       assignPace(run, read)
       if (queued.pace === before || queued.pace?.takeTurn(queued, queue.now)) key = read
-      queued.needs = 'place'
       queue.leave(queued, false)
+      queued.needs = 'place'
     }
     if (!queue.take(queued)) await waitForTurn(run)
     if (performance.now() > run.dueAt) throw outOfTime

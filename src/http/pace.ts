@@ -45,8 +45,8 @@ export class Pace {
   /** Number of pauses since an attempt last passed, and their planned duration. */
   #pauses = 0
   #pausedMs = 0
-  /** Attempts per second. */
-  #rate = 0
+  /** Attempts per second. Infinity while open. */
+  #rate = Number.POSITIVE_INFINITY
   #growth = 0
   /** Number of attempts that passed in about the last second. */
   #passes = 0
@@ -58,7 +58,6 @@ export class Pace {
   takeTurn(call: PacedCall, now: number): boolean {
     if (this.nextAt > now) return false
     call.pause = this.#pauses
-    if (this.state === 'open') return true
     const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rate
     // Makes up for turns that were due recently, because timers fire late.
     this.nextAt = Math.max(this.nextAt, now - 50) + ms
@@ -107,6 +106,7 @@ export class Pace {
 
   #resume(state: 'open' | 'paced', now: number): void {
     this.state = state
+    this.#rate = Number.POSITIVE_INFINITY
     this.nextAt = now
     this.isOver = false
     this.#pauses = this.#pausedMs = 0
@@ -116,7 +116,7 @@ export class Pace {
   refused(call: PacedCall, retryAfterMs: number, now: number, toError: () => AnyApiError): void {
     call.refusals++
     this.#lost = 0
-    const isProbe = this.#isProbe(call)
+    const isNews = this.state !== 'closed' || this.#isProbe(call)
     if (this.state !== 'closed') {
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
@@ -130,16 +130,15 @@ export class Pace {
       for (const each of this.#row) each.waitedMs = 0
       this.#row.clear()
       this.#elapse(now)
-    }
-    let ms = retryAfterMs
-    if (isProbe || this.state !== 'closed') {
       this.state = 'closed'
+    }
+    if (isNews) {
       this.isOver = this.#pausedMs > patienceMs
       this.refusal = toError()
-      ms = Math.max(ms, backoffMs(++this.#pauses))
+      const ms = Math.max(retryAfterMs, backoffMs(++this.#pauses))
       this.#pausedMs += ms
+      this.nextAt = Math.max(this.nextAt, now + ms)
     }
-    this.nextAt = Math.max(this.nextAt, now + ms)
     if (!this.isOver) call.refusedMs = this.nextAt - now
   }
 }

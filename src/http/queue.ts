@@ -11,8 +11,8 @@ export interface QueuedCall extends PacedCall {
   pace: Pace | undefined
   /** What it waits for. First a turn, to call its `apiKey` function. Then only a place. Without such a function, both. */
   needs: 'turn' | 'place' | 'both'
-  /** The turn or place that `Queue.leave` releases. */
-  holds: 'turn' | 'place' | undefined
+  /** Whether it has what it needs, until `Queue.leave` releases that. */
+  holds: boolean
 }
 
 type Line = Map<QueuedCall, () => void>
@@ -30,10 +30,8 @@ export class Queue {
   #most = 0
   /** Number of calls in a row that ended with a timeout. */
   #timeouts = 0
-  /** Calls that go next, such as those that only need a place. */
-  readonly #next: Line = new Map()
-  /** All waiting calls: those that go next, then the others by pace, because none of a line can go before its pace is due. */
-  readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', this.#next]])
+  /** Waiting calls. First those that go next, then the others by pace, because a whole line waits until its pace is due. */
+  readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
@@ -50,18 +48,18 @@ export class Queue {
     if (taken >= maxInFlight) return false
     if (needs !== 'place' && pace?.takeTurn(call, this.now) === false) return false
     call.refusedMs = undefined
-    call.holds = needs === 'turn' ? 'turn' : 'place'
-    if (call.holds === 'turn') this.#reading++
+    call.holds = true
+    if (needs === 'turn') this.#reading++
     else this.#inFlight++
     return true
   }
 
   /** Releases the turn or place of a call. */
   leave(call: QueuedCall, isAborted: boolean): void {
-    if (call.holds === undefined) return
-    if (call.holds === 'turn') this.#reading--
+    if (!call.holds) return
+    call.holds = false
+    if (call.needs === 'turn') this.#reading--
     else this.#inFlight--
-    call.holds = undefined
     if (isAborted) this.#dispatchLater()
     else this.dispatch()
   }
@@ -95,7 +93,7 @@ export class Queue {
     for (const line of this.#lines.values())
       for (const [call, settle] of line) {
         if (call.pace !== pace || call.needs === 'place') continue
-        if (pace.isOver && line.delete(call)) settle()
+        if (pace.isOver) settle()
         else this.#tell(call)
       }
   }
@@ -109,8 +107,7 @@ export class Queue {
   timedOut(): void {
     if (++this.#timeouts < this.#most) return
     this.#timeouts = 0
-    for (const line of this.#lines.values())
-      for (const [call, settle] of line) if (line.delete(call)) settle()
+    for (const line of this.#lines.values()) for (const settle of line.values()) settle()
   }
 
   /** Dispatches after all due timers. One of them may abort the next call, which must not be sent just before. */
