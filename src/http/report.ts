@@ -141,13 +141,11 @@ export class CallReport {
   /** The error of a call that exceeded its `totalTimeout`, perhaps while it waited. */
   outOfTimeError(outcome: NoResponse): AnyApiError {
     const { waitsFor, lastError } = this
+    const refusal = waitsFor === 'place' ? undefined : waitsFor
     const { maxInFlight } = this.#transport
-    const isForPlace = waitsFor === 'place'
-    const why = isForPlace
-      ? `maxInFlight is ${maxInFlight}`
-      : `${waitsFor?.method} ${waitsFor?.path} was refused`
-    const cause = lastError ?? (isForPlace ? undefined : waitsFor)
-    return this.createError({ ...outcome, cause }, false, waitsFor && `It was still waiting, because ${why}.`)
+    const why = refusal ? `${refusal.method} ${refusal.path} was refused` : `maxInFlight is ${maxInFlight}`
+    const note = waitsFor && `It was still waiting, because ${why}.`
+    return this.createError({ ...outcome, cause: lastError ?? refusal }, false, note)
   }
 
   invalidResponseError({ status, headers }: ReceivedResponse, invalid: InvalidBody): InvalidResponseError {

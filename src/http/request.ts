@@ -106,7 +106,7 @@ export async function write<T>(
       // The account may be a database record, with other properties, or with ids on its prototype.
       return encodePathSegment(id, Reflect.get(account, id), hint)
     })
-    const options = readCallOptions(givenOptions, writeChecks, 'a write')
+    const options = readOptions('options', givenOptions, writeChecks, 'Options of a write', onTheClient)
     // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.
     for (const [given, value] of Object.entries(account)) {
       const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
@@ -131,20 +131,12 @@ export async function request<T>(
     if (!methods.includes(upper))
       throw wrongArgument('method', `one of ${methods.join(', ')}`, method, ': request(method, path, { … })')
     assertPath('path', path)
-    const options = readCallOptions(givenOptions, requestChecks, 'request')
+    const options = readOptions('options', givenOptions, requestChecks, 'Options of request', onTheClient)
     for (const name of ['body', 'idempotencyKey'] as const)
       if (upper === 'GET' && options[name] !== undefined)
         throw new TypeError(`${name}: a GET has none (pass query for parameters)`)
     return prepare(transport, upper, path, options, undefined)
   })
-}
-
-function readCallOptions<T extends WriteOptions>(
-  given: T | undefined,
-  checks: Checks<T>,
-  owner: string,
-): Given<T> {
-  return readOptions('options', given, checks, `Options of ${owner}`, onTheClient)
 }
 
 function prepare(

@@ -50,20 +50,12 @@ export interface VirtualAccounts {
   deactivate(account: VirtualAccountRef, options?: WriteOptions): Promise<Result<unknown, string>>
 }
 
-const endpoint = (name: string): WriteEndpoint => ({
-  name,
-  method: 'POST',
-  path: `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${name}`,
-  schema: undefined,
-})
-const reactivate = endpoint('reactivate')
-const deactivate = endpoint('deactivate')
-
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
-  return {
-    reactivate: async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
-      write(transport, reactivate, account, options, surplus),
-    deactivate: async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
-      write(transport, deactivate, account, options, surplus),
+  const createWrite = (name: string) => {
+    const path = `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${name}`
+    const endpoint: WriteEndpoint = { name, method: 'POST', path, schema: undefined }
+    return async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
+      write(transport, endpoint, account, options, surplus)
   }
+  return { reactivate: createWrite('reactivate'), deactivate: createWrite('deactivate') }
 }
