@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Issue } from './errors.js'
-import { wrongArgument } from './internal/describe.js'
+import { typeName, withArticle, wrongArgument } from './internal/describe.js'
+import { isExact } from './internal/lossless-json.js'
 import { property } from './internal/object.js'
-import { describeIssue, type ZodIssue } from './internal/zod-issue.js'
 
 /** A schema of any library that implements Standard Schema, such as zod, valibot or arktype. See standardschema.dev. */
 export type Schema<T = unknown> = StandardSchemaV1<unknown, T>
@@ -55,7 +55,7 @@ export function validate(
         const key = typeof step === 'object' ? step.key : step
         return typeof key === 'number' ? key : String(key)
       })
-      add(isCustom ? String(issue.message) : describeIssue(issue as ZodIssue, value), undefined, path)
+      add(isCustom ? String(issue.message) : describeIssue(issue, value), undefined, path)
     }
     return found.length === 0 ? add('the schema failed without an issue') : undefined
   }
@@ -67,6 +67,18 @@ export function validate(
   } catch (error) {
     return addThrown(error)
   }
+}
+
+/** What a built-in schema expected, and the type it got. Never shows values. */
+function describeIssue(issue: StandardSchemaV1.Issue, value: unknown): string {
+  const got = (issue.path as readonly PropertyKey[]).reduce(property, value)
+  // A check after that of the type. Its message names what it expected.
+  if (property(issue, 'code') === 'custom') return `expected ${issue.message}, got another ${typeof got}`
+  const type = String(property(issue, 'expected'))
+  // parseLosslessJson turned a number into the string of its digits.
+  const isKept = typeof got === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(got) && !isExact(got)
+  const digits = 'one with more digits than a double holds (kept as a string)'
+  return `expected ${withArticle(type)}, got ${isKept && type === 'number' ? digits : typeName(got)}`
 }
 
 /** Whether a value must be awaited. Without instanceof, because a caller's promises may be of another class. */

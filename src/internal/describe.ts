@@ -48,14 +48,12 @@ export function withArticle(noun: string): string {
 
 /** `['data', 0, 'amount']` as `data[0].amount`. */
 export function formatPath(path: readonly PropertyKey[]): string {
-  let text = ''
-  for (const key of path) {
+  const steps = path.map(key => {
+    if (typeof key === 'number') return `[${key}]`
     const name = String(key).slice(0, maxKeyLength)
-    if (typeof key === 'number') text += `[${key}]`
-    else if (/^[\w$-]+$/.test(name)) text += text === '' ? name : `.${name}`
-    else text += `[${JSON.stringify(name)}]`
-  }
-  return text || 'the body'
+    return /^[\w$-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
+  })
+  return steps.join('').replace(/^\./, '') || 'the body'
 }
 
 /** Foreign text as part of one line. Cut first, because a response of megabytes must not block the process. */

@@ -140,9 +140,7 @@ const optionChecks: Checks<ListOptions> = {
   concurrency: positive,
   after: checkedLater,
   until: checkedLater,
-  maxItems: (name, value) => {
-    if (value !== Number.POSITIVE_INFINITY) wholeNumber(0)(name, value)
-  },
+  maxItems: wholeNumber(0, Number.POSITIVE_INFINITY),
   itemKey: callback,
   onMissedItems: oneOf('throw', 'continue'),
   verified: trueOrFalse,
