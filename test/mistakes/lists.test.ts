@@ -96,7 +96,7 @@ test('options of a list', () =>
       wrote: async () => client.transactions.list({}, { maxItems: 3 }),
       gets: 'maxItems: an awaited list is one page: pass `limit`, or iterate the list',
     },
-    options('passes -1 for all items', { maxItems: -1 }, /^maxItems: .* 0, got -1$/),
+    options('passes -1 for all items', { maxItems: -1 }, /^maxItems: .* 0, or Infinity, got -1$/),
     options('passes a field as itemKey', { itemKey: 'id' }, 'itemKey: expected a function, got "id"'),
     options('guesses a value', { onMissedItems: 'ignore' }, /^onMissedItems: expected 'throw' or 'continue'/),
     options(
