@@ -53,7 +53,7 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
   let length = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) break
+    if (done) return decode(bytes.subarray(0, length))
     // Without instanceof, because under Jest a runtime's arrays belong to another realm.
     if (Object.prototype.toString.call(value) !== '[object Uint8Array]')
       throw new TypeError('the body does not consist of bytes')
@@ -62,21 +62,15 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
       cancel()
       return tooLarge(maxBytes)
     }
-    if (length === 0) {
-      // Most bodies are one chunk, which needs no copy.
-      bytes = value
-    } else {
-      if (end > bytes.length) {
-        // One growing buffer, because an array of a million tiny chunks would take gigabytes.
-        const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * end, 16 * 1024)))
-        larger.set(bytes.subarray(0, length))
-        bytes = larger
-      }
-      bytes.set(value, length)
+    if (end > bytes.length) {
+      // Most bodies are one chunk, which needs no copy. An array of a million tiny chunks would take gigabytes.
+      const larger = length === 0 ? value : new Uint8Array(Math.min(maxBytes, 2 * end + 16 * 1024))
+      larger.set(bytes.subarray(0, length))
+      bytes = larger
     }
+    if (bytes !== value) bytes.set(value, length)
     length = end
   }
-  return decode(bytes.subarray(0, length))
 }
 
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>, 'read' | 'cancel'>
