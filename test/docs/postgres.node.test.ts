@@ -13,11 +13,12 @@ import { environment, fromSource, root } from '../program.ts'
 import { Random } from '../simulation/random.ts'
 import { snippet } from './snippets.ts'
 
-// exports.md and its example: the programs for PostgreSQL, in processes of their own, which are killed.
+// The examples for PostgreSQL, in processes of their own, which are killed. exports.md quotes one.
 
 const random = new Random('kills')
-const sync = snippet('exports.md', 'To PostgreSQL')
-const news = readFileSync(join(root, 'examples/new-to-postgres.js'), 'utf8')
+const example = (name: string) => readFileSync(join(root, 'examples', name), 'utf8')
+const sync = example('sync-postgres.js')
+const news = example('new-to-postgres.js')
 
 const db = new PGlite()
 const socket = new PGLiteSocketServer({ db, port: 0, maxConnections: 5 })
@@ -73,6 +74,10 @@ const stored = async (table: string) => {
   return new Map(rows.map(({ id, json }) => [id, json]))
 }
 const listed = () => new Map<string, object>(service.transactions.map(item => [item.id, item]))
+
+test('exports.md quotes a part of the program as it is', () => {
+  expect(sync).toContain(snippet('exports.md', 'To PostgreSQL'))
+})
 
 test('the copy is that of a complete run, whenever the program is killed', { timeout: 60_000 }, async () => {
   expect(await run(sync)).toBe('2000 transactions')
