@@ -123,6 +123,15 @@ await lost.keyboard.press('Escape')
 await lost.getByRole('link', { name: 'Errors and retries' }).click()
 await lost.getByRole('heading', { name: 'Errors and retries' }).waitFor()
 
+// Where the sidebar is longer than the window, it shows the page that is read.
+await page.setViewportSize({ width: 1280, height: 900 })
+await page.goto(`${origin}/api/virtual-accounts/probe/functions/inferSchema.html`, {
+  waitUntil: 'networkidle',
+})
+const active = await page.locator('.VPSidebarItem.is-link.is-active').boundingBox()
+if (!active || active.y < 0 || active.y + active.height > 900)
+  problems.push('inferSchema: the sidebar hides the active entry')
+
 // The picture plays once, and not for those who want no motion.
 await page.goto(origin)
 await page.getByText('reading, ').first().waitFor()

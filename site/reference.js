@@ -46,13 +46,8 @@ const named = {
 }
 
 const folder = new URL('api/virtual-accounts/', import.meta.url)
-const modules = [
-  ['', 'virtual-accounts'],
-  ['testing/', 'virtual-accounts/testing'],
-  ['probe/', 'virtual-accounts/probe'],
-]
 /** By name: its page, and the first sentence about it. */
-const pages = new Map(modules.flatMap(([path]) => pagesOf(path)))
+const pages = new Map(['', 'testing/', 'probe/'].flatMap(pagesOf))
 const names = Object.values(named).flat()
 const problems = [
   ...pages.keys().filter(name => !names.includes(name)),
@@ -77,12 +72,12 @@ const section = ([task, names]) =>
   `## ${task}\n\n| name | what it is |\n|---|---|\n${names
     .map(name => `| [${name}](${pages.get(name).link}.md) | ${pages.get(name).text} |`)
     .join('\n')}\n`
-const imported = modules.map(([path, name]) => `[\`${name}\`](/api/virtual-accounts/${path}index.md)`)
 writeFileSync(
   new URL('../index.md', folder),
   `# Reference
 
-What ${imported.join(', ')} export. The [guides](/docs/getting-started.md#all-guides) say how to use it.
+All public names, by task. Each page shows how to import its name. The [guides](/docs/getting-started.md#all-guides)
+show how to use it.
 
 ${Object.entries(named).map(section).join('\n')}`,
 )

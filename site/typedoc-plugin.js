@@ -23,9 +23,11 @@ const guideOf = new Map(
 export function load(app) {
   app.renderer.on(MarkdownPageEvent.END, page => {
     const [, name] = /^# (\w+)/.exec(page.contents) ?? []
+    const [, kind] = /\/(classes|functions|interfaces|type-aliases)\//.exec(page.url) ?? []
     page.contents = page.contents
       // What a type parameter is, the signature shows.
       .replace(/^(# \w+)\\<.*$/m, '$1')
+      .replace(/^(# .*)\n/, heading => (kind ? `${heading}\n${importOf(name, kind, page.url)}\n` : heading))
       .replaceAll(/^#+ Type Parameters\n\n(?:\|.*\n)+/gm, '')
       // Where a property comes from is said once, at the top.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
@@ -52,6 +54,13 @@ export function load(app) {
       )
       .replace(/^## Properties\n\n(?:\|.*\n)+/m, table => propertiesOf(name, table))
   })
+}
+
+/** How to import what a page is about. */
+function importOf(name, kind, url) {
+  const type = /^(?:classes|functions)$/.test(kind) ? '' : 'type '
+  const [, path = ''] = /^virtual-accounts(\/(?:testing|probe))\//.exec(url) ?? []
+  return `\`import { ${type}${name} } from 'virtual-accounts${path}'\``
 }
 
 /** Code with links. TypeDoc writes each name in a type as code of its own. */
@@ -86,7 +95,7 @@ function propertiesOf(name, table) {
     const parts = [
       text,
       isSaid ? '' : `Default: ${proseOf(byDefault)}.`,
-      isOptions ? `[Guide](${guideTo(name, option)})` : '',
+      isOptions ? `${text.includes('<br>•') ? '<br>' : ''}[Guide](${guideTo(name, option)})` : '',
     ]
     const left = `${property}<br>${codeOf(cell('Type').replace(/^\\\| /, ''))}`
     const rank = Number(isOptional) + Number(/`/.test(cell('Inherited from')))
