@@ -96,7 +96,7 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     if (decision.next !== 'wait') report.failures++
     if (decision.next === 'fail') {
       if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
-        paces.queue.timedOut()
+        paces.queue.timedOut(report.startedAt)
       throw report.createError(outcome, false, decision.note)
     }
     report.lastError = report.createError(outcome, true)

@@ -28,7 +28,8 @@ export class Queue {
   #reading = 0
   /** The largest `maxInFlight` of a client. */
   #most = 0
-  /** Number of calls in a row that ended with a timeout. */
+  #respondedAt = Number.NEGATIVE_INFINITY
+  /** Number of calls that ended with a timeout and were sent after the last response. */
   #timeouts = 0
   /** Waiting calls. First those that go next, then the others by pace, because a whole line waits until its pace is due. */
   readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
@@ -92,7 +93,7 @@ export class Queue {
   tell(pace: Pace): void {
     for (const line of this.#lines.values())
       for (const [call, settle] of line) {
-        if (call.pace !== pace || call.needs === 'place') continue
+        if (call.pace !== pace) continue
         if (pace.isOver) settle()
         else this.#tell(call)
       }
@@ -100,12 +101,13 @@ export class Queue {
 
   /** A response has arrived, whatever its status. */
   responded(): void {
+    this.#respondedAt = performance.now()
     this.#timeouts = 0
   }
 
   /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
-  timedOut(): void {
-    if (++this.#timeouts < this.#most) return
+  timedOut(sentAt: number): void {
+    if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most) return
     this.#timeouts = 0
     for (const line of this.#lines.values()) for (const settle of line.values()) settle()
   }

@@ -145,15 +145,18 @@ describe('several 429 in a row', () => {
 
   test('concern one of the keys that a function returns', async () => {
     let key = 'the key of tenant A'
-    const service = stubbed([busy, busy, ok], { apiKey: async () => key })
+    const responses = [...Array<StubStep>(20).fill(ok), busy, busy, ok]
+    const service = stubbed(responses, { apiKey: async () => key })
+    // No fresh token for each attempt.
+    for (let call = 0; call < 20; call++) await service.client.virtualAccounts.reactivate(account)
     const first = refusedCalls(service.client)
     await vi.advanceTimersByTimeAsync(0)
     key = 'the key of tenant B'
     await passing(service.client.virtualAccounts.reactivate(account))
-    expect(service.requests).toHaveLength(3)
+    expect(service.requests).toHaveLength(23)
     key = 'the key of tenant A'
     const waiting = service.client.virtualAccounts.deactivate(account)
-    expect(await sentAfter(service.requests, 1_500)).toBe(3)
+    expect(await sentAfter(service.requests, 1_500)).toBe(23)
     await passing(Promise.all([...first, waiting]))
   })
 
@@ -359,6 +362,37 @@ describe('maxInFlight', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
+  test('lets an apiKey function run only when its call goes next', async () => {
+    let reads = 0
+    const read = async () => {
+      reads++
+      return apiKey
+    }
+    const { client, respond } = held({ maxInFlight: 2, apiKey: read })
+    const calls = accounts(10).map(account => client.virtualAccounts.deactivate(account))
+    await vi.advanceTimersByTimeAsync(0)
+    for (let call = 0; call < 10; call++) {
+      // One more may read its key before the last takes its place.
+      expect(reads).toBeLessThanOrEqual(call + 3)
+      await respond()
+    }
+    await Promise.all(calls)
+  })
+
+  test('goes first to a call whose apiKey function has returned', async () => {
+    const { client, open, respond } = held({ maxInFlight: 1 })
+    const read = () => new Promise<string>(resolve => void setTimeout(resolve, 150, apiKey))
+    const ended: string[] = []
+    const start = (name: string, each: Client) =>
+      each.virtualAccounts.deactivate(account).then(() => ended.push(name))
+    const calls = [start('reads its key', client.withOptions({ apiKey: read }))]
+    calls.push(...accounts(5).map(() => start('knows its key', client)))
+    await vi.advanceTimersByTimeAsync(200)
+    while (open.length > 0) await respond()
+    await Promise.all(calls)
+    expect(ended.indexOf('reads its key')).toBe(1)
+  })
+
   test('is not used up by apiKey functions, and timeouts do not run while calls wait for it', async () => {
     const slow = (ms: number) => new Promise<void>(resolve => void setTimeout(resolve, ms))
     const sent: string[] = []
@@ -412,6 +446,18 @@ describe('maxInFlight', () => {
       expect((error as Error).message).toContain('the apiKey function needs longer')
   })
 
+  test('takes no service for one that hangs if some of its calls get a response', async () => {
+    const slow = (ms: number) => new Promise<void>(resolve => void setTimeout(resolve, ms))
+    const fetch = (url: string) =>
+      url.endsWith('/hangs') ? new Promise<never>(() => {}) : slow(20).then(() => new Response(null))
+    const options = { baseUrl: 'https://api.example.com', apiKey, fetch, maxInFlight: 2, maxRetries: 0 }
+    const client = new Client({ ...options, timeout: 1_000 })
+    const paths = ['/hangs', '/passes', '/hangs', ...Array<string>(5).fill('/passes')]
+    const calls = paths.map(path => client.request('POST', path).catch(error => error))
+    const failed = (await passing(Promise.all(calls), 1)).filter(result => result instanceof Error)
+    expect(failed.map(error => (error as AnyApiError).attempts)).toEqual([1, 1])
+  })
+
   test('lets calls that wait fail unsent once nothing in flight gets a response', async () => {
     const { client, requests } = stubbed(['hang'], { timeout: 1_000, maxRetries: 1 })
     const errors = await passing(
@@ -440,7 +486,8 @@ describe('fake timers that leave performance.now alone', () => {
     vi.useRealTimers()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     await checkEach([undefined, '30'], async retryAfter => {
-      const { client } = stubbed([status(429, retryAfter ? { 'retry-after': retryAfter } : {}), ok])
+      const refusal = status(429, retryAfter ? { 'retry-after': retryAfter } : {})
+      const { client } = stubbed([refusal, refusal, refusal, refusal, ok])
       const calls = Promise.all([0, 1, 2, 3].map(() => client.virtualAccounts.deactivate(account)))
       // As a user's test does who knows of one delay.
       for (let timers = 0; timers < 10; timers++) await vi.advanceTimersToNextTimerAsync()
