@@ -1,9 +1,9 @@
 // What the sidebar shows, in the order in which a reader needs it. Names of pages are their paths in the repository.
-import { existsSync, globSync } from 'node:fs'
+import { globSync } from 'node:fs'
 
 const root = new URL('..', import.meta.url)
 
-const chosen = groups([
+const chosen = [
   { text: 'Start', pages: docs('getting-started', 'options', 'service') },
   { text: 'Lists', pages: docs('lists', 'exports') },
   { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
@@ -11,14 +11,14 @@ const chosen = groups([
   { text: 'In production', pages: docs('observing', 'performance') },
   { text: 'Examples', pages: pagesIn('examples/{,*/}README.md') },
   { text: 'The project', pages: ['CHANGELOG', 'SECURITY'] },
-])
+]
 const architecture = 'docs/architecture'
 const isChosen = page => chosen.some(({ pages }) => pages.includes(page))
 const others = pagesIn('docs/*.md').filter(page => page !== architecture && !isChosen(page))
 
 export const guides = others.length > 0 ? [...chosen, { text: 'More', pages: others }] : chosen
 
-export const contributors = groups([
+export const contributors = [
   {
     text: 'For contributors',
     pages: [
@@ -30,15 +30,7 @@ export const contributors = groups([
       'THIRD-PARTY-LICENSES',
     ],
   },
-])
-
-/** Without pages that do not exist. */
-function groups(all) {
-  return all.map(({ text, pages }) => ({
-    text,
-    pages: pages.filter(page => existsSync(new URL(`${page}.md`, root))),
-  }))
-}
+]
 
 function docs(...names) {
   return names.map(name => `docs/${name}`)
