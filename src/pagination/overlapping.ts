@@ -227,7 +227,7 @@ export class OverlappingReader<T> {
     const { keys, total: totalNow = total } = seen
     // If page 1 shows no known item, all items read so far are gone.
     const isGone = seen.page === 1 && !keys.some(key => known.has(key))
-    const moved = isGone ? end : end - this.#endShownBy(seen)
+    const moved = isGone ? 0 : end - this.#endShownBy(seen)
     const isInPlace = this.#isInPlace(seen)
     // The last item had not moved, so the missed window should have shown it.
     if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
@@ -262,9 +262,12 @@ export class OverlappingReader<T> {
     const firstKnown = seen.keys.findIndex(key => at.known.has(key))
     const { total = at.total } = seen
     const hasShrunk = total < at.total
-    // If all of its items are known, the last one is farther on, but before the held responses, and within the list.
-    const end = Math.min(this.#endShownBy(seen), this.#held[0]?.start ?? total, total)
-    const isInFront = end > seen.start + seen.limit && seen.keys.every(key => at.known.has(key))
+    // If all that follows is known, the last one is farther on, unless it is gone. It is before the held responses.
+    const reached = seen.start + seen.limit
+    const { start: heldFrom = Number.POSITIVE_INFINITY } = this.#held[0] ?? {}
+    const expected = Math.min(this.#endShownBy(seen), total)
+    const end = expected >= heldFrom ? Math.floor((reached + heldFrom) / 2) : expected
+    const isInFront = end > reached && seen.keys.slice(firstKnown).every(key => at.known.has(key))
     if (isInFront) at.end = end
     const news = isInFront ? 0 : yield* at.take(seen, Math.max(0, firstKnown), false)
     this.#shownAt = seen.time

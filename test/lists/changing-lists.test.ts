@@ -103,17 +103,32 @@ describe('a list that changes while it is read', () => {
     expect(endOf(events)).toMatchObject({ isComplete: true, totalItems: 300 })
   })
 
-  test('ends in few requests when its end is removed', () =>
-    checkEach([30, 100, 150], async at => {
-      for (const verified of [undefined, true]) {
-        const { fake, list, events, all } = createList(400)
-        const seen = await collectWith(list({ limit: 20 }, { verified }), at, () => {
-          fake.transactions.length = at + 3
-        })
-        expect(seen).toEqual(all.slice(0, seen.length))
-        expect(endOf(events)).toMatchObject({ isComplete: true })
-        expect(fake.requests.length).toBeLessThanOrEqual(36)
-      }
+  test('is complete in few requests after one bulk change, wherever that is', () =>
+    checkEach([50, 198], async at => {
+      for (const concurrency of [1, 4])
+        for (const place of [0, 80, 200])
+          for (const [removed, added] of [
+            [30, 0],
+            [200, 0],
+            [0, 30],
+            [0, 200],
+            [30, 30],
+            [200, 200],
+          ] as const) {
+            const { fake, list, events, all } = createList(200)
+            const read = await collectWith(list({ limit: 10 }, { verified: true, concurrency }), at, () => {
+              fake.transactions.splice(place, removed)
+              fake.transactions.splice(fake.transactions.length - place, 0, ...newItems(added))
+            })
+            const seen = ids(read)
+            const left = new Set(ids(fake.transactions))
+            const kept = ids(all).filter(id => left.has(id))
+            expect(seen.filter(id => kept.includes(id))).toEqual(kept)
+            expect(new Set(seen)).toHaveLength(seen.length)
+            expect(endOf(events)).toMatchObject({ isComplete: true })
+            // 32 if nothing changes.
+            expect(fake.requests.length).toBeLessThanOrEqual(added === 200 ? 125 : 90)
+          }
     }))
 
   test('ends when it is emptied, also if it began at a later page', async () => {
