@@ -1,9 +1,8 @@
 import type { Window } from './page.js'
 import type { Position, Reading } from './position.js'
-import { endsShort, failure, itemsRepeat } from './walk-errors.js'
+import type { ListResponse } from './requests.js'
+import { endsShort, failure, pageRepeats } from './walk-errors.js'
 
-/** Maximum number of requests in a row that come no closer to the end of a growing list. */
-const patience = 50
 /** Maximum number of responses with items beyond twice the largest total. */
 const maxBeyond = 8
 
@@ -28,16 +27,11 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   const pageAfter = ({ page }: Window) =>
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
   let page = nextPage
-  let textBefore: unknown
-  /** Number of items that the list has gained. As many may be repeated. */
-  let grown = 0
-  let repeated = 0
+  let before = at.requests.last as ListResponse<T>
   /** Whether the total was reached, although with too few items. */
   let hasEnded = false
   let smallestTotal = at.total
   let largestTotal = at.total
-  let leastLeft = Number.POSITIVE_INFINITY
-  let sentBefore = at.requests.sent
   let beyond = 0
 
   while (at.remaining > 0) {
@@ -52,43 +46,36 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       const first = await at.requests.get(windowOf(1, false))
       if (seen.start < (first.total ?? 0)) continue
     }
-    const { data, raw, keys, start, total = at.total, largestTotalBefore } = seen
+    const { data, keys, start, total = at.total, largestTotalBefore } = seen
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
     if (lost > 0 && at.doubt !== 'missed-items') {
       const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more may have been missed`
       at.noteMissed(seen, lost, { problem })
     }
-    // Counts items, not places, because the service may ignore `page`.
-    const left = Math.min(total - at.count, at.remaining)
-    if (left < leastLeft) sentBefore = at.requests.sent
-    leastLeft = Math.min(leastLeft, left)
-    if (at.requests.sent - sentBefore > patience) throw failure(seen, 'no-progress')
     if (total !== at.total && seen.isAhead) continue
     areFiltered ||= at.doubt === 'short-page' && data.length > 0 && start > at.end
     // After a cursor, the first page may begin with items that were read before.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
+      // Some items may have moved to pages that were read before, but hardly half of them.
+      const areRepeated = hasEnded && 2 * at.count <= smallestTotal
+      if (areRepeated && at.options.onMissedItems === 'throw') throw failure(seen, 'item-key-not-unique')
       const end = areFiltered ? start : at.end
       if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))
       return false
     }
-    grown += Math.max(0, total - at.total)
-    // Items without keys are compared as JSON. Pages of one item may be equal by chance.
-    const hasKeys = keys.some(key => key !== undefined)
-    const text = hasKeys || data.length === 1 ? undefined : textOf(raw)
-    const isSameText = text !== undefined && text === textBefore
-    textBefore = text
-    if (isSameText) repeated += data.length
-    if (isSameText && start < total && repeated > grown) throw failure(seen, 'contradiction', itemsRepeat)
+    const isSame = read === 0 && before.limit === limit && before.page !== page && isSameItems(seen, before)
+    const isRepeated = isSame && total - at.total < data.length && !at.isNearUntil
+    if (isRepeated && data.length > 1 && at.options.onMissedItems === 'throw')
+      throw failure(seen, known.has(keys[0]) ? 'item-key-not-unique' : 'contradiction', pageRepeats)
+    before = seen
     // If the service ignores `page`, new items come first, and the last item is known.
-    const endsNew = !isSameText && !known.has(keys.at(-1))
+    const endsNew = !isSame && !known.has(keys.at(-1))
     // Other items may now be where items were read. Those after a known one are new.
-    const news = yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
+    yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
-    if (news === 0 && read === 0 && at.end - at.count > grown && !at.isNearUntil)
-      throw failure(seen, 'item-key-not-unique', itemsRepeat)
-    at.noteProgress(seen, endsNew)
+    at.noteProgress(seen, endsNew || at.isNearUntil)
     smallestTotal = Math.min(smallestTotal, total)
     largestTotal = Math.max(largestTotal, total)
     // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty
@@ -108,11 +95,13 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   return true
 }
 
-/** Items as JSON, before the caller can change them. Items nested too deeply are never equal. */
-function textOf(raw: readonly unknown[]): unknown {
+/** Whether a page begins as another one does. Without keys, items are compared as JSON. Items nested too deeply are never equal. */
+function isSameItems(some: ListResponse, others: ListResponse): boolean {
+  if (some.keys.some(key => key !== undefined))
+    return some.keys.every((key, place) => key === others.keys[place])
   try {
-    return JSON.stringify(raw)
+    return JSON.stringify(some.raw) === JSON.stringify(others.raw)
   } catch {
-    return raw
+    return false
   }
 }

@@ -23,6 +23,8 @@ export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 
 /** A search counts as at most this many requests, because one long search is fine. */
 const maxSearch = 6
+/** After this many requests, fewer items must be left. Only one bulk insert may prevent that. */
+const checkpoint = 15
 /** Maximum number of responses between the first with an item of `until` and the one with the last. */
 const maxLateReads = 2
 
@@ -52,6 +54,10 @@ export class Position<T> {
   #sent = 0
   #spent = 0
   #largestTotal = 0
+  /** The number of requests at the next checkpoint, of items left at the last one, and of checkpoints without fewer. */
+  #checkpoint = checkpoint
+  #leftBefore = Number.POSITIVE_INFINITY
+  #stalls = 0
   /** The items that `until` names, in list order: the first ones of a batch, and the farthest ones. */
   readonly #until: readonly ReadonlySet<Key | undefined>[]
   /** The one of these sets that a response has shown items of. */
@@ -153,7 +159,7 @@ export class Position<T> {
 
   /**
    * Throws after too many responses in a row without progress. A list that has grown may show all remembered items again. Also
-   * throws if the loop needs more than 2.5 times the requests of an unchanged list. New items may then come as fast as they are read.
+   * throws if the list grows as fast as it is read, or the loop needs more than 2.5 times the requests of an unchanged list.
    */
   noteProgress(seen: ListResponse<T>, isAny: boolean): void {
     const { limit, requests } = this
@@ -161,10 +167,19 @@ export class Position<T> {
     this.#spent += Math.min(requests.sent - this.#sent, maxSearch)
     this.#sent = requests.sent
     this.#largestTotal = Math.max(this.#largestTotal, this.total)
+    if (isAny && this.#spent >= this.#checkpoint) {
+      this.#checkpoint = this.#spent + checkpoint
+      const left = Math.min(this.total - this.count, this.remaining)
+      this.#stalls = left < this.#leftBefore ? 0 : this.#stalls + 1
+      this.#leftBefore = left
+    }
     const calm = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
+    // A total may be capped. Then places exceed it.
+    const most = Math.max(this.#largestTotal, this.end)
     if (
       this.#patience < 0 ||
-      this.#spent > 100 + (2.5 * Math.min(this.mark.items, this.#largestTotal)) / (limit * calm)
+      this.#stalls === 2 ||
+      this.#spent > 100 + (2.5 * Math.min(this.mark.items, most)) / (limit * calm)
     )
       throw failure(seen, 'no-progress')
   }
@@ -175,11 +190,11 @@ export class Position<T> {
     return failure(seen, problem)
   }
 
-  /** Throws unless missed items are accepted. */
-  noteDisorder(seen: ListResponse<T>): void {
+  /** Throws. If missed items are accepted, the loop continues with plain pages. */
+  noteDisorder(seen: ListResponse<T>): never {
     this.doubt = 'order-not-stable'
     this.#isDisordered = true
-    if (this.options.onMissedItems === 'throw') throw failure(seen, 'order-not-stable')
+    throw failure(seen, 'order-not-stable')
   }
 
   /** Throws unless missed items are accepted. A loop that ended before its total can be resumed. */

@@ -48,7 +48,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'no-progress': {
     problem:
-      'the loop makes no progress because the list changes too fast, or the service ignores `page` or `limit`',
+      'the loop makes no progress because the list changes too fast, the service ignores `page`, or `itemKey` is not unique',
     hint: 'Try again when the list changes less often. `npx --no-install virtual-accounts probe` shows what the service does.',
   },
   contradiction: {
@@ -95,10 +95,9 @@ export function endsShort(end: number, total: number): Partial<Failure> {
   }
 }
 
-/** Repeated items of a service that ignores `page`, or of keys that are unique only within a page, such as row numbers. */
-export const itemsRepeat: Partial<Failure> = {
-  problem: 'a page repeats items of earlier pages, although the list has not grown by as many',
-  hint: 'Does the service ignore `page`, or does a proxy of your own drop the query? Or pass an `itemKey` that is unique for each item.',
+export const pageRepeats: Partial<Failure> = {
+  problem: 'a page shows the same items as the page before it, although the list has not grown by as many',
+  hint: "Does the service ignore `page`, or does a proxy of your own drop the query? Or pass an `itemKey` that is unique for each item. If different items are equal, pass `onMissedItems: 'continue'`.",
   isFinal: true,
 }
 

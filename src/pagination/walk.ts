@@ -4,7 +4,7 @@ import { readPages } from './plain.js'
 import { Position, type Reading } from './position.js'
 import { isRefusal, type ListResponse } from './requests.js'
 import { failure, isOverlapProblem } from './walk-errors.js'
-import { windowOf } from './windows.js'
+import { windowAt, windowOf } from './windows.js'
 
 /** Reads a whole list, by overlapping windows. Where windows cannot overlap, it reads plain pages. */
 export async function* readList<T>(
@@ -23,7 +23,7 @@ export async function* readList<T>(
 }
 
 async function* read<T>(at: Position<T>): Reading<T> {
-  const { verified, after } = at.options
+  const { verified, after, onMissedItems } = at.options
   if (!after) {
     const first = await requestFirst(at)
     const { data, start, total = 0 } = first
@@ -47,7 +47,8 @@ async function* read<T>(at: Position<T>): Reading<T> {
     try {
       return yield* new OverlappingReader(at).read()
     } catch (error) {
-      if (verified || !isOverlapProblem(at.doubt)) throw error
+      const isDisorder = at.doubt === 'order-not-stable' && onMissedItems === 'continue'
+      if (verified || !(isDisorder || isOverlapProblem(at.doubt))) throw error
       // Mocks return the same page for any query.
       const isEnd = at.end === at.total && at.total === at.requests.last?.total && at.count >= at.total
       if (isEnd && at.doubt !== 'short-page') return false
@@ -59,8 +60,8 @@ async function* read<T>(at: Position<T>): Reading<T> {
 }
 
 /**
- * If a loop with a cursor finds nothing although the list has grown, the list may grow at its other end. The first window is
- * requested again, because its response may have been out of date.
+ * If a loop with a cursor finds nothing although the list has grown, the list may grow at its other end. The end where this loop
+ * reads is requested again, because its response may have been out of date.
  */
 async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const { after, until, verified } = at.options
@@ -70,7 +71,8 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   if (!cursor || !hadEnded || !first || at.mark.items > 0 || at.doubt) return
   const before = after ? Math.max(after.total, after.end) : cursor.total
   if (at.total <= before) return
-  const again = await at.requests.get(windowOf(first.page, first.limit))
+  const atEnd = windowAt(Math.max(0, at.end - 1), first.limit)
+  const again = await at.requests.get(after ? atEnd : windowOf(first.page, first.limit))
   const { keys, total = 0 } = again
   const isNew = !at.known.has(after ? keys.at(-1) : keys[0])
   if (total <= before || (keys.length > 0 && isNew)) return

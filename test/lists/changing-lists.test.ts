@@ -1,12 +1,14 @@
 import type { ClientEvent, DriftEvent, List, Transaction } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { createClient, createObservedClient, startService } from '../service.ts'
 import { checkEach } from '../support.ts'
 import {
   collect,
   collectWith,
   createList,
+  createServed,
   createStage,
   endOf,
   envelopeOf,
@@ -227,6 +229,23 @@ describe('where pages cannot overlap', () => {
     }
     return { stage, fetch }
   }
+
+  test('a last page of known items is the end of a list that rolls on', async () => {
+    const rows = sampleTransactions(41)
+    const { list } = createServed((page, limit) => {
+      const response = envelopeOf(rows, page, limit)
+      if (page === 2) rows.splice(0, 41, ...newItems(1), ...rows.slice(0, 40))
+      return response
+    })
+    expect(await collect(list({ limit: 20 }, { verified: false, concurrency: 1 }))).toHaveLength(40)
+  })
+
+  test('of equal rows without ids are read if missed items are accepted', async () => {
+    const rows = Array.from({ length: 20 }, () => ({ state: 'ok' }))
+    const { client } = createServed((page, limit) => envelopeOf(rows, page, limit))
+    const options = { schema: z.object({ state: z.string() }), onMissedItems: 'continue' } as const
+    expect(await collect(client.list('/states', { limit: 5 }, options))).toEqual(rows)
+  })
 
   test('many pages that bring nothing new are no error if others do', async () => {
     const items = sampleTransactions(400)

@@ -162,6 +162,17 @@ describe('a list that grows where a loop does not read', () => {
       },
     ))
 
+  test('is seen however many items were added', () =>
+    checkEach([101, 1_000], async count => {
+      for (const limit of [20, 100]) {
+        const { fake, list } = createList(250)
+        const cursor = (await collect(list({ limit }).batches())).at(-1)?.cursor
+        fake.transactions.unshift(...newItems(count))
+        const { error } = await iterateToPaginationError(list({}, { after: cursor, verified: true }))
+        expect(error).toMatchObject({ reason: 'added-elsewhere' })
+      }
+    }))
+
   test('is complete after the cursor of a loop that was interrupted at its last item', async () => {
     const { fake, list, events } = createList(198)
     const controller = new AbortController()
@@ -380,6 +391,13 @@ describe('a loop has an end', () => {
           'contradiction',
           10,
         ],
+        [
+          'the same page twice, no keys',
+          (page, limit) => ({ ...envelopeOf(sampleTransactions(40), 1, limit), page }),
+          { itemKey: () => undefined },
+          'contradiction',
+          10,
+        ],
       ],
       async ([, respond, options, reason, most]) => {
         const { list, requested } = createServed(respond)
@@ -389,16 +407,23 @@ describe('a loop has an end', () => {
       },
     ))
 
-  test('although a list gains more than a page with each request', async () => {
-    const rows = sampleTransactions(50)
-    const { list, requested } = createServed((page, limit) => {
-      rows.push(...sampleTransactions(9, rows.length))
-      return envelopeOf(rows, page, limit)
-    })
-    const { error } = await iterateToPaginationError(list({ limit: 5 }, { verified: false }))
-    expect(error).toMatchObject({ reason: 'no-progress' })
-    expect(requested.length).toBeLessThanOrEqual(80)
-  })
+  test('although a list gains as much as a page with each request', () =>
+    checkEach(
+      [
+        [9, false],
+        [5, undefined],
+      ] as const,
+      async ([gain, verified]) => {
+        const rows = sampleTransactions(50)
+        const { list, requested } = createServed((page, limit) => {
+          rows.push(...sampleTransactions(gain, rows.length))
+          return { ...envelopeOf(rows, page, limit), totalItems: rows.length + 5 }
+        })
+        const { error } = await iterateToPaginationError(list({ limit: 5 }, { verified }))
+        expect(error).toMatchObject({ reason: 'no-progress' })
+        expect(requested.length).toBeLessThanOrEqual(100)
+      },
+    ))
 
   test('where a total is capped only behind the last item', async () => {
     const rows = sampleTransactions(2_500)
@@ -408,5 +433,15 @@ describe('a loop has an end', () => {
       createServed(respond).list({ limit: 100 }, { verified: false, onMissedItems })
     expect((await iterateToPaginationError(plain('throw'))).error).toMatchObject({ reason: 'contradiction' })
     expect(await collect(plain('continue'))).toEqual(rows)
+  })
+
+  test('of all items if its total is capped far below them', async () => {
+    const rows = sampleTransactions(6_000)
+    const { list, events } = createServed((page, limit) => ({
+      ...envelopeOf(rows, page, limit),
+      totalItems: 200,
+    }))
+    expect(await collect(list({ limit: 20 }))).toHaveLength(6_000)
+    expect(endOf(events)).toMatchObject({ isComplete: true })
   })
 })
