@@ -264,7 +264,7 @@ export class OverlappingReader<T> {
     const hasShrunk = total < at.total
     // If all that follows is known, the last one is farther on, unless it is gone. It is before the held responses.
     const reached = seen.start + seen.limit
-    const { start: heldFrom = Number.POSITIVE_INFINITY } = this.#held[0] ?? {}
+    const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)
     const end = expected >= heldFrom ? Math.floor((reached + heldFrom) / 2) : expected
     const isInFront = end > reached && seen.keys.slice(firstKnown).every(key => at.known.has(key))
