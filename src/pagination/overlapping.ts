@@ -59,7 +59,7 @@ export class OverlappingReader<T> {
       if (!this.#showsKnown(seen)) {
         missed = seen
         this.#hold(missed)
-        at.requests.slowDown()
+        at.requests.slowDown(true)
         seen = await this.#search(missed)
       }
       this.#learnFrom(seen, missed)

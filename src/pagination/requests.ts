@@ -57,6 +57,8 @@ export class Requests<T> {
   #plan: Plan | undefined
   #reads = 0
   #maxInFlight: number
+  /** By how much each success raises that. */
+  #step = 1
   /** Number of requests sent before it slowed down. */
   #slowedDownAt = 0
   #largestTotal = 0
@@ -102,7 +104,7 @@ export class Requests<T> {
     const next = this.#queue[0]?.window
     if (next?.page !== window.page || next.limit !== window.limit) {
       if (plan && next) this.#drop()
-      while (this.#inFlight.length >= this.#maxInFlight)
+      while (this.#inFlight.length + 1 > this.#maxInFlight)
         await Promise.race(this.#inFlight.map(({ promise }) => promise.catch(() => {})))
       this.#queue.unshift(this.#request(window))
     }
@@ -129,8 +131,12 @@ export class Requests<T> {
     return this.last
   }
 
-  /** Limits the loop to one request at a time, and one more for each later request that succeeds. */
-  slowDown(): void {
+  /**
+   * Limits the loop to one request at a time, and one more for each later request that succeeds. After a window that missed the last
+   * item, only half as many more as before, because the list may change faster than prefetched windows arrive.
+   */
+  slowDown(isMiss = false): void {
+    if (isMiss) this.#step /= 2
     this.#slowedDownAt = this.sent
     this.#maxInFlight = 1
   }
@@ -146,7 +152,7 @@ export class Requests<T> {
     const { concurrency } = this.#setup
     const maximum = concurrency === 1 ? 1 : 2 * concurrency
     const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
-    while (this.#queue.length < maxHeld && this.#inFlight.length < this.#maxInFlight) {
+    while (this.#queue.length < maxHeld && this.#inFlight.length + 1 <= this.#maxInFlight) {
       const last = this.#queue.at(-1)
       const window = last && this.#plan?.(last.window, this.time - last.sent.time)
       // The reader will stop at a failed one.
@@ -176,8 +182,10 @@ export class Requests<T> {
         this.#largestTotal = Math.max(this.#largestTotal, totalItems)
         // Failures may mean that the service is overloaded.
         if (response.report.failures > 0) this.slowDown()
-        else if (number > this.#slowedDownAt)
-          this.#maxInFlight = Math.min(this.#setup.concurrency, this.#maxInFlight + 1)
+        else if (number > this.#slowedDownAt) {
+          this.#maxInFlight = Math.min(this.#setup.concurrency, this.#maxInFlight + this.#step)
+          this.#step = Math.min(1, 1.01 * this.#step)
+        }
         // Here and not when the response is read, so that one slow response does not hold up the others.
         this.#fill()
       },
