@@ -291,7 +291,9 @@ export function atCaller(error: unknown, method: object): unknown {
  *
  * @example
  * ```ts
- * if (isApiError(error) && error.kind === 'http') console.log(error.status)
+ * if (isApiError(error) && error.kind === 'http') {
+ *   console.log(error.status)
+ * }
  * ```
  */
 export function isApiError(error: unknown): error is AnyApiError {

@@ -86,7 +86,7 @@ export interface DriftEvent extends EventBase<'drift'> {
  * Why a loop is not proven to be complete:
  * - `no-item-key`: items were not identified (see `itemKey`)
  * - `item-key-not-unique`: two items had the same key
- * - `limit-not-honoured`: the service does not honour other limits, so pages could not overlap
+ * - `limit-not-honoured`: the service ignores some values of `limit`, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: you passed `verified: false`
  * - `order-not-stable`: items came back in a different order, for example those with equal dates

@@ -46,7 +46,7 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   /** The items of one response that were not read before, in the service's order. At least one. */
   readonly items: T[]
   /**
-   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. Up to 2.5 kB of
+   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB, at most 2.5 kB, of
    * printable ASCII. It holds a position and hashes of item keys, but no item and no API key.
    */
   readonly cursor: string

@@ -19,7 +19,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     hint: 'Pass an `itemKey` that is unique for each item.',
   },
   'limit-not-honoured': {
-    problem: 'the service does not honour other limits, so pages cannot overlap',
+    problem: 'the service ignores some values of `limit`, so pages cannot overlap',
     hint: 'Iterate without `verified: true`.',
   },
   'short-page': {

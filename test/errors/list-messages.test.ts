@@ -219,7 +219,7 @@ describe('an iteration fails', () => {
     checkEach<[problem: string, advice: RegExp, ...given: Parameters<typeof iterate>]>(
       [
         [
-          'the service does not honour other limits',
+          'the service ignores some values of `limit`',
           /without `verified: true`/,
           page => envelopeOf(all, page, 20),
         ],

@@ -611,7 +611,7 @@ export const families: readonly Family[] = [
     name: 'a fifth of a window rotates with each response, some of which overtake others',
     isSlow: true,
     vary: (_plain, random) => pressed(random, 'rotates', false, 0.5),
-    default: { isProven: true, mostRequests: 2.2 },
+    default: { isProven: true, mostRequests: 2.5 },
     isSkipped: ['plain'],
   },
   {
