@@ -17,7 +17,7 @@ import type { Schema } from './schema.js'
  * Client for the service. Create one and share it. It holds no connections, so there is nothing to close.
  *
  * To log or measure requests and retries, pass `onEvent`. In tests, pass the `fetch` of a `FakeService` from
- * `virtual-accounts/testing`, rather than an object of your own.
+ * `virtual-accounts/testing`, rather than a hand-written mock.
  *
  * @example
  * ```ts
@@ -56,14 +56,15 @@ export class Client {
   }
 
   /**
-   * Lists the items of an endpoint that has no method of its own. `schema` is required. It describes one item.
+   * Lists the items of an endpoint that has no method of its own. `schema` is required. It describes one item. Also pass `itemKey`.
+   * Without it, a loop cannot prove that it is complete.
    *
    * @param path Path after `baseUrl`. It must start with one "/". Encode ids in it with `encodeURIComponent`.
    * @throws TypeError immediately, for an invalid path, params or options.
    * @example
    * ```ts
    * const schema = z.looseObject({ id: z.string() })
-   * const refunds = client.list('/refunds', { limit: 100 }, { schema })
+   * const refunds = client.list('/refunds', {}, { schema, itemKey: refund => refund.id })
    * ```
    */
   list<Item>(
@@ -115,7 +116,7 @@ export class Client {
 
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, even `headers`. `undefined`
-   * keeps the old one. Exception: an `apiKey` or `baseUrl` that is `undefined` throws. Both clients share the retry budget and,
+   * keeps the old one, but an `apiKey` or `baseUrl` that is `undefined` throws. Both clients share the retry budget and,
    * with the same key and URL, the pace. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.

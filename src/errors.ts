@@ -59,13 +59,13 @@ export abstract class ApiError extends Error {
   declare readonly idempotencyKey: string | undefined
   /** Whether a failed write may have been applied. If so, retry it with the same `idempotencyKey`. */
   declare readonly outcomeUnknown: boolean
-  /** For a list: the page that failed, in pages of `limit` items. `undefined` for all other calls. */
+  /** For a list: the page that failed, counted in pages of `limit` items. `undefined` for all other calls. */
   declare readonly page: number | undefined
   /** For a list: the `limit` that the page was requested with. `undefined` if it was sent without one. */
   declare readonly limit: number | undefined
   /**
    * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it yielded
-   * none, this is the given `after`, or `undefined`.
+   * none, this is the given `after`, or `undefined`. If the loop had `until`, run it again instead.
    */
   declare readonly cursor: string | undefined
   /**
@@ -206,7 +206,7 @@ export class AbortError extends ApiError {
   readonly kind = 'aborted'
 }
 
-/** A 2xx response does not match its documentation or your `schema`. It is not retried. */
+/** A 2xx response does not match the API's documentation or your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
   /** The HTTP status, from 200 to 299. */

@@ -106,13 +106,14 @@ export interface ClientOptions extends CommonOptions {
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
    * Pass an absolute https URL. In a web page, you can also pass a path such as `/api`. Each call resolves it against the page's
-   * `location`, even over http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. `undefined` compiles, so you
-   * can pass an environment variable. It throws a `TypeError` if unset.
+   * `location`, even over http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. The type
+   * allows `undefined`, so you can pass an environment variable. If it is unset, the constructor throws a `TypeError`.
    */
   baseUrl: string | URL | undefined
   /**
    * API key: a string, a function that returns one, or `null` to send none. The function is called before every attempt, within
-   * its `timeout`. `undefined` compiles, so you can pass an environment variable. It throws a `TypeError` if unset.
+   * its `timeout`. The type allows `undefined`, so you can pass an environment variable. If it is unset, the constructor throws a
+   * `TypeError`.
    */
   apiKey: string | null | undefined | (() => string | Promise<string>)
   /**
@@ -128,14 +129,14 @@ export interface ClientOptions extends CommonOptions {
   maxResponseBytes?: number | undefined
   /**
    * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others queue. A
-   * derived client with a smaller number waits while the others have as many in flight. The `timeout` of an attempt starts when it
+   * derived client with a smaller limit waits until fewer requests than that are in flight in total. The `timeout` of an attempt starts when it
    * is sent. If an endpoint hangs, its calls hold their places until they time out. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined
   /**
    * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It must
-   * send each request once, and reject only if that fails. It must not retry, as undici's `RetryAgent` does, or follow redirects,
+   * send each request once, and reject only if sending fails. It must not retry, as undici's `RetryAgent` does, or follow redirects,
    * as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client:
    * its own request holds one of the `maxInFlight` places.
    */

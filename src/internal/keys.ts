@@ -9,10 +9,12 @@ const quotedOrPlaceholder = /^(["'`]).*\1$|^\$\{.*\}$/
 export function assertApiKey(key: unknown, expected: string): asserts key is string {
   if (typeof key !== 'string' || key === '' || madeByBug.test(key))
     throw wrongArgument('apiKey', expected, key, environmentHint(key))
-  if (!headerValue.test(key) || quotedOrPlaceholder.test(key))
-    throw new TypeError(
-      'apiKey: expected Latin-1 without quotes, line breaks or white space around it, and not a placeholder. Check the file that it comes from.',
-    )
+  const isRaw = quotedOrPlaceholder.test(key)
+  const problem = isRaw
+    ? 'it is in quotes, or a placeholder'
+    : 'it has white space or a line break around it, or characters other than Latin-1'
+  if (isRaw || !headerValue.test(key))
+    throw new TypeError(`apiKey: ${problem}. Check the file that it comes from.`)
 }
 
 /** A fresh UUID v4. */

@@ -10,7 +10,7 @@ export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[
 export function encodePathSegment(name: string, id: unknown, hint = ''): string {
   const isText = typeof id === 'string' && id !== '' && id.trim() === id && id.isWellFormed()
   if (!isText || madeByBug.test(id))
-    throw wrongArgument(name, 'an id without white space around it', id, hint)
+    throw wrongArgument(name, 'an id, a string without white space around it', id, hint)
   return encodeURIComponent(id)
 }
 
@@ -56,7 +56,11 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     if (!isUrl || !URL.canParse(url) || new URL(url).pathname !== path) {
       const expected =
         'an absolute https URL ("https://api.example.com/v1") or a path ("/api"), without user, query, fragment, quotes or white space'
-      const hint = environmentHint(given) || (url.includes('://') ? '' : ' (is https:// missing?)')
+      const hint =
+        environmentHint(given) ||
+        (url.includes('://')
+          ? ''
+          : ` (is ${/^(?:localhost|127\.)/.test(url) ? 'http' : 'https'}:// missing?)`)
       throw wrongArgument('baseUrl', expected, given, hint)
     }
     const { protocol, hostname, href } = new URL(url)

@@ -64,16 +64,15 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   concurrency?: number | undefined
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
-   * end, it reads only new items. Nothing is missed if pages overlap, however the list changed in between. Pass the same `query`,
-   * and no `page`. `undefined` starts at the beginning.
+   * end, it reads only new items. If new items come first, it does not find them. Pass `until` instead. Nothing is missed if pages
+   * overlap, however the list changed in between. Pass the same `query`, and no `page`. `undefined` starts at the beginning.
    * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
    * Reads only new items of a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
-   * cursor of the first batch of the last loop that reached its end. If that loop had no batch, pass the cursor that it was
-   * given. Cannot be combined with `after`, `maxItems` or a later `page`.
+   * cursor of the first batch of your last finished loop. If that loop found nothing, pass its own `until` again. Cannot be combined with `after`, `maxItems` or a later `page`.
    *
    * Items that were added between those that the cursor names are also yielded. If all of those are gone, the whole list is read,
    * so store items by id.
@@ -116,7 +115,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
  * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items may be
- *   added or removed meanwhile. Exception: an item that moves may be yielded twice or not at all.
+ *   added or removed meanwhile. But an item that moves may be yielded twice or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
  * Each iteration starts from the beginning, and `break` cancels requests in flight.
@@ -210,7 +209,10 @@ function prepareList<Item, Params extends ListParams>(
   forbid(isStrict && after?.doubt, `verified: ${doubt}. Start over without \`after\`.`)
   forbid(after && page !== undefined, 'page: cannot be combined with `after`, which says where to resume')
   forbid(until && (page ?? 1) > 1, 'page: cannot be combined with `until`, which reads from the beginning')
-  forbid(after && until, 'until: cannot be combined with `after`')
+  forbid(
+    after && until,
+    'until: cannot be combined with `after` (pass `until` if new items come first, `after` if they come last)',
+  )
   const isCut = options.maxItems !== undefined
   forbid(
     until && isCut,

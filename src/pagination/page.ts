@@ -27,14 +27,13 @@ export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'request
   readonly totalItems: number
   /** The page size in effect, which the service may have lowered. */
   readonly limit: number
-  /** Number of pages of the list at this page size; 0 for an empty list. */
+  /** Number of pages of the list at this page size, 0 for an empty list. */
   readonly pageCount: number
   /** Whether the list continues after this page, according to `totalItems`. */
   readonly hasNextPage: boolean
   /**
-   * Fetches the page after this one, with the same options and signal. Resolves to `undefined` after the last page. Arguments are
-   * ignored.
-   * @throws PaginationError if its limit differs from that of this page.
+   * Fetches the page after this one, with the same options and signal. Resolves to `undefined` after the last page.
+   * @throws PaginationError if the next page's limit differs from that of this page.
    */
   nextPage(): Promise<Page<T> | undefined>
   /** The page as plain data, without its functions. */
@@ -46,8 +45,9 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   /** The items of one response that were not read before, in the service's order. At least one. */
   readonly items: T[]
   /**
-   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. About 1.2 kB, at most 2.5 kB, of
-   * printable ASCII. It holds a position and hashes of item keys, but no item and no API key.
+   * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. If new items come first, pass the
+   * cursor of the first batch as `until`. About 1.2 kB, at most 2.5 kB, of printable ASCII. It holds a position and hashes of item
+   * keys, but no item and no API key.
    */
   readonly cursor: string
   /** Number of items in the whole list, as this response says. */

@@ -38,7 +38,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'added-elsewhere': {
     problem: 'the list has grown, but not where this loop reads',
-    hint: 'Does the list grow at its other end? Pass `until` if new items come first, `after` if they come last. The total may also lag or ignore filters, or rows may have been committed late.',
+    hint: 'The total may also lag or ignore filters, or rows may have been committed late.',
     isFinal: true,
   },
   'cursor-gone': {
@@ -74,6 +74,15 @@ export type OverlapProblem = (typeof overlapProblems)[number]
 
 export function isOverlapProblem(reason: unknown): boolean {
   return (overlapProblems as readonly unknown[]).includes(reason)
+}
+
+/** `other` is the option for lists that grow at the other end. */
+export function addedElsewhere(count: number, other: string): Partial<Failure> {
+  const { problem, hint } = failures['added-elsewhere']
+  return {
+    problem: `${problem} (${count} more ${count === 1 ? 'item' : 'items'})`,
+    hint: `Does the list grow at its other end? Pass ${other}. ${hint}`,
+  }
 }
 
 const wrongTotal = 'Pages may be counted from 0, or the total may lag or ignore filters.'

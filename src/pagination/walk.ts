@@ -3,7 +3,7 @@ import { type ListSetup, loopLimit, type ReadBatch } from './page.js'
 import { readPages } from './plain.js'
 import { Position, type Reading } from './position.js'
 import { isRefusal, type ListResponse } from './requests.js'
-import { failure, isOverlapProblem } from './walk-errors.js'
+import { addedElsewhere, failure, isOverlapProblem } from './walk-errors.js'
 import { windowAt, windowOf } from './windows.js'
 
 /** Reads a whole list, by overlapping windows. Where windows cannot overlap, it reads plain pages. */
@@ -77,9 +77,8 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const isNew = !at.known.has(after ? keys.at(-1) : keys[0])
   if (total <= before || (keys.length > 0 && isNew)) return
   at.doubt = 'added-elsewhere'
-  const count = total - before
-  const problem = `the list has grown by ${count} ${count === 1 ? 'item' : 'items'}, but not where this loop reads`
-  if (verified) throw failure(again, 'added-elsewhere', { problem })
+  const other = after ? "`until` with the first batch's cursor" : "`after` with the last batch's cursor"
+  if (verified) throw failure(again, 'added-elsewhere', addedElsewhere(total - before, other))
 }
 
 /** Requests the first page, without the loop's own limit if the service does not honour that. */

@@ -201,7 +201,7 @@ export class FakeService {
     }
   }
 
-  /** Whether an account is active. Pass the ids as you pass them to a client. */
+  /** Whether an account is active. Pass the ids unencoded. */
   isActive(account: VirtualAccountRef): boolean {
     const { customerId, virtualAccountId } = Object(account) as Partial<VirtualAccountRef>
     if (typeof customerId !== 'string' || typeof virtualAccountId !== 'string') {

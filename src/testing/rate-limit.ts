@@ -3,7 +3,7 @@ import { type Checks, checkedLater, readOptions } from '../internal/validate.js'
 
 /** The rate of requests that a {@link FakeService} accepts. */
 export interface RateLimit {
-  /** Requests per second over all endpoints, above 0. As many may arrive at once. */
+  /** Requests per second over all endpoints, above 0. Bursts of up to this many are accepted. */
   perSecond: number
 }
 

@@ -158,7 +158,8 @@ describe('a list that grows where a loop does not read', () => {
         expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'added-elsewhere' })
         const { error } = await iterateToPaginationError(list({}, { [option]: cursor, verified: true }))
         expect(error).toMatchObject({ reason: 'added-elsewhere' })
-        expect(error.message).toMatch(/has grown by 30 items, .* `until` .* `after`/)
+        expect(error.message).toMatch(/has grown, .* \(30 more items\)\. Does the list grow at its other end/)
+        expect(error.message).toContain(option === 'until' ? 'Pass `after`' : 'Pass `until`')
       },
     ))
 

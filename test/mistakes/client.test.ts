@@ -61,7 +61,7 @@ test('creating a client', () =>
     option(
       'reads the key from a file',
       { apiKey: 'key\n' },
-      /^apiKey: expected Latin-1 without quotes, line breaks or white space around it, [^_]*$/,
+      /^apiKey: it has white space or a line break around it, [^_]*$/,
     ),
     option('forgets to await the key', { apiKey: Promise.resolve('key') }, /^apiKey: .* await missing\?\)$/),
     option('forgets baseUrl', { baseUrl: undefined }, `${expectedUrl}undefined${notSet}`),
@@ -123,15 +123,11 @@ test('creating a client', () =>
         /: unknown option\. Did you mean `maxRetries`\? /,
       ),
     ),
-    option(
-      'keeps the quotes of the key',
-      { apiKey: "'sk_live_secret'" },
-      /^apiKey: expected Latin-1 without quotes, [^_]*$/,
-    ),
+    option('keeps the quotes of the key', { apiKey: "'sk_live_secret'" }, /^apiKey: it is in quotes, [^_]*$/),
     option(
       'has a variable that nothing replaces',
       { apiKey: '${API' + '_KEY}' },
-      /^apiKey: .* not a placeholder\. /,
+      /^apiKey: .* or a placeholder\. /,
     ),
     option(
       'writes a promise of the key into a text',

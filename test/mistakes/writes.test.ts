@@ -4,7 +4,7 @@ import { checkMistakes, client, type Mistake, service } from './mistakes.ts'
 
 // The mistakes that people make with this package, each with the message that they get.
 
-const anId = 'expected an id without white space around it, got '
+const anId = 'expected an id, a string without white space around it, got '
 
 const { deactivate } = client.virtualAccounts
 

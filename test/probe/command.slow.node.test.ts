@@ -217,7 +217,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
         '--origin: expected the origin of a page, such as ',
       ],
       [['probe', 'https://me:pw@a.test/v1/transactions?page=1'], ' Try https://a.test/v1\n'],
-      [['probe', 'https://a.test'], 'API_KEY: expected Latin-1 without quotes', '"key"'],
+      [['probe', 'https://a.test'], 'API_KEY: it is in quotes', '"key"'],
       [
         ['probe', 'https://a.test', '--write', '--customer-id=null', '--virtual-account-id=v1'],
         '--customer-id: expected an id',
