@@ -1,5 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild'
+import type { Plugin as EsbuildPlugin } from 'esbuild'
 import { defineConfig } from 'tsup'
 
 type Plugin = NonNullable<
@@ -34,6 +36,49 @@ const plainModules: Plugin = {
   },
 }
 
+/**
+ * Modules that no call reaches, and what they export. `attempt.ts` turns off ky's retries, time limits and HTTP errors, and passes
+ * no hooks, schema or progress callbacks. Zod's schemas are used only through `~standard`.
+ */
+const unreachable = {
+  'ky/distribution/core/retry-timing.js': 'calculateRetryTimingDelay getRetryTimingHeader',
+  'ky/distribution/errors/ForceRetryError.js': 'ForceRetryError',
+  'ky/distribution/errors/HTTPError.js': 'HTTPError',
+  'ky/distribution/errors/NonError.js': 'NonError',
+  'ky/distribution/errors/SchemaValidationError.js': 'SchemaValidationError',
+  'ky/distribution/errors/TimeoutError.js': 'TimeoutError',
+  'ky/distribution/utils/body.js': 'getBodySize streamRequest streamResponse',
+  'ky/distribution/utils/delay.js': 'default',
+  'ky/distribution/utils/timeout.js': 'default',
+  'ky/distribution/utils/type-guards.js':
+    'isForceRetryError isHTTPError isKyError isNetworkError isTimeoutError',
+  'zod/v4/mini/parse.js':
+    'decode decodeAsync encode encodeAsync parse parseAsync safeDecode safeDecodeAsync safeEncode safeEncodeAsync safeParse safeParseAsync validate validateAsync',
+}
+
+/** Leaves unreachable modules out of the bundle. What they export throws. */
+const withoutUnreachable: EsbuildPlugin = {
+  name: 'without-unreachable',
+  setup({ onLoad, onEnd }) {
+    for (const [module, names] of Object.entries(unreachable)) {
+      let isFound = false
+      const filter = new RegExp(`/node_modules/${module}$`.replaceAll('/', '[\\\\/]'))
+      onLoad({ filter }, async ({ path }) => {
+        isFound = true
+        const found = Object.keys(await import(pathToFileURL(path).href)).join(' ')
+        if (found !== names)
+          return { errors: [{ text: `${module} now exports ${found}. Check that no call reaches them` }] }
+        const exported = names.split(' ').map(name => `unreachable as ${name}`)
+        return {
+          contents: `export { ${exported} } from './tools/unreachable.js'`,
+          resolveDir: import.meta.dirname,
+        }
+      })
+      onEnd(() => (isFound ? {} : { errors: [{ text: `${module} is not found` }] }))
+    }
+  },
+}
+
 export default defineConfig([
   {
     // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
@@ -62,6 +107,7 @@ export default defineConfig([
     // Names what is bundled, which npm and scanners cannot see.
     plugins: [plainModules],
     esbuildPlugins: [
+      withoutUnreachable,
       cyclonedxEsbuildPlugin({
         outputFile: 'sbom.cdx.json',
         mcType: 'library',
