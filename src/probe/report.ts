@@ -45,7 +45,7 @@ function toVerdict(findings: readonly Finding[]): string {
     return 'Nothing broken was found, but the list is empty, so most was not checked.'
   const open = ['smaller-limits', 'ids', 'order'].filter(id => !isOk(id))
   return open.length === 0
-    ? 'Nothing is broken. Loops can prove that they are complete if items with equal dates keep their order.'
+    ? 'Nothing is broken. Loops can prove that they are complete if the order is stable.'
     : `Nothing broken was found, but loops can't prove that they are complete: see ${open.join(', ')}.`
 }
 

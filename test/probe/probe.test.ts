@@ -21,7 +21,7 @@ test('nothing is broken in a service that conforms to the API specification', as
   const { report, broken, find } = await probeService(undefined, { account })
   expect(broken).toEqual([])
   expect(report.verdict).toBe(
-    'Nothing is broken. Loops can prove that they are complete if items with equal dates keep their order.',
+    'Nothing is broken. Loops can prove that they are complete if the order is stable.',
   )
   expect(find('largest-limit')).toMatchObject({
     observed: 'limit 1000 gets limit 100',
