@@ -67,8 +67,10 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     }
     const isSame = read === 0 && before.limit === limit && before.page !== page && isSameItems(seen, before)
     const isRepeated = isSame && total - at.total < data.length && !at.isNearUntil
-    if (isRepeated && data.length > 1 && at.options.onMissedItems === 'throw')
-      throw failure(seen, known.has(keys[0]) ? 'item-key-not-unique' : 'contradiction', pageRepeats)
+    if (isRepeated && data.length > 1 && at.options.onMissedItems === 'throw') {
+      const hasKeys = known.has(keys[0])
+      throw failure(seen, hasKeys ? 'item-key-not-unique' : 'contradiction', pageRepeats(hasKeys))
+    }
     before = seen
     // If the service ignores `page`, new items come first, and the last item is known.
     const endsNew = !isSame && !known.has(keys.at(-1))

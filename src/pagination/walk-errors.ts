@@ -104,10 +104,15 @@ export function endsShort(end: number, total: number): Partial<Failure> {
   }
 }
 
-export const pageRepeats: Partial<Failure> = {
-  problem: 'a page shows the same items as the page before it, although the list has not grown by as many',
-  hint: "Does the service ignore `page`, or does a proxy of your own drop the query? Or pass an `itemKey` that is unique for each item. If different items are equal, pass `onMissedItems: 'continue'`.",
-  isFinal: true,
+export function pageRepeats(hasKeys: boolean): Partial<Failure> {
+  const advice = hasKeys
+    ? 'Or pass an `itemKey` that is unique for each item.'
+    : "Pass an `itemKey`. If different items are equal, pass `onMissedItems: 'continue'`."
+  return {
+    problem: 'a page shows the same items as the page before it, although the list has not grown by as many',
+    hint: `Does the service ignore \`page\`, or does a proxy of your own drop the query? ${advice}`,
+    isFinal: true,
+  }
 }
 
 export const countedFrom0: Partial<Failure> = {
