@@ -27,7 +27,6 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   const pageAfter = ({ page }: Window) =>
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
   let page = nextPage
-  let before = at.requests.last as ListResponse<T>
   /** Whether the total was reached, although with too few items. */
   let hasEnded = false
   let smallestTotal = at.total
@@ -65,13 +64,12 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))
       return false
     }
-    const isSame = read === 0 && before.limit === limit && before.page !== page && isSameItems(seen, before)
+    const isSame = read === 0 && at.before?.limit === limit && isSameItems(seen, at.before)
     const isRepeated = isSame && total - at.total < data.length && !at.isNearUntil
     if (isRepeated && data.length > 1 && at.options.onMissedItems === 'throw') {
       const hasKeys = known.has(keys[0])
       throw failure(seen, hasKeys ? 'item-key-not-unique' : 'contradiction', pageRepeats(hasKeys))
     }
-    before = seen
     // If the service ignores `page`, new items come first, and the last item is known.
     const endsNew = !isSame && !known.has(keys.at(-1))
     // Other items may now be where items were read. Those after a known one are new.

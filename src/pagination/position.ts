@@ -33,6 +33,8 @@ export class Position<T> {
   readonly options: ListSetup<T>
   readonly requests: Requests<T>
   readonly known: KnownItems
+  /** The last response that was read. */
+  before: ListResponse<T> | undefined
   /** The limit that requests for plain pages send. */
   sentLimit: number | undefined
   /** The limit in effect. */
@@ -103,6 +105,7 @@ export class Position<T> {
    */
   *take(seen: ListResponse<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
     const { data, keys, start, page, limit, total = this.total, response } = seen
+    this.before = seen
     const items: T[] = []
     const added: (Key | undefined)[] = []
     /** The index after each new item. */
