@@ -37,18 +37,21 @@ const plainModules: Plugin = {
 }
 
 /**
- * Modules that no call reaches, and what they export. `attempt.ts` turns off ky's retries, time limits and HTTP errors, and passes
- * no hooks, schema or progress callbacks. Zod's schemas are used only through `~standard`.
+ * Modules that no call reaches, and what they export. `attempt.ts` turns off ky's retries, time limits and HTTP errors, passes
+ * no hooks, schema or progress callbacks, and a `fetch` that never rejects. Zod's schemas are used only through `~standard`.
  */
 const unreachable = {
   'ky/distribution/core/retry-timing.js': 'calculateRetryTimingDelay getRetryTimingHeader',
   'ky/distribution/errors/ForceRetryError.js': 'ForceRetryError',
   'ky/distribution/errors/HTTPError.js': 'HTTPError',
+  'ky/distribution/errors/KyError.js': 'KyError',
+  'ky/distribution/errors/NetworkError.js': 'NetworkError',
   'ky/distribution/errors/NonError.js': 'NonError',
   'ky/distribution/errors/SchemaValidationError.js': 'SchemaValidationError',
   'ky/distribution/errors/TimeoutError.js': 'TimeoutError',
   'ky/distribution/utils/body.js': 'getBodySize streamRequest streamResponse',
   'ky/distribution/utils/delay.js': 'default',
+  'ky/distribution/utils/is-network-error.js': 'default',
   'ky/distribution/utils/timeout.js': 'default',
   'ky/distribution/utils/type-guards.js':
     'isForceRetryError isHTTPError isKyError isNetworkError isTimeoutError',

@@ -1,4 +1,4 @@
-import ky, { NetworkError, replaceOption } from 'ky'
+import ky, { replaceOption } from 'ky'
 import { codeOf, isControlFlow, isNotConnected } from '../internal/error-code.js'
 import { timedOut, type Waiting } from '../internal/waiting.js'
 import type { Fetch, FetchInit } from '../options.js'
@@ -43,6 +43,17 @@ export const noResponse: NoResponse = {
   cause: undefined,
 }
 
+/** An error of the caller's fetch, as a value. */
+class Thrown {
+  /** ky reads it. A polluted `Object.prototype` must not set it. */
+  readonly ok = true
+  readonly cause: unknown
+
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
+}
+
 /** Sends one request and reads its whole response. `until` is the time limit. Never rejects, even after an abort. */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {
   const { transport, call, url, fetch, report, waiting } = run
@@ -51,6 +62,17 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
   const { signal } = controller
   let isSent = false
   let head: Omit<ReceivedResponse, 'text'> | undefined
+
+  const fetchOnce = async (request: Request): Promise<Response> => {
+    report.emit({ type: 'request', attempt: report.attempts, idempotencyKey })
+    waiting.throwIfAborted()
+    isSent = true
+    const received = (await fetch(url, toInit(request, body, signal))) as Response | undefined
+    if (received?.type === 'error') throw new TypeError('fetch resolved with a network error')
+    if (!isFresh(received))
+      throw new TypeError('fetch must resolve with a new, unread Response for each request')
+    return received
+  }
 
   const send = async (): Promise<ReceivedResponse> => {
     const headers: Record<string, string> = { ...settings.headers }
@@ -71,17 +93,10 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
-      fetch: async request => {
-        report.emit({ type: 'request', attempt: report.attempts, idempotencyKey })
-        waiting.throwIfAborted()
-        isSent = true
-        const received = (await fetch(url, toInit(request as Request, body, signal))) as Response | undefined
-        if (received?.type === 'error') throw new TypeError('fetch resolved with a network error')
-        if (!isFresh(received))
-          throw new TypeError('fetch must resolve with a new, unread Response for each request')
-        return received
-      },
+      // ky would wrap some errors in one that holds the request, and so the API key.
+      fetch: request => fetchOnce(request as Request).catch(cause => new Thrown(cause) as never),
     })
+    if (response instanceof Thrown) throw response.cause
     const { status } = response
     const responseHeaders = toHeaders(response.headers)
     const retryAfterMs = isSuccess(status) ? undefined : parseRetryAfter(responseHeaders)
@@ -97,10 +112,8 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
     const result = await waiting.within(leftMs, send())
     if (result !== timedOut) outcome = result
     return outcome ?? fail(noResponse)
-  } catch (error) {
+  } catch (cause) {
     if (waiting.isAborted) return fail(noResponse)
-    // ky wraps some errors in one that holds the request, and so the API key.
-    const cause = error instanceof NetworkError ? error.cause : error
     if (!head && isControlFlow(cause))
       return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
     return fail({ status: undefined, reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
