@@ -68,6 +68,7 @@ export class Pace {
   passed(call: PacedCall, now: number): void {
     if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
     this.#lost = 0
+    this.isOver = false
     if (this.#isProbe(call)) {
       this.#resume('paced', now)
       this.#rate = Math.max(slowest, easing * this.#passes)
@@ -118,11 +119,16 @@ export class Pace {
     this.#lost = 0
     const isNews = this.state !== 'closed' || this.#isProbe(call)
     if (this.state !== 'closed') {
+      // The patience of a lone call has run out, and no attempt has passed since.
+      if (this.isOver) return
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
       if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
         if (this.#rate < low) this.#growth /= 2
-        if (call.waitedMs > patienceMs) return
+        if (call.waitedMs > patienceMs) {
+          this.isOver = this.calls === 1
+          return
+        }
         call.refusedMs = Math.max(retryAfterMs, backoffMs(call.refusals))
         call.waitedMs += call.refusedMs
         return

@@ -3,7 +3,7 @@ import { checkedAt } from '../internal/checked.js'
 import { wrongArgument } from '../internal/describe.js'
 import { toJson } from '../internal/json-body.js'
 import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
-import { withHidden } from '../internal/object.js'
+import { property, withHidden } from '../internal/object.js'
 import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
@@ -104,7 +104,7 @@ export async function write<T>(
       const similar = Object.keys(account).find(key => key !== id && bareName(key) === bareName(id))
       const hint = similar === undefined ? '' : ` (the account has \`${similar}\`)`
       // The account may be a database record, with other properties, or with ids on its prototype.
-      return encodePathSegment(id, Reflect.get(account, id), hint)
+      return encodePathSegment(id, property(account, id), hint)
     })
     const options = readOptions('options', givenOptions, writeChecks, 'Options of a write', onTheClient)
     // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.

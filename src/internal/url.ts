@@ -1,4 +1,5 @@
 import { describe, environmentHint, madeByBug, wrongArgument } from './describe.js'
+import { property } from './object.js'
 import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
@@ -48,7 +49,7 @@ const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
 /** The option `baseUrl` after checks, an absolute URL or a path. It has no slash at its end, unless it is "/". */
 export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string {
   // Without instanceof, because under Jest a URL belongs to another realm.
-  let url = typeof given === 'string' ? given : String((Object(given) as Partial<URL>).href)
+  let url = typeof given === 'string' ? given : String(property(given, 'href'))
   if (url.startsWith('/')) assertPath('baseUrl', url)
   else {
     const [isUrl, path = '/'] = /^https?:\/\/[^/?#\\\s@]+(\/[^?#]*)?$/i.exec(url) ?? []
@@ -75,7 +76,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
 
 export function resolveBaseUrl(baseUrl: string): string {
   if (/^https?:/.test(baseUrl)) return baseUrl
-  const location: string = globalThis.location?.href ?? ''
+  const location = String(property(property(globalThis, 'location'), 'href') ?? '')
   if (!/^https?:/.test(location)) {
     throw new TypeError(
       `baseUrl: expected an absolute URL, as "${baseUrl}" only works in a web page (server rendering?)`,

@@ -1,3 +1,4 @@
+import { property } from '../internal/object.js'
 import { msPerRequest } from './drift.js'
 import type { Key } from './known-items.js'
 import { isShort, type ListSetup, type LoadedPage, loadPage, type Window } from './page.js'
@@ -192,7 +193,7 @@ export class Requests<T> {
       error => {
         entry.state = 'failed'
         // It was cancelled in the client's queue.
-        if (error.attempts === 0) this.sent--
+        if (property(error, 'attempts') === 0) this.sent--
       },
     )
     return entry

@@ -142,3 +142,23 @@ test('nothing that Object.prototype holds is sent, or breaks a call', async () =
   clean()
   expect(polluted).toEqual(expected)
 })
+
+test('what is not given is not taken from Object.prototype', async () => {
+  const service = new FakeService({ transactions: [] })
+  const { baseUrl, apiKey, fetch } = service
+  const client = new Client({ baseUrl, apiKey, fetch })
+  const values = {
+    href: 'https://polluted.example.com',
+    customerId: 'polluted',
+    virtualAccountId: 'polluted',
+  }
+  onTestFinished(() => {
+    for (const name of Object.keys(values)) Reflect.deleteProperty(Object.prototype, name)
+  })
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true })
+  expect(() => new Client({ baseUrl: undefined, apiKey, fetch })).toThrow(/^baseUrl: /)
+  const error = await rejectionOf(client.virtualAccounts.deactivate({ customerId: 'c1' } as never))
+  expect(error).toBeInstanceOf(TypeError)
+  expect(service.requests).toEqual([])
+})

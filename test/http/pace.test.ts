@@ -84,6 +84,17 @@ describe('a 429 among responses', () => {
     expect(requests).toHaveLength(5)
   })
 
+  test('ends later calls at once, until one passes', async () => {
+    const steps: StubStep[] = Array(7).fill(status(429, { 'retry-after': '25' }))
+    const { client, requests } = stubbed([...steps.slice(0, 6), ok, status(429, { 'retry-after': '25' }), ok])
+    const write = () => client.virtualAccounts.deactivate(account)
+    await passing(write().catch(() => {}))
+    await passing(write().catch(() => {}))
+    expect(requests).toHaveLength(6)
+    await passing(write())
+    expect((await passing(write())).attempts).toBe(2)
+  })
+
   test('counts neither against `maxRetries` nor the retry budget', async () => {
     const refusals = Array<StubStep>(9).fill(status(429))
     const { call, requests } = write([...refusals, ok], { maxRetries: 1 })

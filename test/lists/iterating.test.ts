@@ -22,6 +22,13 @@ describe('iterating a list', () => {
       }
     }))
 
+  test('rejects with what `apiKey` throws, even undefined', async () => {
+    const apiKey = () => {
+      throw undefined
+    }
+    await expect(collect(createClient({ apiKey }).transactions.list())).rejects.toBeUndefined()
+  })
+
   test('yields nothing, with one request, of an empty list and beyond the end', () =>
     checkEach(
       [
