@@ -50,8 +50,9 @@ export class OverlappingReader<T> {
       const held = this.#held.find(seen => this.#showsKnown(seen))
       let seen = held ?? (await this.#confirm(await this.#requestNext()))
       const again = await this.#checkOrder(seen)
-      // The known item that it begins after may have moved. The new items before that come next.
-      if (again && this.#showsKnown(again)) {
+      // If the known item that it begins after has moved, the new items before that come next.
+      const isNext = again && this.#showsKnown(again) && again.keys.some(key => !at.known.has(key))
+      if (isNext && this.#showsKnown(seen) && !at.known.has(seen.keys[0])) {
         this.#held.unshift(seen)
         seen = again
       }
@@ -60,7 +61,7 @@ export class OverlappingReader<T> {
         missed = seen
         this.#hold(missed)
         at.requests.slowDown(true)
-        seen = await this.#search(missed)
+        seen = again && this.#showsKnown(again) ? again : await this.#search(missed)
       }
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
