@@ -89,3 +89,8 @@ export class KnownItems {
 function runOf(place: number): number {
   return Math.floor(place / runFactor)
 }
+
+/** Whether keys begin with the given ones, in the same order. */
+export function beginsWith(keys: readonly unknown[], given: readonly unknown[]): boolean {
+  return given.every((key, place) => key === keys[place])
+}

@@ -1,5 +1,5 @@
 import { Drift } from './drift.js'
-import type { Key } from './known-items.js'
+import { beginsWith, type Key } from './known-items.js'
 import type { ReadBatch, Window } from './page.js'
 import type { Position, Reading } from './position.js'
 import { isRefusal, type ListResponse, type Plan } from './requests.js'
@@ -25,8 +25,6 @@ export class OverlappingReader<T> {
   #drift = new Drift()
   /** The time of the response that last showed the last item. */
   #shownAt: number
-  /** The last response that was read. */
-  #before: ListResponse<T> | undefined
   #orderChecks = 0
   /** Whether the service has honoured a smaller limit. */
   #honoursLimits = false
@@ -37,7 +35,6 @@ export class OverlappingReader<T> {
     this.#at = at
     this.#hasMoved = at.options.after !== undefined
     this.#shownAt = at.requests.last?.time ?? at.requests.time
-    this.#before = at.requests.last
   }
 
   /** Yields new items. Throws if a response shows that windows cannot overlap, with the reason in `doubt`. */
@@ -159,23 +156,23 @@ export class OverlappingReader<T> {
     this.#orderChecks++
     const before = windowOf(shownBy.page, shownBy.limit)
     const now = windowOf(seen.page, seen.limit)
-    const keysBefore =
-      this.#before?.page === before.page && this.#before.limit === before.limit && this.#before.keys
+    const keysBefore = at.before?.page === before.page && at.before.limit === before.limit && at.before.keys
     for (const window of [before, now, now, before]) {
       const again = await this.#get(window)
       const keys = window === now ? seen.keys : keysBefore
       // After a cursor, only the place of the last item is known.
-      const isSame = keys ? isSameOrder(keys, again.keys) : this.#isInPlace(again)
+      const isSame = keys
+        ? keys.length === again.keys.length && beginsWith(again.keys, keys)
+        : this.#isInPlace(again)
       // A cached response is no evidence.
       if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
     // The service may cut a page at the limit without moving it. Then a page of the loop's own limit begins with the same items.
     if (seen.page > 1 && seen.limit !== at.limit) {
       const whole = await this.#get(windowOf(seen.page, at.limit))
-      if (seen.keys.every((key, place) => key === whole.keys[place]))
-        throw at.cannotOverlap(whole, 'limit-not-honoured')
+      if (beginsWith(whole.keys, seen.keys)) throw at.cannotOverlap(whole, 'limit-not-honoured')
     }
-    if (keysBefore && this.#before && areCountedFrom0(seen, this.#before))
+    if (keysBefore && at.before && areCountedFrom0(seen, at.before))
       at.noteMissed(seen, shownBy.limit, countedFrom0)
     else at.noteDisorder(seen)
     return undefined
@@ -241,7 +238,7 @@ export class OverlappingReader<T> {
     // Known items after the last one are out of order if nothing has ever moved.
     if (isOther || (!this.#hasMoved && seen.start + last >= end)) this.#at.noteDisorder(seen)
     this.#honoursLimits ||= seen.limit < limit
-    if (this.#before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
+    if (this.#at.before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
   }
 
   /** The place after the last item read, according to a response. NaN if it shows no known item. */
@@ -272,7 +269,7 @@ export class OverlappingReader<T> {
     if (isInFront) at.end = end
     const news = isInFront ? 0 : yield* at.take(seen, Math.max(0, firstKnown), false)
     this.#shownAt = seen.time
-    this.#before = seen
+    at.before = seen
     this.#held = this.#held.filter(held => held !== seen && !at.known.has(held.keys.at(-1)))
     // Page 1 needs no known item. A service that generates ids always shows new items there, at the same total.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
@@ -297,10 +294,6 @@ export class OverlappingReader<T> {
     this.#at.noteMissed(short, promised - end, endsShort(end, promised))
     return true
   }
-}
-
-function isSameOrder(some: readonly unknown[], others: readonly unknown[]): boolean {
-  return some.length === others.length && some.every((key, place) => key === others[place])
 }
 
 /** Whether two pages show the same items at the same places if pages are counted from 0. */

@@ -1,3 +1,4 @@
+import { beginsWith } from './known-items.js'
 import type { Window } from './page.js'
 import type { Position, Reading } from './position.js'
 import type { ListResponse } from './requests.js'
@@ -97,8 +98,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
 
 /** Whether a page begins as another one does. Without keys, items are compared as JSON. Items nested too deeply are never equal. */
 function isSameItems(some: ListResponse, others: ListResponse): boolean {
-  if (some.keys.some(key => key !== undefined))
-    return some.keys.every((key, place) => key === others.keys[place])
+  if (some.keys.some(key => key !== undefined)) return beginsWith(others.keys, some.keys)
   try {
     return JSON.stringify(some.raw) === JSON.stringify(others.raw)
   } catch {
