@@ -78,7 +78,7 @@ export class Client {
     options: ListOptions<Item>,
     ...surplus: unknown[]
   ): List<Item> {
-    return createList(this.#transport, { path, params: {} }, params, options, surplus)
+    return createList(this.#transport, { path }, params, options, surplus)
   }
 
   /** Calls an endpoint that has no method of its own. `data` is the output of your `schema`. */

@@ -1,10 +1,10 @@
 import { atCaller } from '../errors.js'
 import type { Transport } from '../http/types.js'
 import { checkedAt } from '../internal/checked.js'
+import { property } from '../internal/object.js'
 import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
-  assertObject,
   type Checks,
   callback,
   checkedLater,
@@ -29,10 +29,8 @@ import {
 import { readList } from './walk.js'
 
 /** The declaration of a list in its resource. */
-export interface ListEndpoint<Params extends ListParams = ListParams> {
+export interface ListEndpoint {
   readonly path: string
-  /** The list's own parameters, sent in the query. */
-  readonly params: Checks<Omit<Params, keyof ListParams>>
   /** Validates items unless the caller passes a schema. Without one, the caller must. */
   readonly schema?: Schema
   /** Returns the key of an item as the service sent it, because a caller's schema may drop or rename the id. */
@@ -146,82 +144,64 @@ const optionChecks: Checks<ListOptions> = {
 }
 
 /** Creates a lazy list after checking its arguments. Nothing is sent. */
-export function createList<Item, Params extends ListParams>(
+export function createList<Item>(
   transport: Transport,
-  endpoint: ListEndpoint<Params>,
-  givenParams: Params | undefined,
-  givenOptions: ListOptions<Item> | undefined,
+  endpoint: ListEndpoint,
+  params: ListParams | undefined,
+  options: ListOptions<Item> | undefined,
   surplus: readonly unknown[],
 ): List<Item> {
-  const setup = checkedAt(createList, () => {
-    assertNoMore(surplus, 'list(params, options), or client.list(path, params, options)')
-    return prepareList(transport, endpoint, givenParams, givenOptions)
-  })
-  return new LazyList(setup)
+  return new LazyList(
+    checkedAt(createList, () => {
+      assertNoMore(surplus, 'list(params, options), or client.list(path, params, options)')
+      return prepareList(transport, endpoint, params, options)
+    }),
+  )
 }
 
-function prepareList<Item, Params extends ListParams>(
+function prepareList<Item>(
   transport: Transport,
-  endpoint: ListEndpoint<Params>,
-  givenParams: Params | undefined,
+  { path, schema, itemKey: rawItemKey }: ListEndpoint,
+  givenParams: ListParams | undefined,
   givenOptions: ListOptions<Item> | undefined,
 ): ListSetup<Item> {
-  const { path, itemKey: rawItemKey } = endpoint
   assertPath('path', path)
-  const checks = { ...paramChecks, ...endpoint.params } as Checks<Params>
   const paramsHelp =
     ' Filters go into `query`. Options such as `signal` go into the second argument (the third of client.list).'
-  const params = readOptions('params', givenParams, checks, 'List params', paramsHelp)
-  const { page, limit, query, ...own } = params as ListParams
-  const options = readOptions<ListOptions>(
-    'options',
-    givenOptions as ListOptions,
-    optionChecks,
-    'List options',
-    ` Params such as \`limit\` go into the argument before.${onTheClient}`,
-  )
+  const { page, limit, query } = readOptions('params', givenParams, paramChecks, 'List params', paramsHelp)
+  const optionsHelp = ` Params such as \`limit\` go into the argument before.${onTheClient}`
+  const given = givenOptions as ListOptions | undefined
+  const options = readOptions('options', given, optionChecks, 'List options', optionsHelp)
   const { signal, itemKey, maxItems = Number.POSITIVE_INFINITY, onMissedItems = 'throw', verified } = options
-  const validator = resolveSchema(options.schema, endpoint.schema)
+  const validator = resolveSchema(options.schema, schema)
   if (validator === undefined) throw new TypeError('schema: required. Call list(path, params, { schema }).')
-  const given = assertObject('query', query)
-  const filters = toQueryString(Object.assign(Object.create(null), given, own))
-  const list = { path, filters }
+  const list = { path, filters: toQueryString(query) }
   const after = readCursor('after', options.after, list)
   const until = readCursor('until', options.until, list)
   const forbid = (isGiven: unknown, problem: string) => {
     if (isGiven) throw new TypeError(problem)
   }
-  for (const name of Object.keys(checks))
-    forbid(
-      name !== 'query' && Object.hasOwn(given, name) && given[name] !== undefined,
-      `query.${name}: pass { ${name} } beside \`query\``,
-    )
+  for (const name of ['page', 'limit'] as const)
+    forbid(property(query, name) !== undefined, `query.${name}: pass { ${name} } beside \`query\``)
   const isStrict = verified === true
+  const hasKeys = itemKey !== undefined || rawItemKey !== undefined
+  const isContinued = onMissedItems === 'continue'
+  const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
   forbid(
-    isStrict && !itemKey && !rawItemKey,
+    isStrict && !hasKeys,
     'verified: pass `itemKey`, because nothing else identifies the items of this list',
   )
-  forbid(
-    isStrict && onMissedItems === 'continue',
-    "verified: cannot be combined with onMissedItems: 'continue'",
-  )
-  const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
+  forbid(isStrict && isContinued, "verified: cannot be combined with onMissedItems: 'continue'")
   forbid(isStrict && after?.doubt, `verified: ${doubt}. Start over without \`after\`.`)
   forbid(after && page !== undefined, 'page: cannot be combined with `after`, which says where to resume')
   forbid(until && (page ?? 1) > 1, 'page: cannot be combined with `until`, which reads from the beginning')
-  forbid(
-    after && until,
-    'until: cannot be combined with `after` (pass `until` if new items come first, `after` if they come last)',
-  )
+  const ends = 'pass `until` if new items come first, `after` if they come last'
+  forbid(after && until, `until: cannot be combined with \`after\` (${ends})`)
   const isCut = options.maxItems !== undefined
-  forbid(
-    until && isCut,
-    'until: cannot be combined with `maxItems`, because items beyond it would never be read',
-  )
+  forbid(until && isCut, 'until: cannot be combined with `maxItems`, because items beyond it would be missed')
   // At another limit, page 2 and later are other pages.
   const isFree = limit === undefined && (page ?? 1) === 1 && !after
   const refusedBy = transport.shared.withoutLimit
-  const ownLimit = isFree && { refusedBy, service: `${transport.baseUrl}${path}` }
   return {
     ...list,
     transport,
@@ -232,7 +212,7 @@ function prepareList<Item, Params extends ListParams>(
     rawItemKey,
     firstPage: page ?? 1,
     limit: limit ?? after?.limit,
-    ownLimit,
+    ownLimit: isFree && { refusedBy, service: `${transport.baseUrl}${path}` },
     concurrency: options.concurrency ?? transport.concurrency,
     maxItems,
     onMissedItems,

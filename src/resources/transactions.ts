@@ -48,9 +48,8 @@ export interface Transactions {
   list(params?: ListParams, options?: ListOptions<Transaction>): List<Transaction>
 }
 
-const transactions: ListEndpoint<ListParams> = {
+const transactions: ListEndpoint = {
   path: '/transactions',
-  params: {},
   schema: z.looseObject({
     id: z.string(),
     amount: z.number(),
