@@ -7,11 +7,15 @@ import './tools/needs-node.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
+/** With `TESTED=dist`, the package is tested as it was built. */
+const isBuilt = process.env.TESTED === 'dist'
 const resolve = {
   alias: [
-    { find: /^virtual-accounts\/testing$/, replacement: source('src/testing/index.ts') },
-    { find: /^virtual-accounts\/probe$/, replacement: source('src/probe/index.ts') },
-    { find: /^virtual-accounts$/, replacement: source('src/index.ts') },
+    {
+      find: /^virtual-accounts\/(testing|probe)$/,
+      replacement: source(isBuilt ? 'dist/$1.js' : 'src/$1/index.ts'),
+    },
+    { find: /^virtual-accounts$/, replacement: source(isBuilt ? 'dist/index.js' : 'src/index.ts') },
   ],
 }
 
