@@ -8,6 +8,7 @@ import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
 import { describe } from '../internal/describe.js'
 import { didYouMean } from '../internal/validate.js'
+import { wrap } from '../probe/wrap.js'
 import { serveFake } from './fake-server.js'
 
 const usage = `Usage: virtual-accounts <command> [options]
@@ -123,13 +124,13 @@ function parse<const T extends NonNullable<ParseArgsConfig['options']>>(
       throw new UsageError(`${rawName}: expected ${option.type === 'boolean' ? 'no' : 'a'} value${got}`)
   }
   const parsed = parseArgs(config)
-  const { length } = parsed.positionals
-  if (length < examples.length)
+  if (parsed.positionals.length < examples.length)
     throw new UsageError(
       `${command}: too few arguments. Run: virtual-accounts ${command} ${examples.join(' ')}`,
     )
-  if (length > examples.length)
-    throw new UsageError(`${command}: unexpected argument: ${parsed.positionals[examples.length]}`)
+  const surplus = parsed.positionals[examples.length]
+  const hint = command === 'fake' && /^\d+$/.test(surplus ?? '') ? `. Did you mean --port ${surplus}?` : ''
+  if (surplus !== undefined) throw new UsageError(`${command}: unexpected argument: ${surplus}${hint}`)
   return parsed
 }
 
@@ -161,10 +162,7 @@ function styled(report: string): string {
     ['not-checked', util.styleText('dim', '–')],
     ['', ' '],
   ])
-  const table = rows.join('\n\n').replaceAll(/^(.{13})(?=.)/gm, column => {
-    const symbol = symbols.get(column.trim())
-    return symbol ? `${symbol} ` : column
-  })
+  const table = rows.join('\n\n').replaceAll(/^.{12}(?= )/gm, column => symbols.get(column.trim()) ?? column)
   const colour = /^Nothing is/.test(verdict) ? 'green' : /^Nothing/.test(verdict) ? 'yellow' : 'red'
   return `${util.styleText(['bold', colour], verdict)}\n\n${table}`
 }
@@ -193,12 +191,11 @@ function connection(
 
 function showRetry(event: ClientEvent): void {
   if (event.type !== 'retry' && event.type !== 'wait') return
-  process.stderr.write(`Next attempt in ${Math.ceil(event.delayMs / 1000)} s: ${event.error.message}\n`)
+  const lines = wrap(event.error.message, `Next attempt in ${Math.ceil(event.delayMs / 1000)} s: `)
+  process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
-}
+const print = (text: string) => process.stdout.write(`${text}\n`)
 
 async function main([name = '', ...args]: string[]): Promise<number> {
   const { node } = process.versions

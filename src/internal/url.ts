@@ -67,7 +67,7 @@ export function parseBaseUrl(given: unknown, allowInsecureHttp: boolean): string
     const { protocol, hostname, href } = new URL(url)
     if (protocol === 'http:' && !allowInsecureHttp && !loopback.test(hostname))
       throw new TypeError(
-        'baseUrl: expected https. Over http, anyone on the network can read the API key (allowInsecureHttp: true allows it)',
+        `baseUrl: expected https. Over http, anyone on the network can read the API key. Try ${url.replace(/^http/i, 'https')}, or pass allowInsecureHttp: true`,
       )
     url = href
   }

@@ -1,5 +1,6 @@
 import { countOf, emptyList, type Finding } from './finding.js'
 import { groupByKey } from './group.js'
+import { wrap } from './wrap.js'
 
 /** The result of a probe. It is plain data. `String(report)` is a table. */
 export class ProbeReport {
@@ -29,9 +30,8 @@ export class ProbeReport {
         ? wrap(reason, 'not-checked'.padEnd(statusWidth) + id.padEnd(idWidth))
         : wrap(`${[id, ...more].join(', ')}: ${reason}`, 'not-checked'.padEnd(statusWidth)),
     )
-    return [...wrap(verdict, ''), '', ...rows, ...others, '', `${countOf(requests, 'request')} sent.`].join(
-      '\n',
-    )
+    const sent = `${countOf(requests, 'request')} sent.`
+    return [...wrap(verdict, ''), '', ...rows, ...others, '', sent].join('\n')
   }
 }
 
@@ -56,13 +56,4 @@ const indent = ' '.repeat(statusWidth + idWidth)
 function toRows({ status, id, observed, advice }: Finding): string[] {
   const rows = wrap(observed, status.padEnd(statusWidth) + id.padEnd(idWidth))
   return advice === undefined ? rows : [...rows, ...wrap(`-> ${advice}`, indent)]
-}
-
-const width = 80
-
-/** Lines of at most 80 columns, unless a word is longer. */
-function wrap(text: string, start: string): string[] {
-  const columns = width - start.length
-  const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?=\\s|$)|\\S+`, 'g')) ?? ['']
-  return lines.map((line, index) => (index === 0 ? start : ' '.repeat(start.length)) + line)
 }

@@ -67,6 +67,13 @@ describe('the command fake', () => {
     expect(await once(fake.child, 'exit')).toEqual([0, null])
   })
 
+  test('probe announces each retry in lines of at most 80 columns', async () => {
+    using fake = await startFake('--faults', 'truncate')
+    const { stderr } = await run(['probe', fake.url])
+    expect(stderr).toMatch(/^Next attempt in \d+ s: GET .*\n {10,}\S/)
+    expect(stderr.split('\n').filter(line => line.length > 80)).toEqual([])
+  })
+
   test('refuses what is more than its rate', async () => {
     using fake = await startFake('--rate', '5')
     expect(fake.introduction).toContain('\nRate: 5 a second. Extra requests get a 429.\n')
@@ -225,7 +232,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
         'Pass --customer-id, --virtual-account-id and --write together',
       ],
       [['probe', 'https://a.test'], 'API_KEY is not set.', ''],
-      [['probe', 'http://a.test'], '(--allow-insecure-http allows it)\n'],
+      [['probe', 'http://a.test'], ' Try https://a.test, or pass --allow-insecure-http\n'],
       [
         ['probe', 'ada:pass@a.test'],
         'probe: "...@a.test" is not an https URL, such as https://api.example.com\n',
@@ -235,6 +242,7 @@ test('a wrong command exits with 2, and says what is wrong', () =>
         ['schema', 'https://a.test', 'transactions'],
         'schema: path must start with "/" and have no query: try /transactions\n',
       ],
+      [['fake', '4011'], 'fake: unexpected argument: 4011. Did you mean --port 4011?\n'],
       [['fake', '--rate', 'many'], '--rate: expected a number above 0, got many\n'],
       [['fake', '--rate', '0'], '--rate: expected a number above 0, got 0\n'],
       [['fake', '--port', 'abc'], '--port: expected a whole number from 0 to 65535, got abc\n'],
