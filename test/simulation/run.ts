@@ -1,6 +1,4 @@
-// Tens of thousands of walks, and a table of what came of them:
-//   npm run simulate -- --walks 50000 [--family 'many swaps'] [--mode verified] [--stop]
-//   SEED=17-verified-4 FAMILY='many swaps' npm run simulate     one walk, made as small as it gets, with its trace
+// Tens of thousands of walks, and a table of what came of them. See `usage`.
 import { parseArgs } from 'node:util'
 import { type Family, families } from './families.ts'
 import { smallest } from './smallest.ts'
@@ -16,15 +14,13 @@ import {
   type Trial,
 } from './trials.ts'
 
-const { values } = parseArgs({
-  options: {
-    walks: { type: 'string', default: '20000' },
-    family: { type: 'string' },
-    mode: { type: 'string' },
-    /** Ends at the first violation. */
-    stop: { type: 'boolean', default: false },
-  },
-})
+const usage = `npm run simulate -- --walks 50000 [--family 'many swaps'] [--mode verified] [--stop]
+  Simulates walks (default: 20000). --stop ends at the first violation.
+
+SEED=17-verified-4 FAMILY='many swaps' npm run simulate
+  Repeats one walk, as small as it gets, with its trace.`
+
+const values = readOptions()
 const { SEED, FAMILY } = process.env
 const columns = [
   'right',
@@ -38,6 +34,26 @@ const columns = [
 ] as const
 
 process.exitCode = SEED && FAMILY ? await showOne(findTrial(FAMILY, SEED)) : await runAll()
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        walks: { type: 'string', default: '20000' },
+        family: { type: 'string' },
+        mode: { type: 'string' },
+        stop: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+    if (!values.help) return values
+    console.log(usage)
+    process.exit()
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`)
+    process.exit(2)
+  }
+}
 
 async function showOne(trial: Trial): Promise<number> {
   const { verdict } = await run(trial, trial.scenario)
