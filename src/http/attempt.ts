@@ -43,24 +43,17 @@ export const noResponse: NoResponse = {
   cause: undefined,
 }
 
-/** An error of the caller's fetch, as a value. */
-class Thrown {
-  /** ky reads it. A polluted `Object.prototype` must not set it. */
-  readonly ok = true
-  readonly cause: unknown
-
-  constructor(cause: unknown) {
-    this.cause = cause
-  }
-}
-
-/** Sends one request and reads its whole response. `until` is the time limit. Never rejects, even after an abort. */
+/**
+ * Sends one request and reads its whole response. `until` is the time limit. Rejects only with an error of the caller's code. An
+ * abort is an outcome.
+ */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {
   const { transport, call, url, fetch, report, waiting } = run
   const { method, body, idempotencyKey, settings } = call
   const controller = new AbortController()
   const { signal } = controller
   let isSent = false
+  let thrown: { readonly cause: unknown } | undefined
   let head: Omit<ReceivedResponse, 'text'> | undefined
 
   const fetchOnce = async (request: Request): Promise<Response> => {
@@ -94,9 +87,13 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
       timeout: false,
       throwHttpErrors: false,
       // ky would wrap some errors in one that holds the request, and so the API key.
-      fetch: request => fetchOnce(request as Request).catch(cause => new Thrown(cause) as never),
+      fetch: request =>
+        fetchOnce(request as Request).catch(cause => {
+          thrown = { cause }
+          return new Response()
+        }),
     })
-    if (response instanceof Thrown) throw response.cause
+    if (thrown) throw thrown.cause
     const { status } = response
     const responseHeaders = toHeaders(response.headers)
     const retryAfterMs = isSuccess(status) ? undefined : parseRetryAfter(responseHeaders)
@@ -104,31 +101,26 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
     return { ...head, text: await readBody(response, transport.maxResponseBytes, signal) }
   }
 
-  let outcome: Outcome | undefined
-  try {
-    const leftMs = Math.ceil(until - performance.now())
-    // A blocked event loop or a slow `apiKey` may have used up the time.
-    if (leftMs <= 0) return fail(noResponse)
-    const result = await waiting.within(leftMs, send())
-    if (result !== timedOut) outcome = result
-    return outcome ?? fail(noResponse)
-  } catch (cause) {
-    if (waiting.isAborted) return fail(noResponse)
-    if (!head && isControlFlow(cause))
-      return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
-    return fail({ status: undefined, reason: head ? 'cut-off' : reasonOf(cause), isTimeout: false, cause })
-  } finally {
-    if (outcome === undefined) controller.abort()
-  }
-
-  function fail(failure: NoResponse): Outcome {
-    if (!isSent) {
-      // The call was aborted before this attempt was sent.
-      if (waiting.isAborted) report.attempts--
-      return { ...failure, reason: 'not-sent' }
-    }
+  const fail = (failure: NoResponse): Outcome => {
+    controller.abort()
+    if (!isSent && waiting.isAborted) report.attempts--
+    if (!isSent) return { ...failure, reason: 'not-sent' }
     // The status of an error says more than the failure to read its body.
     return head && !isSuccess(head.status) ? { ...head, text: undefined } : failure
+  }
+
+  const leftMs = Math.ceil(until - performance.now())
+  // A blocked event loop or a slow `apiKey` may have used up the time.
+  if (leftMs <= 0) return fail(noResponse)
+  try {
+    const outcome = await waiting.within(leftMs, send())
+    return outcome === timedOut ? fail(noResponse) : outcome
+  } catch (cause) {
+    if (waiting.isAborted) return fail(noResponse)
+    const reason = head ? 'cut-off' : reasonOf(cause)
+    const failure = fail({ status: undefined, reason, isTimeout: false, cause })
+    if (!isSent || (reason !== 'cut-off' && isControlFlow(cause))) throw report.ownError(cause)
+    return failure
   }
 }
 

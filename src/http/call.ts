@@ -90,7 +90,6 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     let decision = decide(outcome, call, hasCallerKey || isRepeated, failures, queued.refusedMs)
     if (decision.next === 'return') return outcome as ReceivedResponse
     waiting.throwIfAborted()
-    if (decision.next === 'throw') throw ownError(report, decision.cause)
     if (decision.next === 'retry' && !retryBudget.take())
       decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
     if (decision.next !== 'wait') report.failures++
@@ -126,9 +125,9 @@ async function attempt(run: Run): Promise<Outcome> {
       if (!queue.take(queued)) await waitForTurn(run)
       report.startedAt = performance.now()
       const read = await readApiKey(run, apiKey as () => string)
-      if (typeof read === 'object') {
+      if (read === timedOut) {
         report.attempts++
-        return read
+        return { ...noResponse, reason: 'not-sent' }
       }
       readMs = performance.now() - report.startedAt
       // The pace depends on the API key, which is known only now.
@@ -173,26 +172,20 @@ async function waitForTurn({ transport, report, waiting, queued }: Run): Promise
 /** After this long, the next call's `apiKey` function is also called. The first one may be waiting for that call. */
 const slowMs = 100
 
-async function readApiKey(run: Run, read: () => string | Promise<string>): Promise<string | NoResponse> {
+async function readApiKey(run: Run, read: () => string | Promise<string>): Promise<string | typeof timedOut> {
   const { transport, call, report, waiting, queued } = run
   const timer = setTimeout(() => transport.shared.paces.queue.leave(queued, false), slowMs)
   try {
     const key = await waiting.within(call.settings.timeout, (async () => read())())
-    if (key === timedOut) return { ...noResponse, reason: 'not-sent' }
+    if (key === timedOut) return key
     assertApiKey(key, 'the function to return a non-empty string')
     report.hide(key)
     return key
   } catch (cause) {
     waiting.throwIfAborted()
-    return { status: undefined, reason: 'not-sent', isTimeout: false, cause }
+    report.attempts++
+    throw report.ownError(cause)
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** The error that the caller's code threw. Exception: it must not hide that an earlier attempt may have been applied. */
-function ownError({ lastError }: CallReport, cause: unknown): unknown {
-  if (!lastError?.outcomeUnknown) return cause
-  const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
-  return lastError.with({ cause, note, isRetried: false })
 }

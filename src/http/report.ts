@@ -119,6 +119,13 @@ export class CallReport {
     return new AbortError({ info, problem, cause: reason })
   }
 
+  /** The error for one that the caller's code threw. It must not hide that an earlier attempt may have been applied. */
+  ownError(cause: unknown): unknown {
+    if (!this.lastError?.outcomeUnknown) return cause
+    const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
+    return this.lastError.with({ cause, note, isRetried: false })
+  }
+
   /** The error for a failed attempt. `note` says why it is not retried. */
   createError(outcome: Outcome, isRetried: boolean, note?: string): AnyApiError {
     const redact = this.#redactor()

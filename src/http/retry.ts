@@ -46,13 +46,12 @@ export function mayHaveBeenApplied(outcome: Outcome, hasCallerKey: boolean): boo
   return !isRefused && status !== 307 && status !== 308
 }
 
-/** The step after an attempt. After a refusal, the call waits for its turn again. `throw` rethrows an error of the caller. */
+/** The step after an attempt. After a refusal, the call waits for its turn again. */
 export type Decision =
   | { readonly next: 'return' }
   | { readonly next: 'retry' | 'wait'; readonly delayMs: number }
   /** `note` says why the client does not retry, if a retry might have helped. */
   | { readonly next: 'fail'; readonly note: string | undefined }
-  | { readonly next: 'throw'; readonly cause: unknown }
 
 /**
  * Decides the step after an attempt. `failures` counts the failures before it. `refusedMs` is the delay after a refusal. It is
@@ -68,8 +67,6 @@ export function decide(
   const { status } = outcome
   const { maxRetries } = settings
   if (status !== undefined && (isSuccess(status) || accepts?.(status))) return { next: 'return' }
-  if (status === undefined && outcome.reason === 'not-sent' && !outcome.isTimeout)
-    return { next: 'throw', cause: outcome.cause }
   const isRefused = isRefusal(outcome)
   if (isRefused && refusedMs === undefined && maxRetries > 0)
     return { next: 'fail', note: 'Not retried: it was rate limited for more than a minute.' }

@@ -56,7 +56,7 @@ export interface ReceivedResponse {
 export interface NoResponse {
   readonly status: undefined
   /**
-   * - `not-sent`: the caller's code failed first, such as its `apiKey` function
+   * - `not-sent`: the time limit passed first, for example in the `apiKey` function
    * - `not-connected`, `certificate`: the client could not connect
    * - `cut-off`, `no-response`: the request may have reached the service
    * - `hanging`: no request in flight got a response
