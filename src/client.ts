@@ -1,7 +1,5 @@
-import { Paces } from './http/paces.js'
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
-import { RetryBudget } from './http/retry-budget.js'
-import type { Transport } from './http/types.js'
+import { Shared, type Transport } from './http/types.js'
 import { checkedAt } from './internal/checked.js'
 import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
@@ -46,8 +44,7 @@ export class Client {
       assertNoMore(surplus, 'new Client({ … })')
       return resolveClientOptions(options)
     })
-    const shared = { retryBudget: new RetryBudget(), paces: new Paces(), withoutLimit: new Set<string>() }
-    this.#transport = { ...config, shared, redactor: new Redactor() }
+    this.#transport = { ...config, shared: new Shared(), redactor: new Redactor() }
     this.transactions = createTransactions(this.#transport)
     this.virtualAccounts = createVirtualAccounts(this.#transport)
     // Bound, so that they work when destructured, and behind a proxy such as Vue's `ref`.

@@ -17,7 +17,7 @@ export interface Validator {
 }
 
 /** The caller's schema as a validator, or the built-in one. Throws for a value that is not a Standard Schema. */
-export function resolveSchema(schema: unknown, builtIn: Schema | undefined): Validator | undefined {
+export function resolveSchema(schema: unknown, builtIn?: Schema): Validator | undefined {
   if (schema === undefined) return builtIn && { schema: builtIn, isCustom: false }
   const standard = (schema as Partial<Schema> | null)?.['~standard']
   if (typeof standard?.validate !== 'function') {

@@ -5,7 +5,7 @@ import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
 import { noResponse, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
-import type { QueuedCall } from './queue.js'
+import { QueuedCall } from './queue.js'
 import { CallReport } from './report.js'
 import { decide, isOutage, isRateLimit, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
@@ -36,17 +36,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   const timer = whole && setTimeout(() => whole.abort(outOfTime), totalTimeout)
   const startedAt = performance.now()
   const dueAt = startedAt + (totalTimeout ?? Number.POSITIVE_INFINITY)
-  const queued: QueuedCall = {
-    maxInFlight: transport.maxInFlight,
-    onWait: (delayMs, refusal) => report.waits(delayMs, refusal),
-    pace: undefined,
-    needs: 'both',
-    holds: false,
-    pause: 0,
-    refusals: 0,
-    refusedMs: undefined,
-    waitedMs: 0,
-  }
+  const queued = new QueuedCall(transport.maxInFlight, (delayMs, refusal) => report.waits(delayMs, refusal))
   let received: ReceivedResponse | undefined
   try {
     received = await attemptUntilSuccess({ transport, call, url, fetch, report, waiting, dueAt, queued })

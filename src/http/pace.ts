@@ -15,14 +15,14 @@ const low = 2
 const slowest = 0.1
 
 /** The state of one call in its pace. */
-export interface PacedCall {
+export class PacedCall {
   /** The number of pauses of its pace before its last turn. */
-  pause: number
-  refusals: number
+  pause = 0
+  refusals = 0
   /** The delay after a refusal, in milliseconds. `undefined` if its last attempt was not refused, or the patience has run out. */
   refusedMs: number | undefined
   /** Sum of its own backoffs, in milliseconds. Not measured by the clock, because the process may have been frozen. */
-  waitedMs: number
+  waitedMs = 0
 }
 
 /**

@@ -17,9 +17,6 @@ import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './t
 let callCount = 0
 const callIdPrefix = Math.random().toString(36).slice(2, 10)
 
-/** The `Shared` of clients whose listener has thrown. Only its first error is logged. */
-const withFailedListener = new WeakSet<object>()
-
 /** The events and errors of a call. They never contain an API key. The fields are the facts known about the call so far. */
 export class CallReport {
   attempts = 0
@@ -76,8 +73,8 @@ export class CallReport {
     const base = { ...this.#shown, callId: this.#callId, url: this.#redactor().text(this.#url) }
     // Observing a call must not break it.
     void (async () => onEvent({ ...base, ...details }))().catch(error => {
-      if (withFailedListener.has(shared)) return
-      withFailedListener.add(shared)
+      if (shared.hasFailedListener) return
+      shared.hasFailedListener = true
       // biome-ignore lint/suspicious/noConsole: an error of a listener would otherwise never be seen
       console.error('virtual-accounts: onEvent threw (only its first error is shown):', error)
     })

@@ -14,14 +14,7 @@ import {
   readOptions,
 } from '../internal/validate.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
-import {
-  type FoundIssue,
-  isThenable,
-  resolveSchema,
-  type Schema,
-  type Validator,
-  validate,
-} from '../schema.js'
+import { type FoundIssue, isThenable, resolveSchema, validate } from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
 import { type ParseResponse, send } from './call.js'
 import type { Call, Transport } from './types.js'
@@ -83,14 +76,12 @@ export interface WriteEndpoint {
   readonly method: HttpMethod
   /** Names the ids of the first argument in braces, as in `/customers/{customerId}`. */
   readonly path: string
-  /** Validates the response body unless the caller passes a schema. Without one, any body is accepted. */
-  readonly schema: Schema | undefined
 }
 
 /** Sends a write to a resource. Public methods must call it directly, because error stacks begin at their callers. */
 export async function write<T>(
   transport: Transport,
-  { name, method, path, schema }: WriteEndpoint,
+  { name, method, path }: WriteEndpoint,
   account: object,
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
@@ -113,7 +104,7 @@ export async function write<T>(
       if (option && value !== undefined && value !== options[option as keyof WriteOptions])
         throw new TypeError(`${given}: pass \`${option}\` in the second argument`)
     }
-    return prepare(transport, method, idPath, options, schema)
+    return { method, path: idPath, options }
   })
 }
 
@@ -135,43 +126,41 @@ export async function request<T>(
     for (const name of ['body', 'idempotencyKey'] as const)
       if (upper === 'GET' && options[name] !== undefined)
         throw new TypeError(`${name}: a GET has none (pass query for parameters)`)
-    return prepare(transport, upper, path, options, undefined)
+    return { method: upper, path, options }
   })
 }
 
-function prepare(
-  transport: Transport,
-  method: string,
-  path: string,
-  options: Given<CustomRequestOptions>,
-  schema: Schema | undefined,
-): PreparedCall {
-  const { body, idempotencyKey } = options
-  return {
-    validator: resolveSchema(options.schema, schema),
-    method,
-    path,
-    query: toQueryString(options.query),
-    settings: mergeSettings(transport, options),
-    idempotencyKey: idempotencyKey ?? (method === 'GET' ? undefined : createIdempotencyKey()),
-    hasCallerKey: idempotencyKey !== undefined,
-    body: body === undefined ? undefined : toJson(body),
-    signals: [options.signal],
-    page: undefined,
-    limit: undefined,
-    loop: undefined,
-    accepts: undefined,
-  }
+/** A call whose arguments were checked. */
+interface CheckedCall {
+  readonly method: string
+  readonly path: string
+  readonly options: Given<CustomRequestOptions>
 }
-
-type PreparedCall = Call & { readonly validator: Validator | undefined }
 
 async function sendCall<T, Key extends string | undefined>(
   transport: Transport,
-  method: object,
-  prepareCall: () => PreparedCall,
+  publicMethod: object,
+  check: () => CheckedCall,
 ): Promise<Result<T, Key>> {
-  const { validator, ...call } = checkedAt(method, prepareCall)
+  const { validator, call } = checkedAt(publicMethod, () => {
+    const { method, path, options } = check()
+    const { body, idempotencyKey } = options
+    const call: Call = {
+      method,
+      path,
+      query: toQueryString(options.query),
+      settings: mergeSettings(transport, options),
+      idempotencyKey: idempotencyKey ?? (method === 'GET' ? undefined : createIdempotencyKey()),
+      hasCallerKey: idempotencyKey !== undefined,
+      body: body === undefined ? undefined : toJson(body),
+      signals: [options.signal],
+      page: undefined,
+      limit: undefined,
+      loop: undefined,
+      accepts: undefined,
+    }
+    return { validator: resolveSchema(options.schema), call }
+  })
   const parse: ParseResponse<Result<T, Key>> = (text, { status, headers, report }) => {
     const body = parseUnspecifiedBody(text, headers)
     const issues: FoundIssue[] = []

@@ -1,8 +1,8 @@
 import type { Redactor } from '../internal/redact.js'
 import type { CallSettings, ClientConfig } from '../options.js'
 import type { BodyText } from './body.js'
-import type { Paces } from './paces.js'
-import type { RetryBudget } from './retry-budget.js'
+import { Paces } from './paces.js'
+import { RetryBudget } from './retry-budget.js'
 
 /** The state that all calls of a client share. */
 export interface Transport extends ClientConfig {
@@ -13,12 +13,13 @@ export interface Transport extends ClientConfig {
 }
 
 /** The state that a client shares with those derived from it. */
-export interface Shared {
-  readonly retryBudget: RetryBudget
-  /** By URL and API key. */
-  readonly paces: Paces
+export class Shared {
+  readonly retryBudget: RetryBudget = new RetryBudget()
+  readonly paces: Paces = new Paces()
   /** The paths of lists that reject a limit of 100. */
-  readonly withoutLimit: Set<string>
+  readonly withoutLimit: Set<string> = new Set()
+  /** Whether a listener has thrown. Only its first error is logged. */
+  hasFailedListener = false
 }
 
 /** One call, checked and ready to be sent. Every field is set explicitly, so a polluted `Object.prototype` is never read. */

@@ -53,7 +53,7 @@ export interface VirtualAccounts {
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   const createWrite = (name: string) => {
     const path = `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${name}`
-    const endpoint: WriteEndpoint = { name, method: 'POST', path, schema: undefined }
+    const endpoint: WriteEndpoint = { name, method: 'POST', path }
     return async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
       write(transport, endpoint, account, options, surplus)
   }
