@@ -39,6 +39,9 @@ export function load(app) {
         const linked = bases.match(/(?<=^- )\[`\w+`\]\([^)]+\)/gm) ?? []
         return linked.length > 0 ? `Extends ${linked.join(', ')}.\n` : ''
       })
+      .replaceAll('#### Call Signature', '#### Overload')
+      .replaceAll(/& (\\?\{)\s+(.+);\s*(\\?\})/g, '& $1 $2 $3')
+      .replaceAll(/^ {3}(\w+\??: .*?) ?$/gm, '  $1')
       // A long signature has a line for each parameter.
       .replaceAll(
         /^((?:readonly )?\w+(?:<\w+>)?)\((\w+\??: .*)\): (.*;)$/gm,
@@ -60,7 +63,7 @@ export function load(app) {
 function importOf(name, kind, url) {
   const type = /^(?:classes|functions)$/.test(kind) ? '' : 'type '
   const [, path = ''] = /^virtual-accounts(\/(?:testing|probe))\//.exec(url) ?? []
-  return `\`import { ${type}${name} } from 'virtual-accounts${path}'\``
+  return `\`\`\`ts\nimport ${type}{ ${name} } from 'virtual-accounts${path}'\n\`\`\``
 }
 
 /** Code with links. TypeDoc writes each name in a type as code of its own. */

@@ -149,14 +149,14 @@ function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
 }
 
-/** Where code in a line may wrap: between the segments of a path and of a variable, and in narrow tables between the words of a name. */
+/** Where code in a line may wrap: in paths, variables and long names. Search marks only names that may not. */
 function wrapCode(md) {
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...given) =>
     render(...given)
       .replace(/(?<=[\w};])\//g, '<wbr>/')
       .replace(/(?<=\w[_=])(?=\w)/g, '<wbr>')
-      .replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr class="word">')
+      .replace(/\w{21,}/g, name => name.replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr>'))
 }
 
 /** Where a table does not fit, each cell is a line of its own, and says what its column is. See `.vp-doc table.wide`. */
