@@ -93,22 +93,11 @@ export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '')
 }
 
-/** What other libraries call an option. */
-const otherNames: Readonly<Record<string, string>> = {
-  retry: 'maxRetries',
-  retries: 'maxRetries',
-  perpage: 'limit',
-  pagesize: 'limit',
-}
-
 /** The known name that differs in case, separators, or one letter (two from eight letters on), as a question. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const bare = bareName(given)
   const isMeant = (edits: number) => (name: string) => isNear(bare, bareName(name), edits)
-  const meant =
-    known.find(name => name === otherNames[bare]) ??
-    known.find(isMeant(0)) ??
-    known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
+  const meant = known.find(isMeant(0)) ?? known.find(name => isMeant(name.length < 8 ? 1 : 2)(name))
   return meant === undefined ? '' : `Did you mean \`${meant}\`? `
 }
 
