@@ -82,8 +82,9 @@ export abstract class ApiError extends Error {
    * @internal
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!isApiError(value)) return false
     // biome-ignore lint/complexity/noThisInStatic: it is ApiError or one of the classes below
-    return isInstance(value, this)
+    return this === ApiError || this === classes[String(Reflect.get(value, brand))]
   }
 
   /** @internal */
@@ -260,11 +261,6 @@ const classes: Readonly<Record<string, unknown>> = {
   AbortError,
   InvalidResponseError,
   PaginationError,
-}
-
-function isInstance(value: unknown, Class: unknown): boolean {
-  if (!isApiError(value)) return false
-  return Class === ApiError || Class === classes[String(Reflect.get(value, brand))]
 }
 
 /** The union of all {@link ApiError} classes. `kind` narrows it to one. */
