@@ -61,15 +61,6 @@ export function reasonOf(body: unknown): string | undefined {
   return reason === undefined ? undefined : toLine((reason as string).trim(), 200)
 }
 
-/** Describes an abort. Quotes the message of its reason, unless it is the platform's default. */
-export function describeAbort(reason: unknown, attempts: number, { redactor }: Transport): string {
-  const message = typeof reason === 'string' ? reason : property(reason, 'message')
-  const isDefault = /^(?:Abort|Timeout)Error$/.test(String(property(reason, 'name')))
-  const isShown = typeof message === 'string' && message !== '' && !isDefault
-  const why = isShown ? ` ("${toLine(redactor.text(message), 200)}")` : ''
-  return `aborted by your signal${why}${attempts === 0 ? ', before anything was sent' : ''}`
-}
-
 const checkNetwork = 'Check baseUrl and the network.'
 
 /** `shown` is a redacted copy of the cause, because the cut of its message may go through a key. */

@@ -11,7 +11,7 @@ import type { EventDetails } from '../events.js'
 import { isControlFlow } from '../internal/error-code.js'
 import type { Redactor } from '../internal/redact.js'
 import { type InvalidBody, maxIssues, parseErrorBody } from './body.js'
-import { describeAbort, describeHttpError, describeIssues, describeNoResponse } from './failure.js'
+import { describeHttpError, describeIssues, describeNoResponse } from './failure.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 let callCount = 0
@@ -112,7 +112,7 @@ export class CallReport {
   abortError(reason: unknown): unknown {
     const { info } = this
     if (isControlFlow(reason) && !info.outcomeUnknown) return reason
-    const problem = describeAbort(reason, info.attempts, this.#transport)
+    const problem = `aborted by your signal${info.attempts === 0 ? ', before anything was sent' : ''}`
     return new AbortError({ info, problem, cause: reason })
   }
 
