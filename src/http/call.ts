@@ -7,7 +7,7 @@ import { noResponse, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import { QueuedCall } from './queue.js'
 import { CallReport } from './report.js'
-import { decide, isOutage, isRateLimit, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
+import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A response that the call accepts, usually a 2xx, and the report of its call. */
@@ -73,8 +73,9 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { hasCallerKey } = call
   if (typeof transport.apiKey !== 'function') assignPace(run, transport.apiKey)
   for (;;) {
-    const outcome = await attempt(run)
-    const { failures, durationMs, mayHaveBeenApplied: isRepeated } = report
+    const outcome = await sendAttempt(run)
+    const { attempts: attempt, failures, mayHaveBeenApplied: isRepeated } = report
+    const durationMs = performance.now() - report.startedAt
     report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
     if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
     let decision = decide(outcome, call, hasCallerKey || isRepeated, failures, queued.refusedMs)
@@ -89,11 +90,12 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
       throw report.createError(outcome, false, decision.note)
     }
     report.lastError = report.createError(outcome, true)
-    report.emitRetry(decision.delayMs, durationMs, report.lastError)
+    const { delayMs } = decision
+    report.emit({ type: 'retry', attempt, durationMs, delayMs, error: report.lastError })
     if (decision.next === 'wait') report.waitsFor = report.lastError
     // If the pace is closed, the call waits in the queue instead.
     if (queued.refusedMs === undefined || queued.pace?.state !== 'closed')
-      await waiting.pause(decision.delayMs)
+      await waiting.within(delayMs, new Promise(() => {}))
   }
 }
 
@@ -103,7 +105,7 @@ function assignPace({ transport, call, queued }: Run, apiKey: string | null): vo
 }
 
 /** Sends a request once the call has a turn and a place. */
-async function attempt(run: Run): Promise<Outcome> {
+async function sendAttempt(run: Run): Promise<Outcome> {
   const { transport, call, report, waiting, queued } = run
   const { apiKey } = transport
   const { queue } = transport.shared.paces
@@ -140,7 +142,7 @@ async function attempt(run: Run): Promise<Outcome> {
       pace.refused(queued, retryAfterMs, queue.now, () => report.createError(outcome, true))
       if (pace.state === 'closed') queue.tell(pace)
     } else if (isOutage(outcome) && !waiting.isAborted) pace?.failed(queued, queue.now)
-    else if (outcome.status !== undefined && !isRateLimit(outcome.status)) pace?.passed(queued, queue.now)
+    else if (outcome.status !== undefined && outcome.status !== 429) pace?.passed(queued, queue.now)
     return outcome
   } finally {
     queue.leave(queued, waiting.isAborted)

@@ -4,7 +4,7 @@ import { codeOf } from '../internal/error-code.js'
 import { property } from '../internal/object.js'
 import { resolveBaseUrl } from '../internal/url.js'
 import type { InvalidBody } from './body.js'
-import { isRateLimit, isServerError } from './retry.js'
+import { isServerError } from './retry.js'
 import type { Call, NoResponse, Transport } from './types.js'
 
 export type Description = Pick<ErrorFacts, 'problem' | 'hint'>
@@ -20,7 +20,7 @@ export function describeHttpError(
 ): Description {
   const reason = reasonOf(body)
   // Some services respond to too many requests with a 403. Only those send `Retry-After` with it.
-  const isLimited = isRateLimit(status) || (status === 403 && !!retryAfterMs)
+  const isLimited = status === 429 || (status === 403 && !!retryAfterMs)
   const isRedirect = status < 400 && status !== 304
   const location = (isRedirect && headers.get('location')) || ''
   const toShown = (target: string) => toLine(redactor.text(target), 200)

@@ -48,11 +48,6 @@ export class CallReport {
     if (typeof transport.apiKey === 'string') this.hide(transport.apiKey)
   }
 
-  /** Duration of the last attempt so far. */
-  get durationMs(): number {
-    return performance.now() - this.startedAt
-  }
-
   /** The facts about the call that every error and event shows. */
   get #shown(): Pick<CallInfo, 'method' | 'path' | 'page' | 'loop'> {
     const { method, path, page, loop } = this.#call
@@ -93,14 +88,10 @@ export class CallReport {
   /** The call waits. Emits at most one event for it, and only if a refusal is the reason. */
   waits(delayMs: number, refusal: AnyApiError | undefined): void {
     this.waitsFor = refusal ?? 'place'
-    if (!refusal || this.#hasSaidToWait) return
+    // A retry has announced the delay.
+    if (!refusal || this.lastError || this.#hasSaidToWait) return
     this.#hasSaidToWait = true
     this.emit({ type: 'wait', attempt: this.attempts + 1, delayMs, error: refusal })
-  }
-
-  emitRetry(delayMs: number, durationMs: number, error: AnyApiError): void {
-    this.#hasSaidToWait = true
-    this.emit({ type: 'retry', attempt: this.attempts, durationMs, delayMs, error })
   }
 
   /** Redacts a key from all later events and errors. */

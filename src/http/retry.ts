@@ -3,11 +3,6 @@ import { backoffMs } from './backoff.js'
 import { patienceMs } from './pace.js'
 import type { Call, Outcome } from './types.js'
 
-/** Whether the service refused the request because there were too many. */
-export function isRateLimit(status: number): boolean {
-  return status === 429
-}
-
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
@@ -19,7 +14,7 @@ export function isServerError(status: number): boolean {
 
 /** Whether the service asks for fewer requests. */
 export function isThrottled(status: number): boolean {
-  return isRateLimit(status) || status === 503
+  return status === 429 || status === 503
 }
 
 /** Whether the service or this machine refused an attempt because there were too many, and one may succeed before long. */
@@ -27,7 +22,7 @@ export function isRefusal(outcome: Outcome): boolean {
   // The process has no file descriptors left for sockets.
   if (outcome.status === undefined) return /^E[MN]FILE$/.test(codeOf(outcome.cause) ?? '')
   const { status, retryAfterMs } = outcome
-  if (retryAfterMs === undefined) return isRateLimit(status)
+  if (retryAfterMs === undefined) return status === 429
   return retryAfterMs <= patienceMs && (isThrottled(status) || (status === 403 && retryAfterMs > 0))
 }
 
@@ -65,23 +60,23 @@ export function decide(
   refusedMs: number | undefined,
 ): Decision {
   const { status } = outcome
-  const { maxRetries } = settings
   if (status !== undefined && (isSuccess(status) || accepts?.(status))) return { next: 'return' }
-  const isRefused = isRefusal(outcome)
-  if (isRefused && refusedMs === undefined && maxRetries > 0)
-    return { next: 'fail', note: 'Not retried: it was rate limited for more than a minute.' }
-  if (isRefused && status !== 503 && refusedMs !== undefined && maxRetries > 0)
-    return { next: 'wait', delayMs: refusedMs }
-  const delayMs = failures < maxRetries ? retryDelayMs(outcome, failures + 1, isKeyInUse) : undefined
-  if (delayMs === undefined) return { next: 'fail', note: undefined }
-  return { next: 'retry', delayMs: Math.max(delayMs, refusedMs ?? 0) }
+  if (settings.maxRetries > 0 && isRefusal(outcome)) {
+    if (refusedMs === undefined)
+      return { next: 'fail', note: 'Not retried: it was rate limited for more than a minute.' }
+    // A 503 may also be an outage, so it counts as a failure.
+    if (status !== 503) return { next: 'wait', delayMs: refusedMs }
+  }
+  if (failures >= settings.maxRetries || !mayPass(outcome, isKeyInUse))
+    return { next: 'fail', note: undefined }
+  const retryAfterMs = (status !== undefined && outcome.retryAfterMs) || 0
+  return { next: 'retry', delayMs: Math.max(backoffMs(failures + 1), retryAfterMs, refusedMs ?? 0) }
 }
 
-/** The delay after an attempt, counted from 1. `undefined` if a retry would not help. */
-function retryDelayMs(outcome: Outcome, attempt: number, isKeyInUse: boolean): number | undefined {
-  if (outcome.status === undefined) return outcome.reason === 'certificate' ? undefined : backoffMs(attempt)
+function mayPass(outcome: Outcome, isKeyInUse: boolean): boolean {
+  if (outcome.status === undefined) return outcome.reason !== 'certificate'
   const { status, retryAfterMs = 0 } = outcome
+  if (retryAfterMs > patienceMs) return false
   // "Conflict" then usually means that a request with the same key is still being processed.
-  const mayPass = status === 409 ? isKeyInUse : [408, 425, 429].includes(status) || isServerError(status)
-  return mayPass && retryAfterMs <= patienceMs ? Math.max(backoffMs(attempt), retryAfterMs) : undefined
+  return status === 409 ? isKeyInUse : [408, 425, 429].includes(status) || isServerError(status)
 }

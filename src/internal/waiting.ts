@@ -12,10 +12,9 @@ export class Waiting {
   #wait: { readonly timer: TimerId; readonly reject: (reason: unknown) => void } | undefined
   readonly #onAbort = () => this.#interrupt()
 
-  /** Listens once to each signal, until `close`. Throws if one has aborted. */
+  /** Listens once to each signal, until `close`. */
   constructor(signals: readonly (AbortSignal | undefined)[]) {
     this.#signals = signals
-    this.throwIfAborted()
     for (const signal of signals) signal?.addEventListener('abort', this.#onAbort)
   }
 
@@ -52,10 +51,6 @@ export class Waiting {
       }
       work.finally(end).then(resolve, reject)
     })
-  }
-
-  async pause(ms: number): Promise<void> {
-    await this.within(ms, new Promise(() => {}))
   }
 
   #interrupt(): void {
