@@ -166,7 +166,8 @@ function formatMessage(facts: ErrorFacts, isResumable = false): string {
   // The service's own reason may end with a full stop.
   const happened = sentence.replace(/(?<!\.)\."\.$/, '."')
   if (isRetried) return happened
-  const unknown = `${attempts === 1 ? 'The request' : 'An attempt'} may have been applied: retry with the same idempotencyKey (error.idempotencyKey).`
+  const unknown =
+    'The write may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
   const resume = isResumable && 'To resume: list(params, { after: error.cursor }).'
   return [happened, outcomeUnknown && unknown, note, hint, resume].filter(Boolean).join(' ')
 }

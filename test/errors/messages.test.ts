@@ -43,7 +43,7 @@ const checkMessages = (rows: readonly Row[]) =>
   checkEach(rows, async ([, given, message]) => expect(await write(given)).toBe(message))
 
 const applied =
-  'The request may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
+  'The write may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
 const host = 'virtual-accounts.test:443'
 const network = 'Check baseUrl and the network.'
 const inProgress = 'A request with this idempotencyKey may still be in progress: retry with the same key.'

@@ -86,10 +86,10 @@ describe('an abort', () => {
     checkEach(
       [
         ['before it is sent', [], false, 0, 'aborted by your signal, before anything was sent.'],
-        ['after it was sent', ['hang'], true, 1, 'The request may have been applied'],
+        ['after it was sent', ['hang'], true, 1, 'The write may have been applied'],
         ['after a refusal', [status(429), 'hang'], false, 1, 'aborted by your signal.'],
-        ['after a lost response', ['lost', 'hang'], true, 1, 'The request may have been applied'],
-        ['in the second attempt', ['lost', 'hang'], true, 2, 'An attempt may have been applied'],
+        ['after a lost response', ['lost', 'hang'], true, 1, 'The write may have been applied'],
+        ['in the second attempt', ['lost', 'hang'], true, 2, 'The write may have been applied'],
       ] as const,
       async ([, steps, outcomeUnknown, attempts, words]) => {
         useFakeTime()
