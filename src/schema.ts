@@ -77,7 +77,7 @@ function describeIssue(issue: StandardSchemaV1.Issue, value: unknown): string {
   const type = String(property(issue, 'expected'))
   // parseLosslessJson turned a number into the string of its digits.
   const isKept = typeof got === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(got) && !isExact(got)
-  const digits = 'one with more digits than a double holds (kept as a string)'
+  const digits = 'one that JavaScript would round (kept as a string)'
   return `expected ${withArticle(type)}, got ${isKept && type === 'number' ? digits : typeName(got)}`
 }
 

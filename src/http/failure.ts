@@ -93,7 +93,7 @@ export function describeNoResponse(
       `the TLS certificate of ${host} was rejected`,
       'Check that it is valid for this host, and that this runtime trusts its authority.',
     ],
-    'cut-off': ['the response could not be read to its end', checkNetwork],
+    'cut-off': ['the response was incomplete or damaged', checkNetwork],
     'no-response': isTimeout
       ? [`no complete response ${within}`, `${raise} the service needs longer.`]
       : [

@@ -67,7 +67,7 @@ describe('a page fails', () => {
         ],
         [
           '{"id":"t1","amount":9007199254740993,"currency":"EUR","description":""}',
-          'data[0].amount: expected a number, got one with more digits than a double holds (kept as a string)',
+          'data[0].amount: expected a number, got one that JavaScript would round (kept as a string)',
         ],
       ],
       async ([item, problem]) => {

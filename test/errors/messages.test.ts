@@ -42,8 +42,7 @@ type Row = readonly [what: string, given: Given, message: string]
 const checkMessages = (rows: readonly Row[]) =>
   checkEach(rows, async ([, given, message]) => expect(await write(given)).toBe(message))
 
-const applied =
-  'The write may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
+const applied = 'The write may have been applied: retry with the same idempotencyKey (error.idempotencyKey).'
 const host = 'virtual-accounts.test:443'
 const network = 'Check baseUrl and the network.'
 const inProgress = 'A request with this idempotencyKey may still be in progress: retry with the same key.'
@@ -216,7 +215,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that is cut off on the way',
       { steps: [brokenBody('UND_ERR_SOCKET')] },
-      `the response could not be read to its end (UND_ERR_SOCKET). ${applied} ${network}`,
+      `the response was incomplete or damaged (UND_ERR_SOCKET). ${applied} ${network}`,
     ],
     [
       'an error without a code, as in browsers',
@@ -237,7 +236,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'a response that says to be compressed, and is not',
       { steps: [brokenBody('Z_DATA_ERROR')] },
-      `the response could not be read to its end (Z_DATA_ERROR). ${applied} ${network}`,
+      `the response was incomplete or damaged (Z_DATA_ERROR). ${applied} ${network}`,
     ],
   ]))
 

@@ -96,7 +96,7 @@ describe.concurrent('an odd response', () => {
         await using service = await serve(closeAfter(...parts), { maxRetries: 0 })
         const error = await apiErrorOf('connection', service.client.virtualAccounts.deactivate(account))
         expect(error.message).toMatch(
-          /: (?:no readable response from|the response could not be read to its end)/,
+          /: (?:no readable response from|the response was incomplete or damaged)/,
         )
         expect(error.outcomeUnknown).toBe(true)
       },
