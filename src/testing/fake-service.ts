@@ -174,7 +174,7 @@ export class FakeService {
     request.signal?.throwIfAborted()
     const { origin } = new URL(request.url)
     if (origin !== this.#origin) {
-      throw new TypeError(`fetch failed: ${origin} is not reachable, the fake service is ${this.baseUrl}`)
+      throw new TypeError(`fetch failed: cannot reach ${origin}. The fake service is at ${this.baseUrl}.`)
     }
     const response = await this.#receive(request)
     if (response.type === 'error') throw new TypeError('fetch failed: a network error passed to fail()')
@@ -288,7 +288,7 @@ export class FakeService {
     signal?.throwIfAborted()
     const { origin, pathname } = new URL(request.url)
     if (origin !== this.#origin || !`${pathname}/`.startsWith(`${this.#basePath}/`)) {
-      return toResponse(errorResponse(404, `Everything here is below ${this.baseUrl}.`))
+      return toResponse(errorResponse(404, `The fake service only has paths below ${this.baseUrl}.`))
     }
     // Without a body, a request is recorded synchronously, so requests stay in the order in which they were sent.
     const text = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()

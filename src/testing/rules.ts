@@ -111,7 +111,7 @@ export class Rules {
     if (earlier) {
       return earlier.write === write
         ? earlier.response
-        : errorResponse(422, 'The Idempotency-Key was used for another request: each needs its own.')
+        : errorResponse(422, 'The Idempotency-Key was used for another request. Each request needs its own.')
     }
     const response = apply()
     this.#writes.set(key, { write, response })
