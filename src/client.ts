@@ -113,8 +113,8 @@ export class Client {
 
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, even `headers`. `undefined`
-   * keeps the old one, but an `apiKey` or `baseUrl` that is `undefined` throws. Both clients share the retry budget and,
-   * with the same key and URL, the pace. A subclass must accept all options in its constructor.
+   * keeps the old one. Exception: an `apiKey` or `baseUrl` of `undefined` throws. Both clients share the retry budget. With
+   * the same key and URL, they also share the pace of requests. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.
    */

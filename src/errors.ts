@@ -47,7 +47,7 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  * and abort reasons appear unchanged.
  */
 export abstract class ApiError extends Error {
-  /** Which failure it is. Narrows {@link AnyApiError}. */
+  /** The kind of failure. Narrows {@link AnyApiError}. */
   abstract readonly kind: 'http' | 'connection' | 'timeout' | 'aborted' | 'invalid-response' | 'pagination'
   /** The HTTP method of the call, in capitals. */
   declare readonly method: string
@@ -248,10 +248,10 @@ export type PaginationReason =
   | 'no-progress'
   | 'contradiction'
 
-/** The pages of a list are inconsistent, or the list changed and items may have been missed. `reason` says which. */
+/** The pages of a list contradict each other, or items may have been missed. `reason` says why. */
 export class PaginationError extends ApiError {
   readonly kind = 'pagination'
-  /** The reason of the failure. The message says what to do. */
+  /** Why the list failed. The message says what to do. */
   declare readonly reason: PaginationReason
 }
 

@@ -32,7 +32,7 @@ export interface ResponseEvent
   readonly durationMs: number
 }
 
-/** An attempt failed and is retried after a delay. */
+/** An attempt failed. The client retries the call after a delay. */
 export interface RetryEvent extends EventBase<'retry'>, Pick<ResponseEvent, 'attempt' | 'durationMs'> {
   /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number
@@ -57,8 +57,9 @@ export interface SuccessEvent extends EventBase<'success'>, Pick<ApiError, 'atte
 }
 
 /**
- * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. Nor
- * is it for errors of no single call, such as a `PaginationError` from comparing pages, or an error thrown by `itemKey`.
+ * A call failed. This is its last event. It is not emitted for a wrong argument or a signal that was aborted before the call. It
+ * is also not emitted for errors outside a single call, such as a `PaginationError` from comparing pages, or an error thrown by
+ * `itemKey`.
  */
 export interface FailureEvent
   extends EventBase<'failure'>,
@@ -83,8 +84,8 @@ export interface DriftEvent extends EventBase<'drift'> {
 }
 
 /**
- * Why a loop is not proven to be complete:
- * - `no-item-key`: items were not identified (see `itemKey`)
+ * Why a loop could not prove that it is complete:
+ * - `no-item-key`: `itemKey` returned nothing for an item, or there is no `itemKey`
  * - `item-key-not-unique`: two items had the same key
  * - `limit-not-honoured`: the service ignores some values of `limit`, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
@@ -118,7 +119,7 @@ export interface EndEvent extends EventBase<'end'> {
    * `until`, it ends at that cursor.
    */
   readonly isComplete: boolean
-  /** Why completeness was not proven; `undefined` if it is. */
+  /** Why the loop could not prove that it is complete. `undefined` if it could. */
   readonly reason: IncompleteReason | undefined
 }
 

@@ -62,14 +62,14 @@ export interface CommonOptions {
   timeout?: number | undefined
   /**
    * Time limit for the whole call, in milliseconds. It includes all attempts, the delays between them, and waiting for the
-   * service's rate limit. In a loop, it applies to each page. After it, the call rejects with a `TimeoutError`. Its
+   * service's rate limit. In a loop, it applies to each page. If it passes, the call rejects with a `TimeoutError`. Its
    * `outcomeUnknown` says whether a write may have been applied.
    * @defaultValue none
    */
   totalTimeout?: number | undefined
   /**
-   * Number of retries after the first attempt. A 429 does not count. Its call waits, and all calls wait if several were refused
-   * in a row. A call fails after 80 s of such delays. With 0, a call fails at its first refusal or failure.
+   * Maximum number of retries after the first attempt. Retries after a 429 do not count. They go on until the delays of the call
+   * would exceed 80 s. With 0, a call fails at its first refusal or failure.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -83,9 +83,9 @@ export interface CommonOptions {
 /** Options of every call. */
 export interface RequestOptions<T = unknown> extends CommonOptions {
   /**
-   * Cancels the call when it is aborted. The call rejects immediately with an `AbortError`, whose `cause` is the signal's reason. Its
-   * `outcomeUnknown` says whether a write may have been applied. A response that has arrived is still returned. For a deadline, pass
-   * `totalTimeout`.
+   * Cancels the call when the signal aborts. The call rejects immediately with an `AbortError`, whose `cause` is the signal's
+   * reason. Its `outcomeUnknown` says whether a write may have been applied. A response that has already arrived is still
+   * returned. For a deadline, pass `totalTimeout`.
    */
   signal?: AbortSignal | undefined
   /**
@@ -122,23 +122,24 @@ export interface ClientOptions extends CommonOptions {
    */
   allowInsecureHttp?: boolean | undefined
   /**
-   * Maximum size of a response body in bytes, counted after decompression. A larger one fails with an `InvalidResponseError`. The
-   * `body` of an `HttpError` is then `undefined`.
+   * Maximum size of a response body in bytes, counted after decompression. If a 2xx has a larger body, the call rejects with an
+   * `InvalidResponseError`. If an error has a larger body, the `HttpError` has no `body`.
    * @defaultValue 10_485_760 (10 MiB)
    */
   maxResponseBytes?: number | undefined
   /**
-   * Maximum number of requests in flight, counted over all calls and loops of this client and those derived from it. Others queue. A
-   * derived client with a smaller limit waits until fewer requests than that are in flight in total. The `timeout` of an attempt starts when it
-   * is sent. If an endpoint hangs, its calls hold their places until they time out. `Infinity` lifts the limit.
+   * Maximum number of requests in flight, counted over all calls and loops of this client and clients derived from it. Other
+   * requests queue. The `timeout` of an attempt starts when it leaves the queue. If an endpoint hangs, its calls hold their places
+   * until they time out. A derived client with a smaller limit waits until the total is below its limit. `Infinity` lifts the
+   * limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined
   /**
-   * Replaces the global `fetch`. Without it the global one is looked up at each call, so that later patches take effect. It must
-   * send each request once, and reject only if sending fails. It must not retry, as undici's `RetryAgent` does, or follow redirects,
-   * as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client:
-   * its own request holds one of the `maxInFlight` places.
+   * Replaces the global `fetch`. By default, each call looks up the global one, so later patches take effect. Your function must
+   * send each request once, and reject only if sending fails. It must not retry, as undici's `RetryAgent` does, or follow
+   * redirects, as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client,
+   * because its own request holds one of the `maxInFlight` places.
    */
   fetch?: Fetch | undefined
   /**

@@ -28,7 +28,7 @@ export interface WriteOptions<T = unknown> extends RequestOptions<T> {
    */
   idempotencyKey?: string | undefined
   /**
-   * Request body, a value and not a JSON string.
+   * Request body: a value, not a JSON string. The client sends it as JSON.
    * @defaultValue no body
    */
   body?: unknown

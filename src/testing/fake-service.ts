@@ -70,8 +70,8 @@ const checks: Checks<FakeServiceOptions> = {
  *   A page beyond the end is empty.
  * - An unknown path or operation gets a 404. A known path with another method gets a 405.
  * - Each of these errors has the body `{"error":{"message":"…"}}`.
- * - A request is applied when its body arrives. `latency` only delays the response, so a write that you abort during it has
- *   been applied.
+ * - A write is applied when its body arrives. `latency` only delays the response. If you abort a write during `latency`, it has
+ *   already been applied.
  *
  * @example As the fetch of a client
  * ```ts
@@ -152,7 +152,7 @@ export class FakeService {
 
   /**
    * Faults of `fail()` that no request has met yet, oldest first. Their `times` is the number of requests they would still fail.
-   * Expect this to be empty at the end of a test. Otherwise you may miss a fault with a misspelt path.
+   * Expect this to be empty at the end of a test. Otherwise a fault with a misspelt path goes unnoticed.
    *
    * @example
    * ```ts
