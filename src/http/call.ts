@@ -61,7 +61,6 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   } finally {
     clearTimeout(timer)
     waiting.close()
-    if (queued.pace) queued.pace.calls--
   }
 }
 
@@ -81,14 +80,14 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
     let decision = decide(outcome, call, hasCallerKey || isRepeated, failures, queued.refusedMs)
     if (decision.next === 'return') return outcome as ReceivedResponse
     waiting.throwIfAborted()
-    if (decision.next === 'retry' && !retryBudget.take())
-      decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
-    if (decision.next !== 'wait') report.failures++
-    if (decision.next === 'fail') {
-      if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
-        paces.queue.timedOut(report.startedAt)
-      throw report.createError(outcome, false, decision.note)
+    const isTimeout = outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent'
+    const isHanging = isTimeout && paces.queue.timedOut(report.startedAt, call.settings.maxRetries + 1)
+    if (decision.next === 'retry' && (isHanging || !retryBudget.take())) {
+      const why = isHanging ? noneResponded : 'too many calls failed recently (retry budget).'
+      decision = { next: 'fail', note: `Not retried: ${why}` }
     }
+    if (decision.next !== 'wait') report.failures++
+    if (decision.next === 'fail') throw report.createError(outcome, false, decision.note)
     report.lastError = report.createError(outcome, true)
     const { delayMs } = decision
     report.emit({ type: 'retry', attempt, durationMs, delayMs, error: report.lastError })
@@ -149,11 +148,13 @@ async function sendAttempt(run: Run): Promise<Outcome> {
   }
 }
 
+const noneResponded = 'no request in flight got a response.'
+
 async function waitForTurn({ transport, report, waiting, queued }: Run): Promise<void> {
   await transport.shared.paces.queue.wait(queued, waiting)
   if (queued.holds) return
   const refusal = queued.pace?.isOver ? queued.pace.refusal : undefined
-  const why = refusal ? 'no call got through for more than a minute.' : 'no request in flight got a response.'
+  const why = refusal ? 'no call got through for more than a minute.' : noneResponded
   const { lastError, info } = report
   if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
   if (!refusal) throw report.createError({ ...noResponse, reason: 'hanging' }, false)

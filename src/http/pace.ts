@@ -1,16 +1,14 @@
 import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
-/** Refusals in a row that close the pace. If a fifth of the calls has its own quota, this many in a row are rare. */
+/** Calls refused in a row that close the pace. If a fifth of the calls has its own quota, this many in a row are rare. */
 const row = 6
 /** Maximum total delay of refused calls. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
 /** Factor for the next rate, applied to the one that the service accepted or refused. */
 const easing = 0.85
-/** Acceleration of the rate per second. It grows slowly at first, then fast, because the limit may be far away. */
-const acceleration = 0.02
-/** Below this rate, refused calls return late, so each refusal also slows the acceleration. */
-const low = 2
+/** The logarithm of the rate grows by this times the square of the seconds. Slowly at first, then fast, as the limit may be far. */
+const growth = 0.015
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
 
@@ -34,8 +32,6 @@ export class Pace {
   state: 'open' | 'closed' | 'paced' = 'open'
   /** When the next attempt may be sent. */
   nextAt = 0
-  /** Number of unfinished calls. */
-  calls = 0
   /** The last refusal that closed the pace, or kept it closed. */
   refusal: AnyApiError | undefined
   /** Whether the patience has run out. Refused and waiting calls then fail. */
@@ -45,12 +41,12 @@ export class Pace {
   /** Number of pauses since an attempt last passed, and their planned duration. */
   #pauses = 0
   #pausedMs = 0
-  /** Attempts per second. Infinity while open. */
+  /** Attempts per second, at the time when it was set. Infinite while open. */
   #rate = Number.POSITIVE_INFINITY
-  #growth = 0
+  #rateSetAt = 0
   /** Number of attempts that passed in about the last second. */
   #passes = 0
-  #at = 0
+  #passedAt = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
 
@@ -58,10 +54,14 @@ export class Pace {
   takeTurn(call: PacedCall, now: number): boolean {
     if (this.nextAt > now) return false
     call.pause = this.#pauses
-    const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rate
+    const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rateAt(now)
     // Makes up for turns that were due recently, because timers fire late.
     this.nextAt = Math.max(this.nextAt, now - 50) + ms
     return true
+  }
+
+  #rateAt(now: number): number {
+    return this.#rate * Math.exp(growth * ((now - this.#rateSetAt) / 1_000) ** 2)
   }
 
   /** An attempt got a response other than a refusal. */
@@ -70,34 +70,24 @@ export class Pace {
     this.#lost = 0
     this.isOver = false
     if (this.#isProbe(call)) {
-      this.#resume('paced', now)
-      this.#rate = Math.max(slowest, easing * this.#passes)
-      this.#growth = 0
-      this.#at = now
-    } else {
-      const seconds = this.#elapse(now)
-      this.#growth += acceleration * seconds
-      this.#rate *= 1 + this.#growth * seconds
-      // A call refused for its own quota would not pass. This one passed, so the rate was too high.
-      if (call.waitedMs > 0) {
-        this.#rate = Math.min(this.#rate, Math.max(easing * this.#rate, this.#passes))
-        this.#growth = 0
-      }
+      // After a long pause, slower. Otherwise one of several clients would use up a limit per minute before the others' next probes.
+      const seconds = Math.max(1, this.#pausedMs / 2_000)
+      this.#resume('paced', Math.max(slowest, (easing * this.#passes) / seconds), now)
     }
-    this.#passes++
-  }
-
-  /** Seconds since the last update. Older passes count less. */
-  #elapse(now: number): number {
-    const seconds = (now - this.#at) / 1_000
-    this.#at = now
-    this.#passes *= Math.exp(-seconds)
-    return seconds
+    this.#passes = this.#passes * Math.exp((this.#passedAt - now) / 1_000) + 1
+    this.#passedAt = now
+    // A call refused for its own quota would not pass. This one passed, so the rate was too high.
+    if (call.waitedMs > 0) {
+      const rate = this.#rateAt(now)
+      this.#rate = Math.min(rate, Math.max(easing * rate, this.#passes))
+      this.#rateSetAt = now
+    }
   }
 
   /** An attempt failed, but not because of a limit. A few failures say nothing about the rate. In an outage, all attempts fail. */
   failed(call: PacedCall, now: number): void {
-    if (this.#isProbe(call) || (++this.#lost >= row && this.state === 'paced')) this.#resume('open', now)
+    if (this.#isProbe(call) || (++this.#lost >= row && this.state === 'paced'))
+      this.#resume('open', Number.POSITIVE_INFINITY, now)
   }
 
   /** Whether an attempt was sent after the last pause. Others were sent too early to say anything about it. */
@@ -105,10 +95,11 @@ export class Pace {
     return this.state === 'closed' && call.pause === this.#pauses
   }
 
-  #resume(state: 'open' | 'paced', now: number): void {
+  #resume(state: 'open' | 'paced', rate: number, now: number): void {
     this.state = state
-    this.#rate = Number.POSITIVE_INFINITY
-    this.nextAt = now
+    this.#rate = rate
+    this.#rateSetAt = now
+    this.nextAt = now + 1_000 / rate
     this.isOver = false
     this.#pauses = this.#pausedMs = 0
   }
@@ -116,17 +107,17 @@ export class Pace {
   /** An attempt was refused. Sets the delay before the call's next turn. */
   refused(call: PacedCall, retryAfterMs: number, now: number, toError: () => AnyApiError): void {
     call.refusals++
-    this.#lost = 0
     const isNews = this.state !== 'closed' || this.#isProbe(call)
     if (this.state !== 'closed') {
       // The patience of a lone call has run out, and no attempt has passed since.
       if (this.isOver) return
+      // No attempt has passed since its last refusal, or too few to remove it.
+      const isAgain = this.#row.has(call)
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
-      if (this.#row.size < Math.min(row, Math.max(2, this.calls))) {
-        if (this.#rate < low) this.#growth /= 2
+      if (this.#row.size < (isAgain ? 2 : row)) {
         if (call.waitedMs > patienceMs) {
-          this.isOver = this.calls === 1
+          this.isOver = isAgain
           return
         }
         call.refusedMs = Math.max(retryAfterMs, backoffMs(call.refusals))
@@ -135,7 +126,9 @@ export class Pace {
       }
       for (const each of this.#row) each.waitedMs = 0
       this.#row.clear()
-      this.#elapse(now)
+      this.#passes *= Math.exp((this.#passedAt - now) / 1_000)
+      // Goes on with the backoffs of a call that was refused before.
+      this.#pauses = call.refusals - 1
       this.state = 'closed'
     }
     if (isNews) {

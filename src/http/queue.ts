@@ -35,7 +35,7 @@ export class Queue {
   /** The largest `maxInFlight` of a client. */
   #most = 0
   #respondedAt = Number.NEGATIVE_INFINITY
-  /** Number of calls that ended with a timeout and were sent after the last response. */
+  /** Number of attempts that timed out and were sent after the last response. */
   #timeouts = 0
   /** Waiting calls. First those that go next, then the others by pace, because a whole line waits until its pace is due. */
   readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
@@ -67,26 +67,22 @@ export class Queue {
     call.holds = false
     if (call.needs === 'turn') this.#reading--
     else this.#inFlight--
-    if (isAborted) this.#dispatchLater()
+    if (isAborted) this.#dispatchAt(this.now)
     else this.dispatch()
   }
 
   /** Waits until the call has what it needs, or must fail. Then it holds nothing. */
   async wait(call: QueuedCall, waiting: Waiting): Promise<void> {
-    // A call that was refused once goes first, because its result soon shows whether the rate is too high.
-    const isNext = call.needs === 'place' || (call.refusals === 1 && call.pace?.state === 'paced')
-    const key = isNext ? 'next' : call.pace
+    const key = call.needs === 'place' ? 'next' : call.pace
     const line: Line = this.#lines.get(key) ?? new Map()
     this.#lines.set(key, line)
-    const turn = new Promise<void>(resolve => {
-      line.set(call, resolve)
-    })
+    const turn = new Promise<void>(resolve => void line.set(call, resolve))
     this.dispatch()
     if (line.has(call)) this.#tell(call)
     try {
       await waiting.within(Number.POSITIVE_INFINITY, turn)
     } finally {
-      if (line.delete(call)) this.#dispatchLater()
+      if (line.delete(call)) this.#dispatchAt(this.now)
     }
   }
 
@@ -97,12 +93,7 @@ export class Queue {
 
   /** Reports a refusal to the calls that wait for a pace. Fails them if the patience has run out. */
   tell(pace: Pace): void {
-    for (const line of this.#lines.values())
-      for (const [call, settle] of line) {
-        if (call.pace !== pace) continue
-        if (pace.isOver) settle()
-        else this.#tell(call)
-      }
+    for (const [call, settle] of this.#lines.get(pace) ?? []) pace.isOver ? settle() : this.#tell(call)
   }
 
   /** A response has arrived, whatever its status. */
@@ -111,45 +102,46 @@ export class Queue {
     this.#timeouts = 0
   }
 
-  /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
-  timedOut(sentAt: number): void {
-    if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most) return
-    this.#timeouts = 0
-    for (const line of this.#lines.values()) for (const settle of line.values()) settle()
-  }
-
-  /** Dispatches after all due timers. One of them may abort the next call, which must not be sent just before. */
-  #dispatchLater(): void {
-    clearTimeout(this.#timer)
-    // Without waiting calls, a timer would only keep the process alive.
-    if ([...this.#lines.values()].some(line => line.size > 0)) this.#timer = setTimeout(() => this.dispatch())
+  /**
+   * An attempt timed out. If as many do in a row as the calls in flight may have, the service hangs. Then waiting calls fail, and
+   * those that time out are not retried. Returns whether it hangs.
+   */
+  timedOut(sentAt: number, attemptsPerCall: number): boolean {
+    if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most * attemptsPerCall) return false
+    for (const line of this.#lines.values())
+      for (const [call, settle] of line) if (line.delete(call)) settle()
+    return true
   }
 
   /** Starts the calls that are due, and sets a timer for the next. */
   dispatch(): void {
-    clearTimeout(this.#timer)
     let nextAt = Number.POSITIVE_INFINITY
-    for (const [key, line] of this.#lines) {
-      const isNext = key === 'next'
-      if (line.size === 0 && !isNext) this.#lines.delete(key)
+    for (const [key, line] of [...this.#lines]) {
+      if (this.#inFlight >= this.#most) break
+      // The lines of other paces go before this one the next time.
+      if (key !== 'next' && this.#lines.delete(key) && line.size > 0) this.#lines.set(key, line)
       for (const [call, settle] of line) {
-        if (this.#inFlight >= this.#most) return
         if (this.take(call)) {
           line.delete(call)
           settle()
-          // The lines of other paces go before this one the next time.
-          if (!isNext && this.#lines.delete(key)) this.#lines.set(key, line)
-        } else if (call.pace && call.pace.nextAt > this.now) {
+        } else if (key !== 'next' && call.pace && call.pace.nextAt > this.now) {
           nextAt = Math.min(nextAt, call.pace.nextAt)
-          if (!isNext) break
-        }
+          break
+        } else if (this.#inFlight + this.#reading >= this.#most) break
       }
     }
-    if (nextAt === Number.POSITIVE_INFINITY) return
+    this.#dispatchAt(nextAt)
+  }
+
+  /** Dispatches at a time, after all timers that are due. One of them may abort the next call, which must not be sent just before. */
+  #dispatchAt(at: number): void {
+    clearTimeout(this.#timer)
     const fire = () => {
-      this.#firedAt = nextAt
+      this.#firedAt = at
       this.dispatch()
     }
-    this.#timer = setTimeout(fire, Math.max(0, nextAt - this.now))
+    // Without waiting calls, a timer would only keep the process alive.
+    const isWaiting = [...this.#lines.values()].some(line => line.size > 0)
+    if (at < Number.POSITIVE_INFINITY && isWaiting) this.#timer = setTimeout(fire, Math.max(0, at - this.now))
   }
 }
