@@ -99,8 +99,8 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
 }
 
 function whyMissing(id: string, { origin, account }: ProbeOptions, found: readonly Finding[]): string {
-  if (id === 'cors' && origin === undefined) return 'no origin was given'
-  if (id === 'idempotency' && account === undefined) return 'no account was given'
+  if (id === 'cors' && origin === undefined) return 'pass an origin to check this'
+  if (id === 'idempotency' && account === undefined) return 'pass a test account to check this'
   return `because of ${found.find(({ status }) => status === 'broken')?.id}`
 }
 
