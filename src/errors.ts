@@ -61,7 +61,7 @@ export abstract class ApiError extends Error {
   declare readonly outcomeUnknown: boolean
   /** For a list: the page that failed, counted in pages of `limit` items. `undefined` for all other calls. */
   declare readonly page: number | undefined
-  /** For a list: the `limit` that the page was requested with. `undefined` if it was sent without one. */
+  /** For a list: the `limit` that the page was requested with. `undefined` if the request had none. */
   declare readonly limit: number | undefined
   /**
    * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it yielded
@@ -175,7 +175,7 @@ function formatMessage(facts: ErrorFacts, isResumable = false): string {
 /** The service responded with a status other than 2xx. This includes redirects, which are not followed. */
 export class HttpError extends ApiError {
   readonly kind = 'http'
-  /** The HTTP status; 0 for a redirect in a browser, which hides the status. */
+  /** The HTTP status. 0 for a redirect in a browser, which hides the status. */
   declare readonly status: number
   /** The response headers. */
   declare readonly headers: Headers
