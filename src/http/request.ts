@@ -70,27 +70,24 @@ const requestChecks: Checks<CustomRequestOptions> = { ...writeChecks, query: che
 /** Options that an account must not contain. A database record may have its own `body` or `schema`. */
 const notOfAnAccount = Object.keys(writeChecks).filter(name => name !== 'body' && name !== 'schema')
 
-/** The declaration of a write in its resource. */
-export interface WriteEndpoint {
-  readonly name: string
-  readonly method: HttpMethod
-  /** Names the ids of the first argument in braces, as in `/customers/{customerId}`. */
-  readonly path: string
-}
-
-/** Sends a write to a resource. Public methods must call it directly, because error stacks begin at their callers. */
+/**
+ * Sends a write to a resource. Public methods must call it directly, because error stacks begin at their callers.
+ *
+ * @param path Names the ids of the account in braces, as in `/customers/{customerId}`.
+ */
 export async function write<T>(
   transport: Transport,
-  { name, method, path }: WriteEndpoint,
+  method: HttpMethod,
+  path: string,
   account: object,
   givenOptions: WriteOptions<T> | undefined,
   surplus: readonly unknown[],
 ): Promise<Result<T, string>> {
   return sendCall(transport, write, () => {
     const ids = `{ ${path.match(/(?<=\{)\w+/g)?.join(', ')} }`
-    assertNoMore(surplus, `${name}(${ids}, { idempotencyKey, … })`)
+    assertNoMore(surplus, `(${ids}, { idempotencyKey, … })`)
     if (typeof account !== 'object' || account === null || Array.isArray(account) || isThenable(account))
-      throw wrongArgument(name, ids, account)
+      throw wrongArgument('account', ids, account)
     const idPath = path.replace(/\{(\w+)\}/g, (_, id: string) => {
       const similar = Object.keys(account).find(key => key !== id && bareName(key) === bareName(id))
       const hint = similar === undefined ? '' : ` (the account has \`${similar}\`)`

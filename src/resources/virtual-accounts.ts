@@ -1,4 +1,4 @@
-import { type Result, type WriteEndpoint, type WriteOptions, write } from '../http/request.js'
+import { type Result, type WriteOptions, write } from '../http/request.js'
 import type { Transport } from '../http/types.js'
 import type { Schema } from '../schema.js'
 
@@ -53,9 +53,8 @@ export interface VirtualAccounts {
 export function createVirtualAccounts(transport: Transport): VirtualAccounts {
   const createWrite = (name: string) => {
     const path = `/customers/{customerId}/virtual_accounts/{virtualAccountId}/${name}`
-    const endpoint: WriteEndpoint = { name, method: 'POST', path }
     return async <T>(account: VirtualAccountRef, options?: WriteOptions<T>, ...surplus: unknown[]) =>
-      write(transport, endpoint, account, options, surplus)
+      write(transport, 'POST', path, account, options, surplus)
   }
   return { reactivate: createWrite('reactivate'), deactivate: createWrite('deactivate') }
 }

@@ -163,7 +163,7 @@ describe('an id', () => {
     })
     for (const given of [undefined, null]) {
       await expect(reactivate(given as never)).rejects.toThrow(
-        /^reactivate: expected \{ customerId, virtualAccountId \}/,
+        /^account: expected \{ customerId, virtualAccountId \}/,
       )
     }
     expect(service.requests).toEqual([])

@@ -27,7 +27,7 @@ const request = (mistake: string, args: readonly unknown[], gets: string | RegEx
   gets,
 })
 
-const expectedAccount = 'deactivate: expected { customerId, virtualAccountId }, got '
+const expectedAccount = 'account: expected { customerId, virtualAccountId }, got '
 
 test('the account of a write', () =>
   checkMistakes([
@@ -79,7 +79,7 @@ test('options of a write', () =>
       mistake: 'passes them third, as in other SDKs',
       // @ts-expect-error
       wrote: () => deactivate(account, {}, { idempotencyKey: 'job-17' }),
-      gets: 'too many arguments: expected deactivate({ customerId, virtualAccountId }, { idempotencyKey, … })',
+      gets: 'too many arguments: expected ({ customerId, virtualAccountId }, { idempotencyKey, … })',
     },
     option(
       'writes snake case',
