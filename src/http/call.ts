@@ -11,9 +11,7 @@ import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied } from './re
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A response that the call accepts, usually a 2xx, and the report of its call. */
-export interface SuccessResponse {
-  readonly status: number
-  readonly headers: Headers
+export interface SuccessResponse extends Pick<ReceivedResponse, 'status' | 'headers'> {
   readonly report: CallReport
 }
 

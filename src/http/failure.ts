@@ -7,13 +7,11 @@ import type { InvalidBody } from './body.js'
 import { isServerError } from './retry.js'
 import type { Call, NoResponse, Transport } from './types.js'
 
-export type Description = Pick<ErrorFacts, 'problem' | 'hint'>
-
-export type FailedResponse = Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>
+type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
 /** Redact the response first, and any other text before it is cut, because the cut may go through a key. */
 export function describeHttpError(
-  { status, headers, body, retryAfterMs }: FailedResponse,
+  { status, headers, body, retryAfterMs }: Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>,
   { page = 1, idempotencyKey }: Call,
   { apiKey, baseUrl, redactor }: Transport,
   url: string,

@@ -56,19 +56,15 @@ export interface ReceivedResponse {
 
 export interface NoResponse {
   readonly status: undefined
-  /**
-   * - `not-sent`: the time limit passed first, for example in the `apiKey` function
-   * - `not-connected`, `certificate`: the client could not connect
-   * - `cut-off`, `no-response`: the request may have reached the service
-   * - `hanging`: no request in flight got a response
-   * - `total-timeout`: the whole call took too long
-   */
-  readonly reason:
+  readonly reason: // The time limit passed first, for example in the `apiKey` function.
     | 'not-sent'
+    // The client could not connect.
     | 'not-connected'
     | 'certificate'
+    // The request may have reached the service.
     | 'cut-off'
     | 'no-response'
+    // No request in flight got a response.
     | 'hanging'
     | 'total-timeout'
   readonly isTimeout: boolean
