@@ -1,7 +1,6 @@
 import { type CustomRequestOptions, type HttpMethod, type Result, request } from './http/request.js'
 import { Shared, type Transport } from './http/types.js'
 import { checkedAt } from './internal/checked.js'
-import { environmentHint, wrongArgument } from './internal/describe.js'
 import { defineHidden } from './internal/object.js'
 import { Redactor } from './internal/redact.js'
 import { assertNoMore } from './internal/validate.js'
@@ -124,10 +123,6 @@ export class Client {
     return checkedAt(checkedAt, () => {
       assertNoMore(surplus, 'withOptions({ … })')
       const replaced = resolveClientOptions(options, config)
-      // Otherwise an unset variable could send another tenant's key.
-      for (const name of ['apiKey', 'baseUrl'] as const)
-        if (Object.hasOwn(options, name) && options[name] === undefined)
-          throw wrongArgument(name, 'a value', undefined, environmentHint(undefined))
       const client = new (this.constructor as typeof Client)(replaced)
       // The constructor of a subclass may take other arguments and lose the options.
       Object.assign(client.#transport, replaced, { shared })

@@ -214,8 +214,10 @@ export function resolveClientOptions(
   base: typeof defaults | ClientConfig = defaults,
 ): ClientConfig {
   const options = readOptions('options', given, clientChecks, 'Client options')
-  const merged = { apiKey: undefined, baseUrl: undefined, ...base, ...options }
-  const { apiKey, baseUrl, allowInsecureHttp, headers } = merged
+  const merged = { ...base, ...options }
+  const { allowInsecureHttp, headers } = merged
+  // Not from `options`, which omits `undefined`. An unset variable must not send another tenant's key.
+  const { apiKey, baseUrl } = { apiKey: undefined, baseUrl: undefined, ...base, ...given }
   if (typeof apiKey !== 'function' && apiKey !== null)
     assertApiKey(apiKey, 'a string, a function that returns one, or null to send none')
   return {

@@ -196,7 +196,7 @@ test('changing the options of a client', () =>
     {
       mistake: 'passes the key of a tenant that is not set',
       wrote: () => client.withOptions({ apiKey: env.TENANT_B_KEY }),
-      gets: `apiKey: expected a value, got undefined${notSet}`,
+      gets: `apiKey: expected a string, a function that returns one, or null to send none, got undefined${notSet}`,
     },
     {
       mistake: 'changes the object of options afterwards: that has no effect',
