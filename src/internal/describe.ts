@@ -58,7 +58,11 @@ export function formatPath(path: readonly PropertyKey[]): string {
 
 /** Foreign text as part of one line. Cut first, because a response of megabytes must not block the process. */
 export function toLine(text: string, maxLength: number): string {
-  const line = escapeControl(text.slice(0, maxLength + 1))
+  // Control and bidirectional characters could rewrite a log. Other languages stay readable.
+  const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+  const line = text
+    .slice(0, maxLength + 1)
+    .replace(control, found => found.split('').map(escapeUnit).join(''))
   // Never cut in the middle of a character.
   return line.length > maxLength ? `${line.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')}...` : line
 }
@@ -66,9 +70,4 @@ export function toLine(text: string, maxLength: number): string {
 /** A UTF-16 code unit as `\\u0000`. */
 export function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-/** Escapes control and bidirectional characters, which could rewrite a log. Other languages stay readable. */
-export function escapeControl(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, found => found.split('').map(escapeUnit).join(''))
 }
