@@ -170,7 +170,7 @@ async function readApiKey(run: Run, read: () => string | Promise<string>): Promi
     const key = await waiting.within(call.settings.timeout, (async () => read())())
     if (key === timedOut) return key
     assertApiKey(key, 'the function to return a non-empty string')
-    report.hide(key)
+    report.keys.push(key)
     return key
   } catch (cause) {
     waiting.throwIfAborted()

@@ -38,14 +38,14 @@ export class CallReport {
   readonly #call: Call
   readonly #url: string
   readonly #callId = `${callIdPrefix}-${++callCount}`
-  /** The API keys of this call. */
-  readonly #keys: string[] = []
+  /** The API keys of this call. They are redacted from all later events and errors. */
+  readonly keys: string[] = []
 
   constructor(transport: Transport, call: Call, url: string) {
     this.#transport = transport
     this.#call = call
     this.#url = url
-    if (typeof transport.apiKey === 'string') this.hide(transport.apiKey)
+    if (typeof transport.apiKey === 'string') this.keys.push(transport.apiKey)
   }
 
   /** The facts about the call that every error and event shows. */
@@ -92,11 +92,6 @@ export class CallReport {
     if (!refusal || this.lastError || this.#hasSaidToWait) return
     this.#hasSaidToWait = true
     this.emit({ type: 'wait', attempt: this.attempts + 1, delayMs, error: refusal })
-  }
-
-  /** Redacts a key from all later events and errors. */
-  hide(apiKey: string): void {
-    this.#keys.push(apiKey)
   }
 
   /** The error for an abort. A framework's control flow propagates unchanged, unless a write may have been applied. */
@@ -164,7 +159,7 @@ export class CallReport {
   /** Adds the keys of this call again, because the redactor forgets old keys. */
   #redactor(): Redactor {
     const { redactor } = this.#transport
-    for (const key of this.#keys) redactor.add(key)
+    for (const key of this.keys) redactor.add(key)
     return redactor
   }
 }
