@@ -12,8 +12,17 @@ const growth = 0.015
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
 
-/** The state of one call in its pace. */
-export class PacedCall {
+/** The state of one call in the queue and in its pace. */
+export class QueuedCall {
+  readonly maxInFlight: number
+  /** Called when the call begins to wait, and again when a refusal becomes the reason. */
+  readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
+  /** `undefined` until its API key is known, and for `maxRetries: 0`, because such a call waits for no pace. */
+  pace: Pace | undefined
+  /** What it waits for. First a turn, to call its `apiKey` function. Then only a place. Without such a function, both. */
+  needs: 'turn' | 'place' | 'both' = 'both'
+  /** Whether it has what it needs, until `Queue.leave` releases that. */
+  holds = false
   /** The number of pauses of its pace before its last turn. */
   pause = 0
   refusals = 0
@@ -21,6 +30,11 @@ export class PacedCall {
   refusedMs: number | undefined
   /** Sum of its own backoffs, in milliseconds. Not measured by the clock, because the process may have been frozen. */
   waitedMs = 0
+
+  constructor(maxInFlight: number, onWait: QueuedCall['onWait']) {
+    this.maxInFlight = maxInFlight
+    this.onWait = onWait
+  }
 }
 
 /**
@@ -37,7 +51,7 @@ export class Pace {
   /** Whether the patience has run out. Refused and waiting calls then fail. */
   isOver = false
   /** Refused calls. Each call that passes without a refusal removes the oldest. */
-  readonly #row = new Set<PacedCall>()
+  readonly #row = new Set<QueuedCall>()
   /** Number of pauses since an attempt last passed, and their planned duration. */
   #pauses = 0
   #pausedMs = 0
@@ -51,7 +65,7 @@ export class Pace {
   #lost = 0
 
   /** Takes a call's turn. False if it is not due yet. */
-  takeTurn(call: PacedCall, now: number): boolean {
+  takeTurn(call: QueuedCall, now: number): boolean {
     if (this.nextAt > now) return false
     call.pause = this.#pauses
     const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rateAt(now)
@@ -65,7 +79,7 @@ export class Pace {
   }
 
   /** An attempt got a response other than a refusal. */
-  passed(call: PacedCall, now: number): void {
+  passed(call: QueuedCall, now: number): void {
     if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
     this.#lost = 0
     this.isOver = false
@@ -85,13 +99,13 @@ export class Pace {
   }
 
   /** An attempt failed, but not because of a limit. A few failures say nothing about the rate. In an outage, all attempts fail. */
-  failed(call: PacedCall, now: number): void {
+  failed(call: QueuedCall, now: number): void {
     if (this.#isProbe(call) || (++this.#lost >= row && this.state === 'paced'))
       this.#resume('open', Number.POSITIVE_INFINITY, now)
   }
 
   /** Whether an attempt was sent after the last pause. Others were sent too early to say anything about it. */
-  #isProbe(call: PacedCall): boolean {
+  #isProbe(call: QueuedCall): boolean {
     return this.state === 'closed' && call.pause === this.#pauses
   }
 
@@ -105,7 +119,7 @@ export class Pace {
   }
 
   /** An attempt was refused. Sets the delay before the call's next turn. */
-  refused(call: PacedCall, retryAfterMs: number, now: number, toError: () => AnyApiError): void {
+  refused(call: QueuedCall, retryAfterMs: number, now: number, toError: () => AnyApiError): void {
     call.refusals++
     const isNews = this.state !== 'closed' || this.#isProbe(call)
     if (this.state !== 'closed') {

@@ -1,6 +1,6 @@
 import type { ClientConfig } from '../options.js'
-import { Pace } from './pace.js'
-import { Queue, type QueuedCall } from './queue.js'
+import { Pace, type QueuedCall } from './pace.js'
+import { Queue } from './queue.js'
 
 const maxKeys = 1_000
 

@@ -1,25 +1,5 @@
-import type { AnyApiError } from '../errors.js'
 import type { Waiting } from '../internal/waiting.js'
-import { type Pace, PacedCall } from './pace.js'
-
-/** The state of one call in the queue. */
-export class QueuedCall extends PacedCall {
-  readonly maxInFlight: number
-  /** Called when the call begins to wait, and again when a refusal becomes the reason. */
-  readonly onWait: (delayMs: number, refusal: AnyApiError | undefined) => void
-  /** `undefined` until its API key is known, and for `maxRetries: 0`, because such a call waits for no pace. */
-  pace: Pace | undefined
-  /** What it waits for. First a turn, to call its `apiKey` function. Then only a place. Without such a function, both. */
-  needs: 'turn' | 'place' | 'both' = 'both'
-  /** Whether it has what it needs, until `Queue.leave` releases that. */
-  holds = false
-
-  constructor(maxInFlight: number, onWait: QueuedCall['onWait']) {
-    super()
-    this.maxInFlight = maxInFlight
-    this.onWait = onWait
-  }
-}
+import type { Pace, QueuedCall } from './pace.js'
 
 type Line = Map<QueuedCall, () => void>
 
