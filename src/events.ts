@@ -90,7 +90,7 @@ export interface DriftEvent extends EventBase<'drift'> {
  * - `limit-not-honoured`: the service ignores some values of `limit`, so pages could not overlap
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: you passed `verified: false`
- * - `order-not-stable`: items came back in a different order, for example those with equal dates
+ * - `order-not-stable`: items came back in another order, for example those with equal dates
  * - `missed-items`: items were missed, and you passed `onMissedItems: 'continue'` or resumed after such an error
  * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown, perhaps at its other end
  * - `max-items`: the loop ended at `maxItems`

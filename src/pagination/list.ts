@@ -40,12 +40,12 @@ export interface ListEndpoint {
 /** Parameters of a list: the first page, the page size and filters. Options such as `maxItems` are a separate argument. */
 export interface ListParams {
   /**
-   * Page to begin with; the first page is 1.
+   * The first page to fetch, counted from 1.
    * @defaultValue 1
    */
   page?: number | undefined
   /**
-   * Number of items per page. The service may lower it: the limit in the response applies.
+   * Number of items per page. The service may lower it. Then the limit in the response applies.
    * @defaultValue 100 for a loop from page 1 if the service accepts that. Otherwise the service's default
    */
   limit?: number | undefined
@@ -53,7 +53,7 @@ export interface ListParams {
   query?: Query | undefined
 }
 
-/** Options of a loop or a page: where it starts, how far it reads, and whether it must be complete. */
+/** Options of a list. They set where a loop starts, how far it reads, and whether it must be complete. */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
@@ -62,37 +62,38 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   concurrency?: number | undefined
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
-   * end, it reads only new items. If new items come first, it does not find them. Pass `until` instead. Nothing is missed if pages
-   * overlap, however the list changed in between. Pass the same `query`, and no `page`. `undefined` starts at the beginning.
+   * end, the loop reads only new items. If pages overlap, it misses nothing, however the list changed in between. Pass the same
+   * `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts at the beginning.
    * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
    * Reads only new items of a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
-   * cursor of the first batch of your last finished loop. If that loop found nothing, pass its own `until` again. Cannot be combined with `after`, `maxItems` or a later `page`.
+   * cursor of the first batch of your last finished loop. If that loop yielded nothing, pass the same `until` again. Cannot be
+   * combined with `after`, `maxItems` or a later `page`.
    *
-   * Items that were added between those that the cursor names are also yielded. If all of those are gone, the whole list is read,
+   * The loop also yields items added between the items that the cursor names. If all of these are gone, it reads the whole list,
    * so store items by id.
    * @defaultValue undefined
    */
   until?: string | undefined
   /**
-   * Maximum number of items to iterate. No page beyond them is requested, and 0 sends nothing. Cannot be combined with `until`,
-   * or used for a list that you `await`. For the size of a page, pass `limit`.
+   * Ends a loop after this many items. It requests no page beyond them, and 0 sends nothing. Cannot be combined with `until`, or
+   * used for a list that you `await`. For the size of a page, pass `limit`.
    * @defaultValue the whole list
    */
   maxItems?: number | undefined
   /**
    * Returns the key of an item, a string or a number that is unique in the list. Items without a key (`undefined`, `null`, `NaN`)
-   * are always yielded, but a list that has any is not proven to be complete.
+   * are always yielded. But if a list has any, a loop cannot prove that it is complete.
    * @defaultValue the resource's own key, such as the `id` of a transaction. None for `client.list`
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
-   * Whether to throw or to continue when items may have been missed. This happens if the order of the list is not stable, if the
-   * list ended before its total, or if it shrank while pages could not overlap. With `'continue'`, the `end` event says so. An
-   * empty page in the middle of a list is always an error.
+   * Whether a loop throws or continues if it may have missed items. This happens if the order of the list is not stable, if the
+   * list ended before its total, or if it shrank while pages could not overlap. With `'continue'`, the `end` event has
+   * `isComplete: false`. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */
   onMissedItems?: 'throw' | 'continue' | undefined
@@ -102,7 +103,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    *
    * - not given: proves it if the service lets pages overlap. The `end` event says whether it did
    * - `true`: throws if it cannot prove it. For exports and reconciliation
-   * - `false`: sends the fewest requests, one for each page. Pages overlap only after a cursor
+   * - `false`: sends the fewest requests, one for each page. Pages overlap only if you pass `after`
    * @defaultValue undefined
    */
   verified?: boolean | undefined
@@ -113,7 +114,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *
  * - `await list` fetches one page, the first unless `page` says otherwise. Awaiting twice fetches once.
  * - `for await (const item of list)` fetches all pages, several in parallel, and yields each item once, in order. Items may be
- *   added or removed meanwhile. But an item that moves may be yielded twice or not at all.
+ *   added or removed meanwhile. Exception: an item that moves may be yielded twice or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
  * Each iteration starts from the beginning, and `break` cancels requests in flight.

@@ -27,13 +27,13 @@ export interface Page<T> extends Pick<Result<T>, 'status' | 'headers' | 'request
   readonly totalItems: number
   /** The page size in effect, which the service may have lowered. */
   readonly limit: number
-  /** Number of pages of the list at this page size, 0 for an empty list. */
+  /** Number of pages in the list at this page size. 0 for an empty list. */
   readonly pageCount: number
   /** Whether the list continues after this page, according to `totalItems`. */
   readonly hasNextPage: boolean
   /**
    * Fetches the page after this one, with the same options and signal. Resolves to `undefined` after the last page.
-   * @throws PaginationError if the next page's limit differs from that of this page.
+   * @throws PaginationError if the next page has another limit.
    */
   nextPage(): Promise<Page<T> | undefined>
   /** The page as plain data, without its functions. */
@@ -302,7 +302,7 @@ function assertConsistent(
   if (page !== request.page)
     fail(
       `page ${request.page} was requested, but page ${page} was returned`,
-      'The service ignores `page`, or a proxy of your own drops the query.',
+      'The service ignores `page`, or your own proxy drops the query.',
     )
   if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)

@@ -27,7 +27,8 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
     hint: 'The service may filter after paginating. Iterate without `verified: true`.',
   },
   'order-not-stable': {
-    problem: 'items came back in a different order, or with the keys of others, so some may have been missed',
+    problem:
+      'items came back in another order, or with the keys of other items, so some may have been missed',
     hint: "Ask the service's owner for an order that is unique and does not change. To read on and accept gaps, pass `onMissedItems: 'continue'`.",
     isFinal: true,
   },
@@ -38,17 +39,17 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'added-elsewhere': {
     problem: 'the list has grown, but not where this loop reads',
-    hint: 'The total may also lag or ignore filters, or rows may have been committed late.',
+    hint: 'Or the total may lag or ignore filters, or the service may have committed rows late.',
     isFinal: true,
   },
   'cursor-gone': {
     problem: 'every item that the loop last read is gone from the list, so some may have been missed',
-    hint: 'Start over, without `after`.',
+    hint: 'Start over without `after`.',
     isFinal: true,
   },
   'no-progress': {
     problem:
-      'the loop makes no progress because the list changes too fast, the service ignores `page`, or `itemKey` is not unique',
+      'the loop makes no progress. The list changes too fast, the service ignores `page`, or `itemKey` is not unique',
     hint: 'Try again when the list changes less often. `npx --no-install virtual-accounts probe` shows what the service does.',
   },
   contradiction: {
@@ -109,8 +110,8 @@ export function pageRepeats(hasKeys: boolean): Partial<Failure> {
     ? 'Or pass an `itemKey` that is unique for each item.'
     : "Pass an `itemKey`. If different items are equal, pass `onMissedItems: 'continue'`."
   return {
-    problem: 'a page shows the same items as the page before it, although the list has not grown by as many',
-    hint: `Does the service ignore \`page\`, or does a proxy of your own drop the query? ${advice}`,
+    problem: 'a page repeats the items of the page before it, although the list has not grown that much',
+    hint: `Does the service ignore \`page\`, or does your own proxy drop the query? ${advice}`,
     isFinal: true,
   }
 }

@@ -149,7 +149,7 @@ describe('an iteration fails', () => {
       [
         [
           'page 1 was requested, but page 2 was returned.',
-          /^page .* The service ignores `page`, or a proxy of your own drops the query\.$/,
+          /^page .* The service ignores `page`, or your own proxy drops the query\.$/,
           page => ({ ...envelopeOf(all, page, 20), page: page + 1 }),
         ],
         [
@@ -194,7 +194,7 @@ describe('an iteration fails', () => {
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
     expect(message).toMatch(
-      /^a page shows the same items as the page before it, .* ignore `page`, .* pass an `itemKey` that is unique for each item\.$/,
+      /^a page repeats the items of the page before it, .* ignore `page`, .* pass an `itemKey` that is unique for each item\.$/,
     )
   })
 
@@ -202,7 +202,7 @@ describe('an iteration fails', () => {
     const others = (page: number, limit: number, count: number) =>
       envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit)
     expect(await iterate(others, {}, { page: 2 })).toMatch(
-      /^every item that the loop last read is gone from the list, .* Start over, without `after`\.$/,
+      /^every item that the loop last read is gone from the list, .* Start over without `after`\.$/,
     )
   })
 
