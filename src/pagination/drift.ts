@@ -2,8 +2,9 @@
 export const msPerRequest = 3
 
 /**
- * How fast items move towards the beginning of their list while others before them are removed. A response shows the list as it is
- * a little later than its request. So a window begins where the last item will be, not where it was.
+ * How fast items move towards the beginning of their list while others before them are removed, or away from it while others are
+ * added. A response shows the list as it is a little later than its request. So a window begins where the last item will be, not
+ * where it was.
  */
 export class Drift {
   /** How many items the list has moved recently, and in how much time. */
@@ -29,8 +30,12 @@ export class Drift {
     return Math.round(this.#margin)
   }
 
-  /** How many items the list is expected to move in the given time. */
+  /** How many items the list is expected to move towards its beginning in the given time. */
   expect(time: number): number {
-    return this.#time > 0 ? Math.round(Math.max(0, this.#moved / this.#time) * time) : 0
+    if (this.#time === 0) return 0
+    const moved = (this.#moved / this.#time) * time
+    // A window too early shows items again. One too late misses the last item. So only half of a growth is expected, and none of a
+    // small one.
+    return Math.round(moved > 0 ? moved : Math.min(0, moved / 2 + 2))
   }
 }

@@ -62,6 +62,7 @@ export class OverlappingReader<T> {
       }
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
+      if (news === 0) at.requests.slowDown(true)
       const { start, data, limit } = seen
       // `until` or `maxItems` may have cut it.
       const isFull = at.end < start + data.length || data.length === limit
@@ -100,7 +101,9 @@ export class OverlappingReader<T> {
   }
 
   #windowAfter(end: number, time: number): Window {
-    return windowAhead(end - this.#drift.expect(time), this.#at.limit, this.#drift.margin)
+    const { limit, total } = this.#at
+    const expected = Math.min(end - this.#drift.expect(time), Math.max(end, total))
+    return windowAhead(expected, limit, this.#drift.margin)
   }
 
   async #get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
@@ -228,7 +231,7 @@ export class OverlappingReader<T> {
     const moved = isGone ? 0 : end - this.#endShownBy(seen)
     const isInPlace = this.#isInPlace(seen)
     // The last item had not moved, so the missed window should have shown it.
-    if (isInPlace && missed && (missed.total ?? totalNow) === totalNow) {
+    if (isInPlace && missed && missed.start < end && (missed.total ?? totalNow) === totalNow) {
       const isEmpty = missed.data.length === 0
       if (isEmpty && end < totalNow) throw failure(missed, 'contradiction', emptyPage(missed, totalNow))
       if (isEmpty) throw this.#at.cannotOverlap(missed, 'limit-not-honoured')

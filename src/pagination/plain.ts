@@ -27,6 +27,8 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   })
   const pageAfter = ({ page }: Window) =>
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
+  // The total may be capped.
+  const isPatient = at.options.onMissedItems === 'continue'
   let page = nextPage
   /** Whether the total was reached, although with too few items. */
   let hasEnded = false
@@ -82,7 +84,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty
     // page is the end.
     const isEnd = !areFiltered && at.end >= total && at.count <= largestTotal
-    if (isEnd && endsNew && at.count >= smallestTotal) return false
+    if (isEnd && endsNew && at.count >= smallestTotal && !(isPatient && data.length === limit)) return false
     hasEnded ||= isEnd
     if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw') {
       throw failure(seen, 'contradiction', {

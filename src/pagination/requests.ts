@@ -134,10 +134,11 @@ export class Requests<T> {
 
   /**
    * Limits the loop to one request at a time, and one more for each later request that succeeds. After a window that missed the last
-   * item, only half as many more as before, because the list may change faster than prefetched windows arrive.
+   * item, or was of no use otherwise, only half as many more as before, because the list may change faster than prefetched windows
+   * arrive.
    */
-  slowDown(isMiss = false): void {
-    if (isMiss) this.#step /= 2
+  slowDown(isUseless = false): void {
+    if (isUseless) this.#step /= 2
     this.#slowedDownAt = this.sent
     this.#maxInFlight = 1
   }

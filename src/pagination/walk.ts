@@ -39,7 +39,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     if (problem && !isWhole && verified) throw failure(first, problem)
     yield* at.take(first, 0, true)
     // Plain pages end at their total.
-    if (isWhole || (isLast && isPlain)) return at.remaining === 0 && at.end < end
+    if (isWhole || (isLast && isPlain && onMissedItems === 'throw')) return at.remaining === 0 && at.end < end
     if (isPlain) return yield* readPages(at, first.page + 1)
   }
   // A cursor may be old, so after one, windows overlap in all modes.

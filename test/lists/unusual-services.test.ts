@@ -428,6 +428,21 @@ describe('services as they are often written', () => {
     }
   })
 
+  test("plain pages end at a capped total, and read on to the last page with onMissedItems: 'continue'", () =>
+    checkEach([20, 100], async cap => {
+      for (const options of [{ verified: false }, { itemKey: () => undefined }]) {
+        const items = sampleTransactions(250)
+        const { list, events } = createServed((page, limit) => ({
+          ...envelopeOf(items, page, limit),
+          totalItems: cap,
+        }))
+        expect(await collect(list({ limit: 20 }, options))).toEqual(items.slice(0, cap))
+        const all = await collect(list({ limit: 20 }, { ...options, onMissedItems: 'continue' }))
+        expect(all).toEqual(items)
+        expect(endOf(events)).toMatchObject({ items: 250, isComplete: false })
+      }
+    }))
+
   test('a list whose rows are read before its count, and grows between, is read to its end', () =>
     checkEach([2, 3, 5], async every => {
       for (const limit of [20, 100]) {
@@ -487,7 +502,7 @@ describe('services as they are often written', () => {
       for (const verified of [undefined, true]) {
         const { error } = await iterateToPaginationError(list({ limit: 20 }, { verified }))
         expect(error).toMatchObject({ reason: 'order-not-stable' })
-        expect(error.message).toMatch(/in a different order, .* pass `onMissedItems: 'continue'`\.$/)
+        expect(error.message).toMatch(/in another order, .* pass `onMissedItems: 'continue'`\.$/)
       }
       await collect(list({ limit: 20 }, { onMissedItems: 'continue' }))
       expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })

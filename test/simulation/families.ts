@@ -594,7 +594,7 @@ export const families: readonly Family[] = [
       isSkipped: ['plain'],
     },
   ]),
-  ...(['rotates', 'shrinks'] as const).flatMap(kind =>
+  ...(['rotates', 'rotates backwards', 'grows', 'shrinks'] as const).flatMap(kind =>
     [false, true].map(
       (isByClock): Family => ({
         name: isByClock
@@ -602,7 +602,7 @@ export const families: readonly Family[] = [
           : `a fifth of a window ${kind} with each response`,
         isSlow: true,
         vary: (_plain, random) => pressed(random, kind, isByClock),
-        default: { isProven: true, mayThrow: ['no-progress'], mostRequests: 1.5 },
+        default: { isProven: true, mayThrow: ['no-progress'], mostRequests: kind === 'grows' ? 2 : 1.5 },
         isSkipped: ['plain'],
       }),
     ),

@@ -17,8 +17,11 @@ export interface Ceaseless {
   readonly every: { readonly ms: number } | 'response'
   /** How many items come or go at a time. */
   readonly count: number
-  /** They go at the head and come at the tail, go and come anywhere, come at the head, or go at the head. */
-  readonly kind: 'rotates' | 'swaps' | 'grows' | 'shrinks'
+  /**
+   * Items go at the head and come at the tail, or the other way around. They go and come anywhere. Or they only come, or only go,
+   * at the head.
+   */
+  readonly kind: 'rotates' | 'rotates backwards' | 'swaps' | 'grows' | 'shrinks'
 }
 
 /** How one request fares; the requests of a walk take these in turn. */

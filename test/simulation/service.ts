@@ -238,11 +238,10 @@ export class SimulatedService {
 function nextChange({ kind, count }: Ceaseless, random: Random): Omit<Change, 'at'> {
   if (kind === 'grows') return { insert: { place: 0, count } }
   if (kind === 'shrinks') return { remove: { place: 0, count } }
-  const isRotation = kind === 'rotates'
-  return {
-    remove: { place: isRotation ? 0 : random.fraction(), count },
-    insert: { place: isRotation ? 1 : random.fraction(), count },
-  }
+  if (kind === 'swaps')
+    return { remove: { place: random.fraction(), count }, insert: { place: random.fraction(), count } }
+  const goes = kind === 'rotates' ? 0 : 1
+  return { remove: { place: goes, count }, insert: { place: 1 - goes, count } }
 }
 
 const immediate = { serveMs: 1, arriveMs: 1, replica: 0 }
