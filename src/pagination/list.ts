@@ -69,11 +69,11 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   after?: string | undefined
   /**
-   * Reads only new items of a list that shows the newest first. The loop ends before the first item that the cursor names. Pass the
+   * Reads only new items of a list that shows the newest first. The loop ends at the items that the cursor names. Pass the
    * cursor of the first batch of your last finished loop. If that loop yielded nothing, pass the same `until` again. Cannot be
    * combined with `after`, `maxItems` or a later `page`.
    *
-   * The loop also yields items added between the items that the cursor names. If all of these are gone, it reads the whole list,
+   * It also yields items added between those that the cursor names. If all of these are gone, it reads the whole list,
    * so store items by id.
    * @defaultValue undefined
    */
@@ -91,7 +91,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
-   * Whether a loop throws or continues if it may have missed items. This happens if the order of the list is not stable, if the
+   * Whether a loop throws or continues if it may have missed items: if the order of the list is not stable, if the
    * list ended before its total, or if it shrank while pages could not overlap. With `'continue'`, the `end` event has
    * `isComplete: false`. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
