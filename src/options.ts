@@ -106,7 +106,7 @@ export interface ClientOptions extends CommonOptions {
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
    * Pass an absolute https URL. In a web page, you can also pass a path such as `/api`. Each call resolves it against the page's
-   * `location`, even over http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. The type
+   * `location`, which may be http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. The type
    * allows `undefined`, so you can pass an environment variable. If it is unset, the constructor throws a `TypeError`.
    */
   baseUrl: string | URL | undefined
