@@ -59,6 +59,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   } finally {
     clearTimeout(timer)
     waiting.close()
+    if (queued.pace) queued.pace.calls--
   }
 }
 
@@ -71,21 +72,26 @@ async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   if (typeof transport.apiKey !== 'function') assignPace(run, transport.apiKey)
   for (;;) {
     const outcome = await sendAttempt(run)
-    const { attempts: attempt, failures, mayHaveBeenApplied: isRepeated } = report
+    const { attempts: attempt, failures } = report
     const durationMs = performance.now() - report.startedAt
-    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, hasCallerKey)
     if (outcome.status !== undefined) report.emitResponse(outcome, durationMs)
-    let decision = decide(outcome, call, hasCallerKey || isRepeated, failures, queued.refusedMs)
+    let decision = decide(
+      outcome,
+      call,
+      hasCallerKey || report.mayHaveBeenApplied,
+      failures,
+      queued.refusedMs,
+    )
     if (decision.next === 'return') return outcome as ReceivedResponse
     waiting.throwIfAborted()
-    const isTimeout = outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent'
-    const isHanging = isTimeout && paces.queue.timedOut(report.startedAt, call.settings.maxRetries + 1)
-    if (decision.next === 'retry' && (isHanging || !retryBudget.take())) {
-      const why = isHanging ? noneResponded : 'too many calls failed recently (retry budget).'
-      decision = { next: 'fail', note: `Not retried: ${why}` }
-    }
+    if (decision.next === 'retry' && !retryBudget.take())
+      decision = { next: 'fail', note: 'Not retried: too many calls failed recently (retry budget).' }
     if (decision.next !== 'wait') report.failures++
-    if (decision.next === 'fail') throw report.createError(outcome, false, decision.note)
+    if (decision.next === 'fail') {
+      if (outcome.status === undefined && outcome.isTimeout && outcome.reason !== 'not-sent')
+        paces.queue.timedOut(report.startedAt)
+      throw report.createError(outcome, false, decision.note)
+    }
     report.lastError = report.createError(outcome, true)
     const { delayMs } = decision
     report.emit({ type: 'retry', attempt, durationMs, delayMs, error: report.lastError })
@@ -132,6 +138,7 @@ async function sendAttempt(run: Run): Promise<Outcome> {
     report.attempts++
     report.waitsFor = undefined
     const outcome = await runAttempt(run, key, report.startedAt + call.settings.timeout)
+    report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, call.hasCallerKey)
     if (outcome.status !== undefined) queue.responded()
     const { pace } = queued
     if (pace && isRefusal(outcome)) {

@@ -46,6 +46,8 @@ export class Pace {
   state: 'open' | 'closed' | 'paced' = 'open'
   /** When the next attempt may be sent. */
   nextAt = 0
+  /** Number of unfinished calls. */
+  calls = 0
   /** The last refusal that closed the pace, or kept it closed. */
   refusal: AnyApiError | undefined
   /** Whether the patience has run out. Refused and waiting calls then fail. */
@@ -129,7 +131,7 @@ export class Pace {
       const isAgain = this.#row.has(call)
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
-      if (this.#row.size < (isAgain ? 2 : row)) {
+      if (this.#row.size < (isAgain ? 2 : Math.min(row, Math.max(2, this.calls)))) {
         if (call.waitedMs > patienceMs) {
           this.isOver = isAgain
           return

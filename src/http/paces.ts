@@ -3,33 +3,33 @@ import { Pace, type QueuedCall } from './pace.js'
 import { Queue } from './queue.js'
 
 const maxKeys = 1_000
+/** A function whose first keys are all different, this many, makes tokens. Fewer may be the keys of tenants. */
+const manyTokens = 20
 
 /** A pace for each URL and API key, because services limit each key on its own. Shared with derived clients. */
 export class Paces {
   readonly queue: Queue = new Queue()
   /** By URL and API key. */
   readonly #paces = new Map<string, Pace>()
-  /** By `apiKey` function and URL. */
-  readonly #tokens = new WeakMap<object, Map<string, Pace>>()
+  /** The pace of the tokens of each `apiKey` function, and its number of new keys, minus infinity once one came again. */
+  readonly #functions = new WeakMap<object, { pace: Pace; newKeys: number }>()
 
   /** Gives a call the pace of the API key that it is about to send. */
   assign({ baseUrl, apiKey: given }: ClientConfig, apiKey: string | null, call: QueuedCall): void {
     const name = `${baseUrl} ${apiKey}`
-    const isNew = !this.#paces.has(name)
-    call.pace = getOrAdd(this.#paces, name)
-    // A key that a function returns for the first time may be a token, and tokens share a pace. The key of a tenant comes again.
-    if (isNew && typeof given === 'function') {
-      const tokens = this.#tokens.get(given) ?? new Map<string, Pace>()
-      this.#tokens.set(given, tokens)
-      call.pace = getOrAdd(tokens, baseUrl)
+    let pace = this.#paces.get(name)
+    if (typeof given === 'function') {
+      const source = this.#functions.get(given) ?? { pace: new Pace(), newKeys: 0 }
+      source.newKeys += pace ? Number.NEGATIVE_INFINITY : 1
+      if (source.newKeys >= manyTokens) pace = source.pace
+      this.#functions.set(given, source)
     }
+    pace ??= new Pace()
+    this.#paces.set(name, pace)
     if (this.#paces.size > maxKeys)
       for (const oldest of this.#paces.keys()) if (this.#paces.delete(oldest)) break
+    if (call.pace) call.pace.calls--
+    pace.calls++
+    call.pace = pace
   }
-}
-
-function getOrAdd(paces: Map<string, Pace>, name: string): Pace {
-  const pace = paces.get(name) ?? new Pace()
-  paces.set(name, pace)
-  return pace
 }

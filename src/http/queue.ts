@@ -15,7 +15,7 @@ export class Queue {
   /** The largest `maxInFlight` of a client. */
   #most = 0
   #respondedAt = Number.NEGATIVE_INFINITY
-  /** Number of attempts that timed out and were sent after the last response. */
+  /** Number of calls that ended with a timeout and were sent after the last response. */
   #timeouts = 0
   /** Waiting calls. First those that go next, then the others by pace, because a whole line waits until its pace is due. */
   readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
@@ -82,15 +82,11 @@ export class Queue {
     this.#timeouts = 0
   }
 
-  /**
-   * An attempt timed out. If as many do in a row as the calls in flight may have, the service hangs. Then waiting calls fail, and
-   * those that time out are not retried. Returns whether it hangs.
-   */
-  timedOut(sentAt: number, attemptsPerCall: number): boolean {
-    if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most * attemptsPerCall) return false
-    for (const line of this.#lines.values())
-      for (const [call, settle] of line) if (line.delete(call)) settle()
-    return true
+  /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
+  timedOut(sentAt: number): void {
+    if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most) return
+    this.#timeouts = 0
+    for (const line of this.#lines.values()) for (const settle of line.values()) settle()
   }
 
   /** Starts the calls that are due, and sets a timer for the next. */

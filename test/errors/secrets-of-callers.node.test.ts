@@ -173,15 +173,15 @@ test('the data of a success is never redacted', async () => {
 test('a call that waits for its turn shows no key in its path, although nothing was sent with it', async () => {
   for (const apiKey of [plainKey, async () => plainKey]) {
     const busy = status(429, { 'retry-after': '2' })
-    const { client, events } = stubbed([...Array(7).fill(busy), status(200)], { apiKey })
-    const calls = Array.from({ length: 7 }, () => client.virtualAccounts.deactivate(account))
-    await vi.waitFor(() => expect(events.filter(({ type }) => type === 'retry')).toHaveLength(7))
+    const { client, events } = stubbed([busy, busy, status(200)], { apiKey })
+    const first = Promise.all([1, 2].map(() => client.virtualAccounts.deactivate(account)))
+    await vi.waitFor(() => expect(events.filter(({ type }) => type === 'retry')).toHaveLength(2))
     const waiting: ClientEvent[] = []
     const derived = client.withOptions({ onEvent: event => void waiting.push(event), totalTimeout: 100 })
     expectNoKey(await apiErrorOf('timeout', derived.request('DELETE', `/api-keys/${plainKey}`)), plainKey)
     expect(waiting.map(({ type }) => type)).toEqual(['wait', 'failure'])
     expectNoKey(waiting, plainKey)
-    await Promise.all(calls)
+    await first
   }
 })
 

@@ -224,8 +224,8 @@ for (const [name, limit, calls, problem, outage, rest] of [
     endsWithin(180),
     now => now > 75_000 && 'lost',
   ],
-  ['a 429, then hang', bucket(50), 2_000, endsWithin(310), now => now > 300 && 'hang'],
-  ['hang', none, 2_000, endsWithin(310), () => 'hang'],
+  ['a 429, then hang', bucket(50), 2_000, endsWithin(900), now => now > 300 && 'hang'],
+  ['hang', none, 2_000, endsWithin(900), () => 'hang'],
   [
     '1 % lost beside 50 a second',
     bucket(50),
