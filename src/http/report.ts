@@ -106,7 +106,7 @@ export class CallReport {
   ownError(cause: unknown): unknown {
     if (!this.lastError?.outcomeUnknown) return cause
     const note = 'Not retried: apiKey or fetch threw an error of its own, see error.cause.'
-    return this.lastError.with({ info: this.info, cause, note, isRetried: false })
+    return this.lastError.with({ cause, note, isRetried: false })
   }
 
   /** The error for a failed attempt. `note` says why it is not retried. */
