@@ -115,8 +115,8 @@ export interface EndEvent extends EventBase<'end'> {
   /** The `totalItems` of the last response. */
   readonly totalItems: number
   /**
-   * Whether the loop provably yielded every item that stayed in the list, from its first page to the end of the list, or to the
-   * cursor of `until`.
+   * Whether the loop provably yielded every item that stayed in the list. This covers the list from the loop's first page to its
+   * end, or to the cursor of `until`.
    */
   readonly isComplete: boolean
   /** Why the loop could not prove that it is complete. `undefined` if it could. */

@@ -36,7 +36,7 @@ const hovers: [code: string, hover: RegExp][] = [
   ['page.next|Page()', /^Fetches the page after this one/],
   ['type A = va.Request|Event', /^A request is about to be sent/],
   ['type A = va.Response|Event', /^A response has arrived/],
-  ['type A = va.Retry|Event', /^An attempt failed and is retried/],
+  ['type A = va.Retry|Event', /^An attempt failed\. The client retries the call/],
   ['type A = va.Failure|Event', /^A call failed/],
   ['type A = va.Drift|Event', /^A list changed/],
   ['type A = va.End|Event', /^A loop over a list reached its end/],
