@@ -112,12 +112,13 @@ export class Queue {
   /** Dispatches at a time, after all timers that are due. One of them may abort the next call, which must not be sent just before. */
   #dispatchAt(at: number): void {
     clearTimeout(this.#timer)
+    if (at === Number.POSITIVE_INFINITY) return
+    // Without waiting calls, a timer would only keep the process alive.
+    if (![...this.#lines.values()].some(line => line.size > 0)) return
     const fire = () => {
       this.#firedAt = at
       this.dispatch()
     }
-    // Without waiting calls, a timer would only keep the process alive.
-    const isWaiting = [...this.#lines.values()].some(line => line.size > 0)
-    if (at < Number.POSITIVE_INFINITY && isWaiting) this.#timer = setTimeout(fire, Math.max(0, at - this.now))
+    this.#timer = setTimeout(fire, Math.max(0, at - this.now))
   }
 }
