@@ -27,8 +27,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
   })
   const pageAfter = ({ page }: Window) =>
     at.goesOnAfter(page * limit) ? windowOf(page + 1, true) : undefined
-  // The total may be capped.
-  const isPatient = at.options.onMissedItems === 'continue'
+  const acceptsGaps = at.options.onMissedItems === 'continue'
   let page = nextPage
   /** Whether the total was reached, although with too few items. */
   let hasEnded = false
@@ -62,14 +61,14 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     if (data.length === 0) {
       // Some items may have moved to pages that were read before, but hardly half of them.
       const areRepeated = hasEnded && 2 * at.count <= smallestTotal
-      if (areRepeated && at.options.onMissedItems === 'throw') throw failure(seen, 'item-key-not-unique')
+      if (areRepeated && !acceptsGaps) throw failure(seen, 'item-key-not-unique')
       const end = areFiltered ? start : at.end
       if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))
       return false
     }
     const isSame = read === 0 && at.before?.limit === limit && isSameItems(seen, at.before)
     const isRepeated = isSame && total - at.total < data.length && !at.isNearUntil
-    if (isRepeated && data.length > 1 && at.options.onMissedItems === 'throw') {
+    if (isRepeated && data.length > 1 && !acceptsGaps) {
       const hasKeys = known.has(keys[0])
       throw failure(seen, hasKeys ? 'item-key-not-unique' : 'contradiction', pageRepeats(hasKeys))
     }
@@ -84,9 +83,11 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty
     // page is the end.
     const isEnd = !areFiltered && at.end >= total && at.count <= largestTotal
-    if (isEnd && endsNew && at.count >= smallestTotal && !(isPatient && data.length === limit)) return false
+    // The total may be capped.
+    const readsOn = acceptsGaps && data.length === limit
+    if (isEnd && endsNew && at.count >= smallestTotal && !readsOn) return false
     hasEnded ||= isEnd
-    if (at.count > 2 * largestTotal && ++beyond > maxBeyond && at.options.onMissedItems === 'throw') {
+    if (at.count > 2 * largestTotal && ++beyond > maxBeyond && !acceptsGaps) {
       throw failure(seen, 'contradiction', {
         problem: `the service has returned ${at.count} items, although no response promised more than ${largestTotal}`,
         hint: "The service may ignore `page`, or its total may be capped. To read on to an empty page, pass `onMissedItems: 'continue'`.",
