@@ -56,15 +56,16 @@ export interface ReceivedResponse {
 
 export interface NoResponse {
   readonly status: undefined
-  readonly reason: // The time limit passed first, for example in the `apiKey` function.
+  /**
+   * Before `not-sent`, the time limit passed, for example in the `apiKey` function. Before `cut-off` and `no-response`, the request
+   * may have reached the service. `hanging` means that no request in flight got a response.
+   */
+  readonly reason:
     | 'not-sent'
-    // The client could not connect.
     | 'not-connected'
     | 'certificate'
-    // The request may have reached the service.
     | 'cut-off'
     | 'no-response'
-    // No request in flight got a response.
     | 'hanging'
     | 'total-timeout'
   readonly isTimeout: boolean
