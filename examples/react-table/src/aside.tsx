@@ -23,8 +23,9 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     const next = new Set(on)
     if (!next.delete(name)) next.add(name)
     faults.set(next)
-    // Refetch, so that the failure is seen immediately. It stays until somebody tries again.
-    if (next.has(name)) void queryClient.invalidateQueries()
+    // Refetch, so that the failure is seen immediately. It stays until somebody tries again. What is in flight would
+    // still succeed: `invalidateQueries` waits for it where there is no data yet.
+    if (next.has(name)) void queryClient.cancelQueries().then(() => queryClient.invalidateQueries())
   }
   return (
     <section className="panel" aria-labelledby="faults">

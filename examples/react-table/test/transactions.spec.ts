@@ -286,6 +286,14 @@ test('a failed page turn keeps the last page, dimmed, and the total, and moves n
   await expect(cell).toHaveCSS('color', colour)
 })
 
+test('a failure that is switched on while a page is loaded is seen, too', async ({ page }) => {
+  await open(page, 'transactions', '?count=2000&latency=500')
+  await expect(rows(page).first()).toBeVisible()
+  await turn(page, 'Last')
+  await toggleFault(page, 'No network')
+  await expect(page.getByRole('alert')).toContainText('Page 80 was not loaded.')
+})
+
 for (const width of [1280, 390]) {
   test(`a failure is in view and covers no row for good, ${width} pixels wide`, async ({ page }) => {
     await page.setViewportSize({ width, height: 844 })
