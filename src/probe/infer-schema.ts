@@ -13,8 +13,8 @@ export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'orig
 }
 
 /**
- * Reads up to five pages of a list and returns TypeScript code: a zod schema of its items, and their type. If the path is not a
- * list, the schema describes the response body.
+ * Reads up to five pages of a list and returns TypeScript code: a zod schema of its items, their type, and a function that lists
+ * them. If the path is not a list, the schema describes the response body.
  *
  * The schema accepts every item that was read. A field that some items lack is optional. Objects may have additional fields. No
  * string is an enum, because other items may have other values. A number that JavaScript would round is a string, as in the
@@ -38,17 +38,19 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     first = await read(1)
   }
   const name = toName(path)
+  const title = capitalized(name)
   if (!first.value) {
     const { error, problem } = first
     if (error?.kind !== 'invalid-response' || typeof error.body !== 'object') throw error
     const comments = [`The response is not a list: ${problem}`]
-    const example = [
-      `const { data } = await client.request('GET', ${toLiteral(path)}, {`,
-      `  schema: ${name}Schema,`,
-      '})',
-      'console.log(data)',
-    ]
-    return toFile(`${name}Body`, name, [error.body], comments, example, options)
+    const use = `/**
+ * @example
+ * const { data } = await get${title}(client)
+ */
+export function get${title}(client: Client) {
+  return client.request('GET', ${toLiteral(path)}, { schema: ${name}Schema })
+}`
+    return toFile('Body', name, [error.body], comments, use, options)
   }
   // Old items may differ from new ones, so the pages are spread over the whole list.
   const { pageCount } = first.value
@@ -65,47 +67,45 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
     ...(failed ? [`Not read: ${failed.problem}`] : []),
   ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
-  const noIds = '  // Pass itemKey: a function that returns what is unique. Without it, pages cannot overlap.'
-  const itemKey = hasIds ? '  itemKey: item => item.id,' : noIds
-  const params = limit === undefined ? '{}' : `{ limit: ${limit} }`
-  const example = [
-    `const list = client.list(${toLiteral(path)}, ${params}, {`,
-    `  schema: ${name}Schema,`,
-    itemKey,
-    '})',
-    'for await (const item of list) console.log(item)',
-  ]
-  return toFile(`${name}Item`, name, items, comments, example, options)
+  const noIds = "// Add itemKey, which returns an item's unique key. Pages overlap only with it."
+  const use = `/**
+ * @example
+ * for await (const item of list${title}(client)) console.log(item)
+ */
+export function list${title}(
+  client: Client,
+  options?: ListOptions<${title}Item>,
+) {
+  return client.list(${toLiteral(path)}, ${limit === undefined ? '{}' : `{ limit: ${limit} }`}, {
+    ...options,
+    schema: ${name}Schema,
+    ${hasIds ? 'itemKey: item => item.id,' : noIds}
+  })
+}`
+  return toFile('Item', name, items, comments, use, options)
 }
 
 function toFile(
-  typeName: string,
+  kind: 'Item' | 'Body',
   name: string,
   values: readonly unknown[],
   comments: readonly string[],
-  example: readonly string[],
-  { apiKey, baseUrl }: InferSchemaOptions,
+  use: string,
+  { apiKey }: InferSchemaOptions,
 ): string {
   const limits = { fieldsLeft: maxFields, isCut: false, secret: apiKey || undefined }
   const schema = toZod(values, limits)
   const cut = limits.isCut ? ['Some fields are left out: too many, nested too deeply or oddly named.'] : []
-  return `${toComment([...comments, ...cut])}
+  return `${[...comments, ...cut].map(line => `// ${line}`).join('\n')}
+import type { ${kind === 'Item' ? 'Client, ListOptions' : 'Client'} } from 'virtual-accounts'
 import * as z from 'zod'
 
 export const ${name}Schema = ${schema}
 
-export type ${capitalized(typeName)} = z.infer<typeof ${name}Schema>
+export type ${capitalized(name)}${kind} = z.infer<typeof ${name}Schema>
 
-// Example:
-// import { Client } from 'virtual-accounts'
-// const client = new Client({
-//   baseUrl: ${toLiteral(String(baseUrl))},
-//   apiKey: ${apiKey === null ? 'null' : 'process.env.API_KEY'},
-// })
-${toComment(example)}`
+${use}`
 }
-
-const toComment = (lines: readonly string[]) => lines.map(line => `// ${line}`).join('\n')
 
 // A service may send anything, so the printed code has limits.
 const maxFields = 2_000

@@ -142,16 +142,16 @@ test('on a terminal the outcomes of the log of fake have colours', async () => {
   ])
 })
 
-test('the example that schema prints runs as it is, and fits 80 columns', async () => {
+test('the function that schema prints lists the items, and fits 80 columns', async () => {
   using fake = await startFake('--transactions', '3')
   const { stdout } = await run(['schema', fake.url, '/transactions'])
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
-  const [code = '', example = ''] = stdout.split('// Example:\n')
-  const program = code + example.replaceAll(/^\/\/ /gm, '')
+  const program = `${stdout}
+    const { Client: Made } = await import('virtual-accounts')
+    const client = new Made({ baseUrl: '${fake.url}', apiKey: 'test_key' })
+    for await (const item of listTransactions(client, { verified: true })) console.log(item)`
   const flags = [...fromSource, '--input-type=module-typescript', '--eval', program]
-  const printed = await outputOf(
-    spawn(process.execPath, flags, { cwd: root, env: environment({ API_KEY: 'test_key' }) }),
-  )
+  const printed = await outputOf(spawn(process.execPath, flags, { cwd: root, env: environment() }))
   expect(printed).toMatchObject({ status: 0, stderr: '' })
   expect(printed.stdout.match(/\bid: /g)).toHaveLength(3)
 })

@@ -37,6 +37,7 @@ test('every field has its type, is optional where an item lacks it, and nullable
   ])
   expect(code).toMatchInlineSnapshot(`
     "// From 3 items of /refunds, on 1 of 1 page. Other items may differ.
+    import type { Client, ListOptions } from 'virtual-accounts'
     import * as z from 'zod'
 
     export const refundsSchema = z.looseObject({
@@ -55,17 +56,20 @@ test('every field has its type, is optional where an item lacks it, and nullable
 
     export type RefundsItem = z.infer<typeof refundsSchema>
 
-    // Example:
-    // import { Client } from 'virtual-accounts'
-    // const client = new Client({
-    //   baseUrl: 'https://virtual-accounts.test',
-    //   apiKey: process.env.API_KEY,
-    // })
-    // const list = client.list('/refunds', { limit: 100 }, {
-    //   schema: refundsSchema,
-    //   itemKey: item => item.id,
-    // })
-    // for await (const item of list) console.log(item)"
+    /**
+     * @example
+     * for await (const item of listRefunds(client)) console.log(item)
+     */
+    export function listRefunds(
+      client: Client,
+      options?: ListOptions<RefundsItem>,
+    ) {
+      return client.list('/refunds', { limit: 100 }, {
+        ...options,
+        schema: refundsSchema,
+        itemKey: item => item.id,
+      })
+    }"
   `)
 })
 
@@ -109,7 +113,7 @@ test('pages of the whole list are read, at most five', async () => {
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
 
-test('a limit that is refused is not in the example, and a page that fails is named', async () => {
+test('a limit that is refused is not in the function, and a page that fails is named', async () => {
   for (const with_ of [400, 200, 500]) {
     const body = { data: [{ id: 1 }], page: 1, totalItems: 40, limit: 20 }
     service.fail({ path: '/refunds', with: Response.json(with_ === 200 ? body : {}, { status: with_ }) })
@@ -131,9 +135,7 @@ test('what is no page of a list gets the schema of its whole body, for client.re
   service.fail({ path: '/refunds', times: 3, with: with_ })
   const { code, schema, client } = await infer([])
   expect(code).toMatch(/^\/\/ The response is not a list: GET \/refunds/)
-  expect(code).toContain(
-    "// const { data } = await client.request('GET', '/refunds', {\n//   schema: refundsSchema,\n// })\n",
-  )
+  expect(code).toContain("  return client.request('GET', '/refunds', { schema: refundsSchema })\n")
   const { data } = await client.request('GET', '/refunds', { schema })
   expect(data).toEqual({ items: [{ id: 4711, note: null }] })
   expect(accepts(schema, { items: [{ note: null }] })).toBe(false)
