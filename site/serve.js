@@ -1,0 +1,6 @@
+// Serves the built site to this machine only. VitePress has no option for the host, but passes the port on to Node's
+// `listen`, which takes both.
+import { serve } from 'vitepress'
+
+const port = 4173
+await serve({ root: import.meta.dirname, port: { host: '127.0.0.1', port, toString: () => `${port}` } })
