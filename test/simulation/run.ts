@@ -6,6 +6,7 @@ import { traceOf } from './trace.ts'
 import {
   concurrencies,
   createTrial,
+  findFamily,
   findTrial,
   isViolation,
   type Mode,
@@ -69,9 +70,9 @@ async function showOne(trial: Trial): Promise<number> {
 }
 
 async function runAll(): Promise<number> {
-  const rows = families
-    .filter(({ name }) => values.family === undefined || name === values.family)
-    .flatMap(family => modesOf(family).map(mode => ({ family, mode })))
+  const chosen = values.family === undefined ? families : [findFamily(values.family)]
+  const rows = chosen.flatMap(family => modesOf(family).map(mode => ({ family, mode })))
+  if (rows.length === 0) throw new Error(`no walks in mode '${values.mode}': ${modes.join(', ')}`)
   const each = Math.ceil(Number(values.walks) / rows.length / concurrencies.length)
   console.log(['family', 'mode', 'walks', ...columns, 'violations'].join(' | '))
   let violations = 0
