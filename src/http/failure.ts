@@ -67,6 +67,7 @@ export function describeNoResponse(
   shown: Error | undefined,
   url: string,
   timeoutMs: number,
+  attempts: number,
 ): Description {
   const code = (!isTimeout && codeOf(cause)) || ''
   const { hostname, port, protocol } = new URL(url)
@@ -78,7 +79,7 @@ export function describeNoResponse(
   const message = code === '' && innermostMessage(shown)
   const [problem, hint] = {
     'not-sent': [
-      `the request was not sent ${within}`,
+      `the ${attempts > 1 ? 'last retry' : 'request'} was not sent ${within}`,
       `${raise} the apiKey function needs longer, or something blocks the event loop.`,
     ],
     'not-connected': /^E[MN]FILE$/.test(code)

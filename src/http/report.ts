@@ -117,7 +117,8 @@ export class CallReport {
       const { timeout, totalTimeout = 0 } = this.#call.settings
       const timeoutMs = outcome.reason === 'total-timeout' ? totalTimeout : timeout
       const cause = outcome.isTimeout ? outcome.cause : redact.cause(outcome.cause)
-      const facts = { ...common, cause, ...describeNoResponse(outcome, cause as Error, this.#url, timeoutMs) }
+      const shown = describeNoResponse(outcome, cause as Error, this.#url, timeoutMs, this.attempts)
+      const facts = { ...common, cause, ...shown }
       if (outcome.isTimeout) return new TimeoutError({ ...facts, own: { timeoutMs } })
       return new ConnectionError({ ...facts, problem: redact.text(facts.problem) })
     }

@@ -73,7 +73,7 @@ test('an attempt whose time is over before it is sent is not sent', async () => 
   const { client, requests } = stubbed([status(200)], { apiKey: blockingKey, timeout, maxRetries: 1 })
   const error = await apiErrorOf('timeout', client.virtualAccounts.deactivate(account))
   expect(error).toMatchObject({ attempts: 2, outcomeUnknown: false })
-  expect(error.message).toContain('was not sent within the timeout of 30 ms')
+  expect(error.message).toContain('the last retry was not sent within the timeout of 30 ms')
   expect(requests).toEqual([])
 })
 
