@@ -22,7 +22,7 @@ runMain(import.meta.filename, async () => {
   service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
   await attempt(() => client.virtualAccounts.deactivate(account))
 
-  title('http: the service asks to wait')
+  title('http: rate limited')
   service.fail({ with: new Response(null, { status: 429, headers: { 'Retry-After': '90' } }) })
   await attempt(() => client.transactions.list())
 
@@ -34,7 +34,7 @@ runMain(import.meta.filename, async () => {
   service.fail({ with: 'hang' })
   await attempt(() => client.transactions.list({}, { timeout: 100 }))
 
-  title('invalid-response: the response is not what the interface says')
+  title('invalid-response: the response is not as specified')
   const invalid = { data: [{ id: 't1', amount: '12.50', currency: 'EUR', description: '' }] }
   service.fail({ with: Response.json({ ...invalid, page: 1, totalItems: 1, limit: 20 }) })
   await attempt(() => client.transactions.list())

@@ -1,6 +1,6 @@
 // Keeps a copy of all transactions in PostgreSQL. A run adds, replaces and deletes
 // rows, all in its last database transaction. Kill it at any time: the next run
-// resumes. Rows of items removed in between stay until the run after that.
+// resumes. Rows of items removed meanwhile stay until a later run.
 //
 //   npm install --no-save pg
 //   BASE_URL=https://… API_KEY=… DATABASE_URL=postgres://… \

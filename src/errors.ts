@@ -39,7 +39,7 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  * Base class of all failures of a call. Use {@link isApiError} to detect one, and `kind` to tell them apart. `kind` narrows the
  * union {@link AnyApiError}.
  *
- * Three errors are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey` propagate
+ * Three kinds of error are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey` propagate
  * unchanged. So do errors that a framework throws for control flow (those with a `digest`). If an earlier attempt of a write may
  * have been applied, you get that attempt's error instead, with the thrown one as its `cause`.
  *
@@ -53,7 +53,7 @@ export abstract class ApiError extends Error {
   declare readonly method: string
   /** The path of the call after `baseUrl`, without the query. */
   declare readonly path: string
-  /** Number of attempts, including the first. 0 if nothing was sent. */
+  /** Number of attempts, including the first. 0 if none began. */
   declare readonly attempts: number
   /** The idempotency key that every attempt carried. `undefined` for GET. */
   declare readonly idempotencyKey: string | undefined
@@ -238,7 +238,7 @@ export class InvalidResponseError extends ApiError {
 /**
  * Why a list could not be read completely. Most are also reasons of the `end` event: see {@link IncompleteReason}. The others:
  *
- * - `cursor-gone`: every item that the cursor names is gone
+ * - `cursor-gone`: every item that was last read is gone
  * - `no-progress`: the list changes faster than it can be read, or the service ignores `page`
  * - `contradiction`: a response contradicts the request or another response
  */

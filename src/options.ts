@@ -46,7 +46,7 @@ export interface FetchResponse {
     /** The value of a header, or null. */
     get(name: string): string | null
   }
-  /** A web stream of bytes, or null for no body. Without `getReader`, `text()` is called instead. */
+  /** A stream of bytes, or null for no body. For anything else, `text()` is called. */
   readonly body?: unknown
   /** The whole body as text. */
   text(): Promise<string>
@@ -62,7 +62,7 @@ export interface CommonOptions {
   timeout?: number | undefined
   /**
    * Time limit for the whole call, in milliseconds. It includes all attempts, the delays between them, and waiting for the
-   * service's rate limit. In a loop, it applies to each page. If it passes, the call rejects with a `TimeoutError`. Its
+   * service's rate limit. In a loop, it applies to each page. If it runs out, the call rejects with a `TimeoutError`. Its
    * `outcomeUnknown` says whether a write may have been applied.
    * @defaultValue none
    */
@@ -106,7 +106,7 @@ export interface ClientOptions extends CommonOptions {
    * Root of the API. A path in it, such as `/v1`, is kept.
    *
    * Pass an absolute https URL. In a web page, you can also pass a path such as `/api`. Each call resolves it against the page's
-   * `location`, which may be http. Other http URLs must be loopback, unless you set `allowInsecureHttp`. The type
+   * `location`, which may be http. Other http URLs must be local (loopback), unless you set `allowInsecureHttp`. The type
    * allows `undefined`, so you can pass an environment variable. If it is unset, the constructor throws a `TypeError`.
    */
   baseUrl: string | URL | undefined

@@ -1,5 +1,5 @@
 // @ts-check
-// Deactivates 10,000 accounts of a fake service by four workers on a queue, and
+// Deactivates 10,000 accounts of a fake service with four workers on a queue, and
 // kills one of them partway through. The fake service loses some responses and
 // refuses some requests. In the end, what it has received must add up: otherwise
 // the exit code is 1.

@@ -3,7 +3,7 @@
 //   bun examples/runtimes/command.js
 //   deno run --allow-net --allow-env=BASE_URL,API_KEY examples/runtimes/command.js
 //
-// With BASE_URL and API_KEY, it does so at that service.
+// With BASE_URL and API_KEY, it uses that service.
 
 import process from 'node:process'
 import { isApiError } from 'virtual-accounts'

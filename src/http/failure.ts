@@ -80,7 +80,7 @@ export function describeNoResponse(
   const [problem, hint] = {
     'not-sent': [
       `the ${attempts > 1 ? 'last retry' : 'request'} was not sent ${within}`,
-      `${raise} the apiKey function needs longer, or something blocks the event loop.`,
+      `${raise} the apiKey function needs longer. Otherwise, does something block the event loop?`,
     ],
     'not-connected': /^E[MN]FILE$/.test(code)
       ? ['too many open files to connect', 'Lower `maxInFlight`, or raise the limit of this process.']
@@ -120,7 +120,9 @@ function innermostMessage(error: unknown): string {
 export function describeIssues(issues: readonly Issue[], { validator }: InvalidBody, body: unknown): string {
   if (validator?.isCustom) {
     const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`
-    return `the response does not match the schema at ${toLine(formatPath(issues[0]?.path ?? []), 300)}${more}`
+    const path = issues[0]?.path ?? []
+    const place = path.length === 0 ? '' : ` at ${toLine(formatPath(path), 300)}`
+    return `the response does not match the schema${place}${more}`
   }
   const found = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,

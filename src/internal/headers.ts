@@ -6,7 +6,7 @@ const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 /** Silently replacing a key could duplicate writes. Runtimes refuse or drop the other headers when they send. */
 const reserved =
   /^(?:api-key|idempotency-key|content-type|content-length|transfer-encoding|expect|keep-alive|upgrade)$/i
-const reservedHint = 'cannot be set here. For keys, use the options apiKey and idempotencyKey.'
+const reservedHint = 'cannot be set here. Remove it. For keys, use the options apiKey and idempotencyKey.'
 
 /**
  * Headers in any of their forms as one record of lower-case names. A header whose value is `undefined` is skipped. Messages name

@@ -18,7 +18,7 @@ export function encodePathSegment(name: string, id: unknown, hint = ''): string 
 /** Throws for a path that the URL parser would change, because the request would go elsewhere. */
 export function assertPath(name: string, path: unknown): asserts path is string {
   const expected =
-    'a path that starts with one "/", without ".." and query (pass `query`, and encode ids with encodeURIComponent)'
+    'a path that starts with one "/", without ".." or query (pass `query`, and encode ids with encodeURIComponent)'
   if (typeof path !== 'string' || !/^\/(?!\/)/.test(path)) throw wrongArgument(name, expected, path)
   const bug = path.split('/').find(segment => madeByBug.test(segment))
   if (bug !== undefined) throw new TypeError(`${name}: ${describe(bug)} is not a valid id`)

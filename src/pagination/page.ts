@@ -46,7 +46,7 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   readonly items: T[]
   /**
    * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. If new items come first, pass the
-   * cursor of the first batch as `until`. About 1.2 kB, at most 2.5 kB, of printable ASCII. It holds a position and hashes of item
+   * cursor of the first batch as `until`. At most 2.5 kB of printable ASCII. It holds a position and hashes of item
    * keys, but no item and no API key.
    */
   readonly cursor: string

@@ -44,7 +44,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'cursor-gone': {
     problem: 'every item that the loop last read is gone from the list, so some may have been missed',
-    hint: 'Start over without `after`.',
+    hint: 'Start over, without `after`.',
     isFinal: true,
   },
   'no-progress': {
@@ -108,7 +108,7 @@ export function endsShort(end: number, total: number): Partial<Failure> {
 export function pageRepeats(hasKeys: boolean): Partial<Failure> {
   const advice = hasKeys
     ? 'Or pass an `itemKey` that is unique for each item.'
-    : "Pass an `itemKey`. If different items are equal, pass `onMissedItems: 'continue'`."
+    : "Pass an `itemKey`. If separate items may look equal, pass `onMissedItems: 'continue'`."
   return {
     problem: 'a page repeats the items of the page before it, although the list has not grown that much',
     hint: `Does the service ignore \`page\`, or does your own proxy drop the query? ${advice}`,

@@ -15,7 +15,7 @@ import {
 
 const askOwner = 'Ask the owner of the service to fix it.'
 const tooLow = `Loops can end too early if pages cannot overlap, or with \`verified: false\`. ${askOwner}`
-const tooHigh = `Loops throw because items seem to be missing, or can't prove that they are complete. ${askOwner}`
+const tooHigh = `Loops throw because items seem to be missing, or cannot prove that they are complete. ${askOwner}`
 export const changed = 'the list changed while it was read, or its order is not stable: probe again'
 
 /** Whether there is a list. */
@@ -230,7 +230,7 @@ export function checkGrowth({ first, last }: ListReads): Finding {
     return ok('growth', `oldest first, by ${field}`, 'To read only new items, pass `after`.')
   if (oldest > newest && isSorted(-1))
     return ok('growth', `newest first, by ${field}`, 'To read only new items, pass `until`.')
-  return notChecked('growth', `the order by ${field} does not show it`)
+  return notChecked('growth', `not sorted by ${field}`)
 }
 
 function isDate(value: unknown): boolean {
@@ -254,7 +254,7 @@ function isChanged({ first, again: { value } }: ListReads): boolean {
   return JSON.stringify(value.data.map(keyOf)) !== JSON.stringify(first.data.map(keyOf))
 }
 
-/** Items in another order. Additions and removals don't change the order of the others. */
+/** Items in another order. Additions and removals do not change the order of the others. */
 function findMoved(pages: readonly ReadPage[]): string | undefined {
   for (const [index, one] of pages.entries()) {
     const places = new Map(one.value.data.map((item, place) => [keyOf(item), place]))

@@ -4,7 +4,7 @@ import type { ProbeOptions } from './probe.js'
 import { isConclusive, outcomeOf } from './read.js'
 
 const advice =
-  'Browsers block pages of this origin. Put a proxy on it that adds the key, and pass its path as `baseUrl` with `apiKey: null`.'
+  'Browsers block requests from this origin. Put a proxy there that adds the key, and pass its path as `baseUrl` with `apiKey: null`.'
 
 /** Whether a page of this origin may list transactions. */
 export async function checkCors(

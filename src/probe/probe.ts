@@ -32,7 +32,7 @@ export interface ProbeOptions extends Omit<ClientOptions, 'apiKey'> {
   account?: VirtualAccountRef | undefined
   /**
    * Origin of a web page, such as `https://app.example.com`. The probe checks whether it may list transactions (CORS).
-   * @defaultValue none: the probe doesn't check CORS
+   * @defaultValue none: the probe does not check CORS
    */
   origin?: string | undefined
   /** Aborts the probe. It rejects with the signal's reason once the account is reactivated. */
@@ -44,7 +44,7 @@ const timeLimitMs = 180_000
 /**
  * Checks whether a service works as the client expects, and which options suit it.
  *
- * It sends 10 to 25 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it reports its
+ * It sends about 10 to 35 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it reports its
  * findings so far. It writes nothing without `account`.
  *
  * @throws TypeError for a wrong option. Error if the account may be inactive. Failures of the service are findings.

@@ -10,7 +10,7 @@ export interface Outcome<T> {
   readonly error?: AnyApiError
 }
 
-export const outOfTime = 'the time for the probe was over'
+export const outOfTime = 'the probe ran out of time'
 
 /** Reason of the signal that ends a probe. The findings so far are reported. */
 export class TimeLimitError extends Error {}
@@ -96,7 +96,7 @@ export function expectedCount({ page, limit, totalItems }: Page<unknown>): numbe
 export function contradiction({ name, value }: PageRead): string | undefined {
   if (!value || value.data.length === expectedCount(value)) return undefined
   const { data, totalItems } = value
-  return `${name} has ${countOf(data.length, 'item')}, but by its totalItems, ${totalItems}, it would have ${expectedCount(value)}`
+  return `${name} has ${countOf(data.length, 'item')}, but its totalItems, ${totalItems}, promises ${expectedCount(value)}`
 }
 
 export async function readPage(
@@ -109,7 +109,7 @@ export async function readPage(
   return { ...(await outcomeOf(list)), name, page, limit }
 }
 
-/** The body of page 0. The client's lists can't request it. */
+/** The body of page 0. The client's lists cannot request it. */
 export function readPageZero({ client, signal, path }: Source): Promise<Outcome<unknown>> {
   return outcomeOf(async () => (await client.request('GET', path, { query: { page: 0 }, signal })).data)
 }

@@ -46,7 +46,7 @@ function toVerdict(findings: readonly Finding[]): string {
   const open = ['smaller-limits', 'ids', 'order'].filter(id => !isOk(id))
   return open.length === 0
     ? 'Nothing is broken. Loops can prove that they are complete if the order is stable.'
-    : `Nothing broken was found, but loops can't prove that they are complete: see ${open.join(', ')}.`
+    : `Nothing broken was found, but loops cannot prove that they are complete: see ${open.join(', ')}.`
 }
 
 const statusWidth = 13

@@ -36,7 +36,7 @@ export interface Transactions {
   ): List<Item>
   /**
    * Lists transactions. Iterate the list for every transaction, or await it for one page. Nothing is sent before that. With fake
-   * timers, start it before you advance them.
+   * timers, call `then` or `next` before you advance them.
    *
    * @throws TypeError immediately, for invalid params or options.
    * @example

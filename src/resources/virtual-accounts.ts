@@ -19,7 +19,7 @@ export interface VirtualAccounts {
     options: WriteOptions<T> & { schema: Schema<T> },
   ): Promise<Result<T, string>>
   /**
-   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that can't help.
+   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that cannot help.
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
@@ -37,7 +37,7 @@ export interface VirtualAccounts {
     options: WriteOptions<T> & { schema: Schema<T> },
   ): Promise<Result<T, string>>
   /**
-   * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that can't help.
+   * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that cannot help.
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *

@@ -151,7 +151,7 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that no request has met yet, oldest first. Their `times` is the number of requests they would still fail.
+   * Faults of `fail()` that could still fail requests, oldest first. Their `times` is how many.
    * Expect this to be empty at the end of a test. Otherwise a fault with a misspelt path goes unnoticed.
    *
    * @example
@@ -233,7 +233,7 @@ export class FakeService {
 
   /**
    * Limits the rate of requests until `reset()`. Extra requests get a 429 with `Retry-After`, and are not applied. Faults take
-   * precedence. Requests that meet one don't count.
+   * precedence. Requests that meet one do not count.
    *
    * @throws TypeError for an unknown or wrong option of the limit.
    * @example

@@ -260,12 +260,12 @@ test('the message of a TimeoutError says what took too long', async () => {
     [
       'an apiKey function',
       { steps: [], client: { apiKey: hang, timeout: 5 } },
-      'the request was not sent within the timeout of 5 ms. Raise `timeout` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.',
+      'the request was not sent within the timeout of 5 ms. Raise `timeout` (milliseconds) if the apiKey function needs longer. Otherwise, does something block the event loop?',
     ],
     [
       'an apiKey function, after an attempt that may have been applied',
       { steps: [respond(500)], client: { apiKey: hangsTheSecondTime(), timeout: 5, maxRetries: 1 } },
-      `the last retry was not sent within the timeout of 5 ms (2 attempts). ${applied} Raise \`timeout\` (milliseconds) if the apiKey function needs longer, or something blocks the event loop.`,
+      `the last retry was not sent within the timeout of 5 ms (2 attempts). ${applied} Raise \`timeout\` (milliseconds) if the apiKey function needs longer. Otherwise, does something block the event loop?`,
     ],
   ])
 })

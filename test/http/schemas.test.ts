@@ -38,6 +38,7 @@ describe("a caller's schema", () => {
         'invalid-response',
         createClient().request('GET', '/transactions', { schema }),
       )
+      expect(error.message).toContain('the response does not match the schema. ')
       expect(error.cause).toMatchObject({ message: 'validate returned neither a value nor issues' })
     }
   })

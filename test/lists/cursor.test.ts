@@ -195,7 +195,7 @@ describe('a cursor', () => {
     const { before, error } = await iterateToPaginationError(goOn(fake.fetch, cursor, {}, { concurrency: 1 }))
     expect(before).toEqual([])
     expect(fake.requests.length - sent).toBeLessThanOrEqual(14)
-    expect(error.message).toMatch(/Start over without `after`\.$/)
+    expect(error.message).toMatch(/Start over, without `after`\.$/)
     expect(error.cursor).toBeTypeOf('string')
   })
 

@@ -141,7 +141,7 @@ test('calling other endpoints', () =>
     request(
       'writes a query',
       ['GET', '/refunds?page=2'],
-      /^path: .* and query \(pass .*, got "\/refunds\.\.\."$/,
+      /^path: .* or query \(pass .*, got "\/refunds\.\.\."$/,
     ),
     request(
       'makes a path of a missing id',

@@ -157,7 +157,7 @@ test('what the specification leaves open is a note that says what follows', () =
       ],
       [
         'total',
-        /^page 3 at limit 100 has 50 items, but by its totalItems, 251, it would have 51. It is right when fetched again$/,
+        /^page 3 at limit 100 has 50 items, but its totalItems, 251, promises 51. It is right when fetched again$/,
         ({ page, limit }) => {
           if (page * limit !== 300 || !isLate) return false
           isLate = false
@@ -293,7 +293,7 @@ test('what was found before the time limit is reported', async () => {
   })
   expect(broken).toEqual([])
   expect(find('smaller-limits')?.status).toBe('ok')
-  expect(find('items')).toMatchObject({ status: 'not-checked', observed: 'the time for the probe was over' })
+  expect(find('items')).toMatchObject({ status: 'not-checked', observed: 'the probe ran out of time' })
 })
 
 test('an aborted probe rejects with the reason', async () => {

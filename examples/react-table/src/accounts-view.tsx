@@ -101,7 +101,7 @@ function AccountForm({ accounts, notBefore }: { accounts: Accounts; notBefore: n
             ? inFlight.has(open.idempotencyKey)
               ? 'A change to this account is being sent.'
               : 'The outcome of the last change to this account is unknown. Resolve that below first.'
-            : mustWait && `The service asks to wait until ${timeOfDay(notBefore)}.`}
+            : mustWait && `The service asks you to wait until ${timeOfDay(notBefore)}.`}
         </p>
       </div>
       {asked && (
@@ -232,7 +232,7 @@ function ResolvedElsewhere({ resolved: { write, confirmedAt } }: { resolved: Res
       aria-label="Resolved in another tab"
       role="status"
     >
-      <h2>{isConfirmed ? `Account ${operation}d` : 'Not open any more'}</h2>
+      <h2>{isConfirmed ? `Account ${operation}d` : 'No longer open'}</h2>
       <p>
         The request to {operation} <Account of={write} /> was{' '}
         {isConfirmed

@@ -10,8 +10,8 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
   offline: ['No network', 'No request reaches the service.'],
   busy: ['Rate limited', '429 and Retry-After: 120 s, longer than the client waits.'],
   key: ['Wrong API key', 'The service responds with 401.'],
-  broken: ['Invalid page', 'Lists do not match the interface.'],
-  missing: ['No such account', 'Changes of accounts are rejected with 404.'],
+  broken: ['Invalid page', 'Lists do not match the specification.'],
+  missing: ['No such account', 'Changes to accounts are rejected with 404.'],
   lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
 }
 

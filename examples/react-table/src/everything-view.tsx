@@ -103,8 +103,8 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
     )
   }
   const texts: Record<Progress['state'], string> = {
-    idle: 'Load every transaction, to filter them, add them up and download them as a CSV file.',
-    loading: 'Sums are of what is loaded so far. You can filter and scroll the list while it grows.',
+    idle: 'Load all transactions to filter them, add them up and download them as a CSV file.',
+    loading: 'Sums cover what is loaded so far. You can filter and scroll the list while it grows.',
     done: count > 0 ? 'Sums are exact, and the CSV file is complete.' : 'The whole list is loaded.',
     cancelled:
       count > 0

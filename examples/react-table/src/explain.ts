@@ -55,7 +55,7 @@ export function explain(error: unknown): Explanation {
       return {
         title: 'The service sent something unexpected',
         advice:
-          'The response does not match the interface, so none of it is used. Tell whoever runs the service.',
+          'The response does not match the specification, so none of it is used. Tell whoever runs the service.',
         isRetryable: false,
         details,
       }

@@ -32,7 +32,7 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
           <input
             required
             pattern="0*[1-9][0-9]*"
-            title="A whole number, from 1 on: digits only"
+            title="A whole number, at least 1"
             maxLength={9}
             inputMode="numeric"
             autoComplete="off"

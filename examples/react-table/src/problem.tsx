@@ -32,7 +32,7 @@ export function Problem({ error, at, busy = false, action, onAction, title, chil
           {title && `${explanation.title}. `}
           {advice}
         </p>
-        {waitMs > 0 && <p>It asks to wait until {timeOfDay(at + waitMs)}.</p>}
+        {waitMs > 0 && <p>The service asks you to wait until {timeOfDay(at + waitMs)}.</p>}
         {children}
       </div>
       {!isFinal && (

@@ -111,7 +111,10 @@ test('no change is sent, or sent again, before the service accepts changes', asy
     page.getByRole('button', { name, exact: true }),
   )
   for (const button of buttons) await expect(button).toBeDisabled()
-  await expect(page.getByText(/^The service asks to wait until 15:0\d:\d\d\.$/)).toBeVisible()
+  const reason = page
+    .getByRole('status')
+    .filter({ hasText: /^The service asks you to wait until 15:0\d:\d\d\.$/ })
+  await expect(reason).toBeVisible()
 
   await toggleFault(page, 'Rate limited')
   await page.clock.fastForward(121_000)

@@ -95,7 +95,7 @@ test('shows exact sums, medians and percentiles per currency, and charts of one'
 
 test('claims nothing about sums and file before the list is complete', async ({ page }) => {
   const requests = await loadPart(page)
-  await expect(page.getByText('Sums are of what is loaded so far.')).toBeVisible()
+  await expect(page.getByText('Sums cover what is loaded so far.')).toBeVisible()
   await button(page, 'Cancel').click()
   await expect(page.getByText('Only part of the list is loaded.')).toBeVisible()
   await expect(page.getByText(/exact|complete|verified/i)).toHaveCount(0)
