@@ -61,7 +61,7 @@ describe('the command fake', () => {
     expect(probed).toMatchObject({ status: 0, stderr: '' })
 
     const { status, stdout } = await run(['schema', fake.url, '/transactions'])
-    expect(stdout).toMatch(/^\/\/ From 150 items [\s\S]*\n\/\/ for await [^\n]*\n$/)
+    expect(stdout).toMatch(/^\/\/ From 150 items [\s\S]*\nexport function listTransactions\([\s\S]*\n}\n$/)
     expect(status).toBe(0)
     fake.child.kill('SIGINT')
     expect(await once(fake.child, 'exit')).toEqual([0, null])
