@@ -17,7 +17,7 @@ const vueIsHere = {
 }
 
 /** What users may look for in a guide that says it otherwise. */
-const otherWords = { 'docs/lists.md': 'pagination paginate offset' }
+const synonyms = { 'docs/lists.md': 'pagination paginate offset', 'docs/options.md': 'authentication bearer' }
 
 export default defineConfig({
   title: 'virtual-accounts',
@@ -73,7 +73,7 @@ export default defineConfig({
         // What users do not look for: licences, and what contributors read.
         _render: (source, env, md) =>
           isSearched(env.relativePath)
-            ? md.render(source, env).replace('</h1>', `</h1> ${otherWords[env.relativePath] ?? ''} `)
+            ? md.render(source, env).replace('</h1>', `</h1> ${synonyms[env.relativePath] ?? ''} `)
             : '',
         // The browser gets the text of these functions: they use nothing from outside.
         miniSearch: {
@@ -89,7 +89,7 @@ export default defineConfig({
             boostDocument: (id, term) => {
               if (!/\/docs\/[^/]*$/.test(id)) return 0.5
               const guides = { mock: 'testing', retry: 'errors', timeout: 'errors', idempotency: 'writes' }
-              for (const word of ['pagination', 'paginate', 'offset']) guides[word] = 'lists'
+              if (/^(pagination|paginate|offset|filters?|sort)$/.test(term)) guides[term] = 'lists'
               if (/^(baseurl|apikey|onevent|itemkey|onmisseditems|totaltimeout|max[a-z]+)$/.test(term))
                 guides[term] = 'options'
               return id.includes(`/docs/${guides[term]}.`) ? 8 : 1
