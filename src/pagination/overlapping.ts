@@ -80,10 +80,12 @@ export class OverlappingReader<T> {
 
   /** Requests the prefetched window if it continues from here, else another one. */
   #requestNext(): Promise<ListResponse<T>> {
-    const { requests, end } = this.#at
+    const { requests, end, limit } = this.#at
     const { planned } = requests
+    // Nothing is prefetched if the list has probably moved by half a window since the last response.
+    const isFast = () => Math.abs(this.#drift.expect(this.#timeSinceShown)) > limit / 2
     const plan: Plan = (window, time) =>
-      this.#at.goesOnAfter(reach(window)) ? this.#windowAfter(reach(window), time) : undefined
+      this.#at.goesOnAfter(reach(window)) && !isFast() ? this.#windowAfter(reach(window), time) : undefined
     const endThen = planned ? this.#expectEnd(planned.sent.time) : end
     // Also if it may be beyond a gap, because dropping it would drop all requests in flight.
     const goesOn =

@@ -608,10 +608,10 @@ export const families: readonly Family[] = [
     ),
   ),
   {
-    name: 'a fifth of a window rotates with each response, some of which overtake others',
+    name: 'two fifths of a window rotate with each response, some of which overtake others',
     isSlow: true,
-    vary: (_plain, random) => pressed(random, 'rotates', false, 0.5),
-    default: { isProven: true, mostRequests: 2.5 },
+    vary: (_plain, random) => pressed(random, 'rotates', false, 0.5, 0.4),
+    default: { isProven: true, mostRequests: 1.5 },
     isSkipped: ['plain'],
   },
   {
@@ -685,18 +685,19 @@ function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial
 }
 
 /**
- * A long list of which up to a fifth of a window goes with each response; or up to a third in the time of one, which varies, so that some
- * overtake others.
+ * A long list of which up to a fifth of a window goes with each response; or up to a third in the time of one, which varies, so
+ * that some overtake others.
  */
 function pressed(
   random: Random,
   kind: Ceaseless['kind'],
   isByClock: boolean,
   unevenness = isByClock ? 0.5 : 0,
+  most = isByClock ? 1 / 3 : 1 / 5,
 ): Partial<Scenario> {
   const limit = random.pick([20, 50, 100])
   const latency = random.integer(4, 40)
-  const count = Math.max(1, Math.floor((random.fraction() * limit) / (isByClock ? 3 : 5)))
+  const count = Math.max(1, Math.floor(random.fraction() * most * limit))
   const leg = () => (latency / 2) * (1 + unevenness * (2 * random.fraction() - 1))
   const every = isByClock ? { ms: latency / count } : 'response'
   return {
