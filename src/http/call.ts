@@ -51,7 +51,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
     let error = thrown
     if (received && thrown instanceof InvalidBody) error = report.invalidResponseError(received, thrown)
     else if (thrown === outOfTime) error = report.outOfTimeError(outOfTime)
-    else if (call.signals.some(signal => signal?.aborted && signal.reason === thrown))
+    else if (call.signals.some(signal => signal?.aborted && Object.is(signal.reason, thrown)))
       error = report.abortError(thrown)
     const durationMs = performance.now() - startedAt
     report.emit({ type: 'failure', attempt: report.attempts, durationMs, error })

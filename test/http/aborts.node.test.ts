@@ -58,6 +58,7 @@ describe('an abort', () => {
         ['a string', 'stop'],
         ['null', null],
         ['zero', 0],
+        ['NaN', Number.NaN],
         ['a TypeError', new TypeError('fetch failed')],
         ['a DOMException', new DOMException('too late', 'TimeoutError')],
       ],
