@@ -26,6 +26,10 @@ export function describe(value: unknown, isSecret = false): string {
   return name === 'a Promise' ? 'a Promise (is an await missing?)' : name
 }
 
+/** The beginning of a URL, a path or a host, perhaps after a quote. No token or key has one. */
+const likeUrl =
+  /^["'`\s]*(?:https?\b|\w+:\/\/|\/|localhost\b|(?:[a-z\d-]+\.)+[a-z]{2,}(?![^:/?#])|\d+(?:\.\d+){3})/
+
 /** The names of arguments whose value may be or contain a secret. */
 const secrets = /^(?:options|apiKey|idempotencyKey|headers|body|query)\b/
 
@@ -35,8 +39,8 @@ export function environmentHint(value: unknown): string {
 }
 
 export function wrongArgument(name: string, expected: string, value: unknown, hint = ''): TypeError {
-  // Without any of these, the value may be an API key in the wrong place.
-  const isKey = name === 'baseUrl' && typeof value === 'string' && !/[:/.]/.test(value)
+  // The value may be an API key in the wrong place.
+  const isKey = name === 'baseUrl' && typeof value === 'string' && !likeUrl.test(value)
   const got = describe(value, isKey || secrets.test(name))
   return new TypeError(`${name}: expected ${expected}, got ${got}${hint}`)
 }

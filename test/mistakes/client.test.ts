@@ -70,6 +70,14 @@ test('creating a client', () =>
       { baseUrl: 'api.example.com/v1' },
       `${expectedUrl}"api.example.com/v1" (is https:// missing?)`,
     ),
+    ...['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3', 'sk_live_abc/def+ghi', 'user:passw0rd'].map(
+      key =>
+        option(
+          'swaps the key and the URL',
+          { apiKey: 'https://a.example', baseUrl: key },
+          `${expectedUrl}a string (is https:// missing?)`,
+        ),
+    ),
     option(
       'writes an unset variable into a text',
       { baseUrl: `${env.BASE_URL}` },
