@@ -4,7 +4,7 @@ import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
 
-/** Query parameters by name. `undefined` omits a parameter. An array repeats its name. */
+/** Query parameters by name. `undefined` omits a parameter. An array repeats its name, and must not be empty. */
 export type Query = { readonly [name: string]: QueryValue | readonly QueryValue[] | undefined }
 
 /** Encodes an id as exactly one segment of a path. */
@@ -29,6 +29,9 @@ export function assertPath(name: string, path: unknown): asserts path is string 
 export function toQueryString(given: Query | undefined): string {
   const pairs: string[] = []
   for (const [name, value] of Object.entries(assertObject('query', given))) {
+    // A filter without values would select everything.
+    if (Array.isArray(value) && value.every(single => single === undefined))
+      throw wrongArgument(`query.${name}`, 'an array with a value, or undefined for no filter', value)
     for (const single of Array.isArray(value) ? value : [value]) {
       if (single === undefined) continue
       const isValue = typeof single === 'string' || typeof single === 'boolean' || isExactNumber(single)

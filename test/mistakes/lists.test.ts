@@ -50,6 +50,11 @@ test('params of a list', () =>
       /^query\.page: pass { page } beside `query`$/,
     ),
     params(
+      'passes a filter without values, which would select everything',
+      { query: { account: [] } },
+      /^query\.account: expected an array with a value, or undefined for no filter, got an array$/,
+    ),
+    params(
       'passes an object in the query',
       { query: { amount: { gte: 5 } } },
       /^query\.amount: .* got an object$/,
