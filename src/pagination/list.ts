@@ -45,7 +45,8 @@ export interface ListParams {
    */
   page?: number | undefined
   /**
-   * Number of items per page. The service may lower it. Then the limit in the response applies.
+   * Number of items per page. The service may lower it. Then the limit in the response applies. After a cursor, a larger one than
+   * before has no effect.
    * @defaultValue 100 for a loop from page 1 if the service accepts that. Otherwise the service's default
    */
   limit?: number | undefined
