@@ -62,6 +62,8 @@ export type PageJson<T> = {
 }
 
 export interface LoadedPage<T> extends Envelope<T> {
+  /** Whether the response says another limit, its own length, and seems to be the last page. */
+  readonly hasOwnLimit: boolean
   /** The items as the service sent them. */
   readonly raw: readonly unknown[]
   /** Returns the key of each item. `undefined` if nothing identifies them. Calls the caller's `itemKey`. */
@@ -185,7 +187,9 @@ export function loadPage<T>(
     // The caller's schema may be asynchronous.
     const data = (items.some(isThenable) ? await Promise.all(items) : items) as T[]
     if (issues.length > 0) throw mismatch(issues, body, validator)
-    return { data, raw, page, totalItems, limit, keys: () => keysOf(list, raw, data), response }
+    const hasOwnLimit = received.limit > 0 && received.limit !== limit
+    const keys = () => keysOf(list, raw, data)
+    return { data, raw, page, totalItems, limit, hasOwnLimit, keys, response }
   })
 }
 
@@ -223,8 +227,9 @@ function limitOf(
 
 /** Stands for a page that does not exist. */
 function missingPage<T>(request: Window, response: SuccessResponse): LoadedPage<T> {
-  const { page, expectedLimit, limit = 1 } = request
-  return { data: [], raw: [], keys: () => [], page, totalItems: 0, limit: expectedLimit ?? limit, response }
+  const { page, expectedLimit = request.limit ?? 1 } = request
+  const empty = { data: [], raw: [], keys: () => [], totalItems: 0 }
+  return { ...empty, page, limit: expectedLimit, hasOwnLimit: false, response }
 }
 
 /** `null` is a missing id in JSON, and `NaN` in a computation. Objects are never equal. */

@@ -255,6 +255,19 @@ describe('a service that contradicts itself', () => {
       }
     }))
 
+  test('that lowers its limit, so that a page looks like the last one, makes a loop throw', () =>
+    checkEach([undefined, true], async verified => {
+      let requests = 0
+      const { list, events } = createServed((page, limit) => {
+        const [length, most] = requests++ === 0 ? [140, 100] : [149, 50]
+        return envelopeOf(all.slice(0, length), page, Math.min(limit, most))
+      })
+      const { before, error } = await iterateToError(list({}, { verified }))
+      expect(error).toMatchObject({ kind: 'pagination' })
+      expect(before).toEqual(all.slice(0, before.length))
+      expect(events.filter(({ type }) => type === 'end')).toEqual([])
+    }))
+
   test('whose total and lowered limit agree by chance on page 1 is read to its end', () =>
     checkEach([undefined, true], async verified => {
       const { list, events } = createServed((page, limit) => {
