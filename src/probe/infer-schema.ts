@@ -50,7 +50,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
 export function get${title}(client: Client) {
   return client.request('GET', ${toLiteral(path)}, { schema: ${name}Schema })
 }`
-    return toFile('Body', name, [error.body], comments, use, options)
+    return toFile('Response', name, [error.body], comments, use, options)
   }
   // Old items may differ from new ones, so the pages are spread over the whole list.
   const { pageCount } = first.value
@@ -86,7 +86,7 @@ export function list${title}(
 }
 
 function toFile(
-  kind: 'Item' | 'Body',
+  kind: 'Item' | 'Response',
   name: string,
   values: readonly unknown[],
   comments: readonly string[],

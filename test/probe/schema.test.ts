@@ -135,6 +135,7 @@ test('what is no page of a list gets the schema of its whole body, for client.re
   service.fail({ path: '/refunds', times: 3, with: with_ })
   const { code, schema, client } = await infer([])
   expect(code).toMatch(/^\/\/ The response is not a list: GET \/refunds/)
+  expect(code).toContain('export type RefundsResponse = z.infer<typeof refundsSchema>\n')
   expect(code).toContain("  return client.request('GET', '/refunds', { schema: refundsSchema })\n")
   const { data } = await client.request('GET', '/refunds', { schema })
   expect(data).toEqual({ items: [{ id: 4711, note: null }] })
