@@ -5,6 +5,7 @@ import { countOf } from './finding.js'
 import { groupByKey } from './group.js'
 import type { ProbeOptions } from './probe.js'
 import { isConclusive, readPage } from './read.js'
+import { wrap } from './wrap.js'
 
 /** Options of {@link inferSchema}. It also takes the options of the client. */
 export interface InferSchemaOptions extends Omit<ProbeOptions, 'account' | 'origin'> {
@@ -42,7 +43,6 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
   if (!first.value) {
     const { error, problem } = first
     if (error?.kind !== 'invalid-response' || typeof error.body !== 'object') throw error
-    const comments = [`The response is not a list: ${problem}`]
     const use = `/**
  * @example
  * const { data } = await get${title}(client)
@@ -50,7 +50,7 @@ export async function inferSchema(options: InferSchemaOptions): Promise<string> 
 export function get${title}(client: Client) {
   return client.request('GET', ${toLiteral(path)}, { schema: ${name}Schema })
 }`
-    return toFile('Response', name, [error.body], comments, use, options)
+    return toFile('Response', name, [error.body], [`The response is not a list: ${problem}`], use, options)
   }
   // Old items may differ from new ones, so the pages are spread over the whole list.
   const { pageCount } = first.value
@@ -67,7 +67,6 @@ export function get${title}(client: Client) {
     ...(failed ? [`Not read: ${failed.problem}`] : []),
   ]
   const hasIds = items.every(item => ['string', 'number'].includes(typeof Object(item).id))
-  const noIds = "// Add itemKey, which returns an item's unique key. Pages overlap only with it."
   const use = `/**
  * @example
  * for await (const item of list${title}(client)) console.log(item)
@@ -79,7 +78,7 @@ export function list${title}(
   return client.list(${toLiteral(path)}, ${limit === undefined ? '{}' : `{ limit: ${limit} }`}, {
     ...options,
     schema: ${name}Schema,
-    ${hasIds ? 'itemKey: item => item.id,' : noIds}
+    ${hasIds ? 'itemKey: item => item.id,' : '// Add itemKey (returns a unique key): pages overlap only with it.'}
   })
 }`
   return toFile('Item', name, items, comments, use, options)
@@ -96,7 +95,8 @@ function toFile(
   const limits = { fieldsLeft: maxFields, isCut: false, secret: apiKey || undefined }
   const schema = toZod(values, limits)
   const cut = limits.isCut ? ['Some fields are left out: too many, nested too deeply or oddly named.'] : []
-  return `${[...comments, ...cut].map(line => `// ${line}`).join('\n')}
+  const lines = [...comments, ...cut].flatMap(comment => wrap(comment, '   '))
+  return `${lines.map(line => line.replace('  ', '//')).join('\n')}
 import type { ${kind === 'Item' ? 'Client, ListOptions' : 'Client'} } from 'virtual-accounts'
 import * as z from 'zod'
 

@@ -124,6 +124,11 @@ test('a limit that is refused is not in the function, and a page that fails is n
   expect(code).toMatch(/^\/\/ Not read: GET \/refunds \(page 2\): HTTP 500/m)
 })
 
+test('items without ids get no itemKey, but a comment', async () => {
+  const { code } = await infer([{ amount: 1 }])
+  expect(code).toMatch(/^ {4}\/\/ Add itemKey .{1,64}$/m)
+})
+
 test('a service that cannot be reached is not asked again without a limit', async () => {
   service.fail({ times: 2, with: 'network-error' })
   expect(await rejectionOf(infer([{ id: 'r1' }]))).toMatchObject({ kind: 'connection', limit: 100 })
@@ -134,8 +139,9 @@ test('what is no page of a list gets the schema of its whole body, for client.re
   const with_ = () => Response.json({ items: [{ id: 4711, note: null }] })
   service.fail({ path: '/refunds', times: 3, with: with_ })
   const { code, schema, client } = await infer([])
-  expect(code).toMatch(/^\/\/ The response is not a list: GET \/refunds/)
+  expect(code).toMatch(/^\/\/ The response is not a list: GET \/refunds(.*\n\/\/ )+.*\nimport type /)
   expect(code).toContain('export type RefundsResponse = z.infer<typeof refundsSchema>\n')
+  for (const line of code.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   expect(code).toContain("  return client.request('GET', '/refunds', { schema: refundsSchema })\n")
   const { data } = await client.request('GET', '/refunds', { schema })
   expect(data).toEqual({ items: [{ id: 4711, note: null }] })
