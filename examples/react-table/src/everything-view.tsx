@@ -64,7 +64,13 @@ const Loader = memo(({ collection, progress }: { collection: Collection; progres
 })
 
 function Figures({ progress: { state, count, total, seconds } }: { progress: Progress }) {
-  if (state === 'idle') return <p className="steady muted">Nothing is loaded yet.</p>
+  if (state === 'idle') {
+    return (
+      <p className="muted">
+        Load all transactions to filter them, add them up and download them as a CSV file.
+      </p>
+    )
+  }
   if (total === undefined)
     return <p className="steady">{state === 'loading' ? 'Loading…' : 'Nothing was loaded.'}</p>
   const perSecond = count / seconds
@@ -103,7 +109,7 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
     )
   }
   const texts: Record<Progress['state'], string> = {
-    idle: 'Load all transactions to filter them, add them up and download them as a CSV file.',
+    idle: '',
     loading: 'Sums cover what is loaded so far. You can filter and scroll the list while it grows.',
     done: count > 0 ? 'Sums are exact, and the CSV file is complete.' : 'The whole list is loaded.',
     cancelled:

@@ -38,6 +38,17 @@ const idsOf = (count: number) => [
   ...['unusual-1', 'unusual-2', 'unusual-3'],
 ]
 
+test('says above the button what it is for, which then stays in its place', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await holdRequests(page, { after: 0 })
+  await open(page, 'everything')
+  const text = await page.getByText('Load all transactions to filter them').boundingBox()
+  const load = await button(page, 'Load all').boundingBox()
+  expect(text?.y).toBeLessThan(load?.y ?? 0)
+  await loadAll(page)
+  expect((await button(page, 'Cancel').boundingBox())?.y).toBe(load?.y)
+})
+
 test('loads 100,000 transactions, and renders only those in view', async ({ page }) => {
   await open(page, 'everything', '?count=100000&latency=0')
   await loadAll(page)
