@@ -16,7 +16,12 @@ import { dateTime, timeOfDay } from './format.ts'
 import { Details, Problem, RetryButton, useSecondsUntil } from './problem.tsx'
 import { useStore } from './store.ts'
 
-export function AccountsView({ accounts }: { accounts: Accounts }) {
+interface AccountsViewProps {
+  readonly accounts: Accounts
+  readonly sample: VirtualAccountRef | undefined
+}
+
+export function AccountsView({ accounts, sample }: AccountsViewProps) {
   const { pending, inFlight, changes, latest, resolvedElsewhere } = useStore(accounts.store)
   const error = latest && 'error' in latest ? latest.error : undefined
   // When the service accepts changes again, of whichever account.
@@ -30,7 +35,7 @@ export function AccountsView({ accounts }: { accounts: Accounts }) {
         <h1>Accounts</h1>
         <p className="muted">Deactivate or reactivate an account</p>
       </div>
-      <AccountForm accounts={accounts} notBefore={notBefore} />
+      <AccountForm accounts={accounts} sample={sample} notBefore={notBefore} />
       {latest && <LatestOutcome accounts={accounts} latest={latest} notBefore={notBefore} />}
       {resolvedElsewhere.map(resolved => (
         <ResolvedElsewhere key={resolved.write.idempotencyKey} resolved={resolved} />
@@ -43,11 +48,11 @@ export function AccountsView({ accounts }: { accounts: Accounts }) {
   )
 }
 
-function AccountForm({ accounts, notBefore }: { accounts: Accounts; notBefore: number }) {
+function AccountForm({ accounts, sample, notBefore }: AccountsViewProps & { readonly notBefore: number }) {
   const { pending, inFlight } = useStore(accounts.store)
   const form = useRef<HTMLFormElement>(null)
-  const [customerId, setCustomerId] = useState('')
-  const [virtualAccountId, setVirtualAccountId] = useState('')
+  const [customerId, setCustomerId] = useState(sample?.customerId ?? '')
+  const [virtualAccountId, setVirtualAccountId] = useState(sample?.virtualAccountId ?? '')
   const [asked, setAsked] = useState<VirtualAccountRef>()
   const account = { customerId: customerId.trim(), virtualAccountId: virtualAccountId.trim() }
   const open = pending.find(write => isSameAccount(write, account))

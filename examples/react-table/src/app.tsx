@@ -26,7 +26,7 @@ export interface AppProps {
 }
 
 export function App({ backend, collection, accounts }: AppProps) {
-  const { client, activity, faults, description } = backend
+  const { client, activity, faults, description, sample } = backend
   const route = useRoute()
   const { view } = route
   useEffect(() => {
@@ -64,7 +64,7 @@ export function App({ backend, collection, accounts }: AppProps) {
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
-          {view === 'accounts' && <AccountsView accounts={accounts} />}
+          {view === 'accounts' && <AccountsView accounts={accounts} sample={sample} />}
         </main>
         <aside aria-label="Failures and activity">
           {faults && <Faults faults={faults} />}

@@ -1,4 +1,4 @@
-import { Client } from 'virtual-accounts'
+import { Client, type VirtualAccountRef } from 'virtual-accounts'
 import { ActivityLog } from './activity.ts'
 import { AddressError } from './explain.ts'
 import type { ServiceFault } from './fake.worker.ts'
@@ -13,6 +13,8 @@ export interface Backend {
   readonly description: string
   /** Only the fake service has faults to switch on. */
   readonly faults: Store<ReadonlySet<FaultName>> | undefined
+  /** An account to try it with: only of the fake service, as a real one would change. */
+  readonly sample: VirtualAccountRef | undefined
 }
 
 /**
@@ -28,7 +30,7 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
     // Only a path of this site: with a whole URL, a link to this page could send somebody's changes elsewhere.
     if (!/^\/(?!\/)[\w./-]*$/.test(service)) throw new AddressError('service: expected a path, such as /api')
     const client = new Client({ baseUrl: service, apiKey: null, onEvent })
-    return { client, activity, description: `Service at ${service}`, faults: undefined }
+    return { client, activity, description: `Service at ${service}`, faults: undefined, sample: undefined }
   }
 
   const { startFake } = await import('./fake.ts')
@@ -44,7 +46,8 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
     fetch: fake.fetch,
     onEvent,
   })
-  return { client, activity, description: 'Fake service', faults }
+  const sample = { customerId: 'c1', virtualAccountId: 'v1' }
+  return { client, activity, description: 'Fake service', faults, sample }
 }
 
 function wholeNumber(text: string | null, byDefault: number): number {

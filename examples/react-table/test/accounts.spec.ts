@@ -59,6 +59,15 @@ test('deactivates and reactivates, and shows the last change as what it is', asy
   await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*reactivated/)
 })
 
+test('has an account of the fake service to try, and none of a real one', async ({ page }) => {
+  await open(page, 'accounts')
+  await page.getByRole('button', { name: 'Reactivate', exact: true }).click()
+  await expect(changes(page).getByRole('row').nth(1)).toHaveText(/v1\s*c1\s*reactivated/)
+  await open(page, 'accounts', '?service=/api')
+  for (const label of ['Customer id', 'Virtual account id'])
+    await expect(page.getByLabel(label)).toHaveValue('')
+})
+
 test('names the account before it deactivates it, and sends nothing unless that is confirmed', async ({
   page,
 }) => {
