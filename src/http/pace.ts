@@ -26,6 +26,8 @@ export class QueuedCall {
   /** The number of pauses of its pace before its last turn. */
   pause = 0
   refusals = 0
+  /** When it was last refused while its pace was not closed. */
+  refusedAt = 0
   /** The delay after a refusal, in milliseconds. `undefined` if its last attempt was not refused, or the patience has run out. */
   refusedMs: number | undefined
   /** Sum of its own backoffs, in milliseconds. Not measured by the clock, because the process may have been frozen. */
@@ -63,12 +65,18 @@ export class Pace {
   /** Number of attempts that passed in about the last second. */
   #passes = 0
   #passedAt = 0
+  /** When a call that was never refused last passed. */
+  #freshPassedAt = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
+  /** Whether a call that was never refused need not wait for the pause, because only calls refused before have closed the pace. */
+  #exempts = false
 
   /** Takes a call's turn. False if it is not due yet. */
   takeTurn(call: QueuedCall, now: number): boolean {
-    if (this.nextAt > now) return false
+    const isExempt = this.#exempts && call.refusals === 0
+    if (this.nextAt > now && !isExempt) return false
+    this.#exempts = false
     call.pause = this.#pauses
     const ms = this.state === 'closed' ? backoffMs(this.#pauses) : 1_000 / this.#rateAt(now)
     // Makes up for turns that were due recently, because timers fire late.
@@ -82,13 +90,19 @@ export class Pace {
 
   /** An attempt got a response other than a refusal. */
   passed(call: QueuedCall, now: number): void {
-    if (call.refusals === 0) for (const oldest of this.#row) if (this.#row.delete(oldest)) break
+    if (call.refusals > 0) this.#row.delete(call)
+    else {
+      this.#freshPassedAt = now
+      for (const oldest of this.#row) if (this.#row.delete(oldest)) break
+    }
     this.#lost = 0
     this.isOver = false
     if (this.#isProbe(call)) {
       // After a long pause, slower. Otherwise one of several clients would use up a limit per minute before the others' next probes.
       const seconds = Math.max(1, this.#pausedMs / 2_000)
-      this.#resume('paced', Math.max(slowest, (easing * this.#passes) / seconds), now)
+      // If nothing had passed before, only the pause is known.
+      const rate = this.#passes === 0 ? 1_000 / this.#pausedMs : (easing * this.#passes) / seconds
+      this.#resume('paced', Math.max(slowest, rate), now)
     }
     this.#passes = this.#passes * Math.exp((this.#passedAt - now) / 1_000) + 1
     this.#passedAt = now
@@ -118,6 +132,7 @@ export class Pace {
     this.nextAt = now + 1_000 / rate
     this.isOver = false
     this.#pauses = this.#pausedMs = 0
+    this.#exempts = false
   }
 
   /** An attempt was refused. Sets the delay before the call's next turn. */
@@ -127,11 +142,13 @@ export class Pace {
     if (this.state !== 'closed') {
       // The patience of a lone call has run out, and no attempt has passed since.
       if (this.isOver) return
-      // No attempt has passed since its last refusal, or too few to remove it.
       const isAgain = this.#row.has(call)
+      // Two are enough, unless a call that was never refused has passed since.
+      const few = this.#freshPassedAt < call.refusedAt ? 2 : 3
+      call.refusedAt = now
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
-      if (this.#row.size < (isAgain ? 2 : Math.min(row, Math.max(2, this.calls)))) {
+      if (this.#row.size < (isAgain ? few : Math.min(row, Math.max(2, this.calls)))) {
         if (call.waitedMs > patienceMs) {
           this.isOver = isAgain
           return
@@ -145,6 +162,7 @@ export class Pace {
       this.#passes *= Math.exp((this.#passedAt - now) / 1_000)
       // Goes on with the backoffs of a call that was refused before.
       this.#pauses = call.refusals - 1
+      this.#exempts = call.refusals > 1
       this.state = 'closed'
     }
     if (isNews) {

@@ -96,7 +96,7 @@ export class Queue {
       if (this.#inFlight >= this.#most) break
       // The lines of other paces go before this one the next time.
       if (key !== 'next' && this.#lines.delete(key) && line.size > 0) this.#lines.set(key, line)
-      for (const [call, settle] of line) {
+      for (const [call, settle] of freshFirst(key, line)) {
         if (this.take(call)) {
           line.delete(call)
           settle()
@@ -121,4 +121,11 @@ export class Queue {
     }
     this.#timer = setTimeout(fire, Math.max(0, at - this.now))
   }
+}
+
+/** While a pace is closed, calls that were never refused go first. Those of an account with its own quota may never pass. */
+function freshFirst(key: Pace | 'next' | undefined, line: Line): Iterable<[QueuedCall, () => void]> {
+  if (key === 'next' || key?.state !== 'closed') return line
+  const fresh = [...line].find(([call]) => call.refusals === 0)
+  return fresh ? [fresh, ...line] : line
 }

@@ -31,7 +31,7 @@ function steady(mostRefusals = 0.35, factor = 1.35, plus = 5): Problem {
 }
 
 /** Below ten a second there are few calls between two refusals. */
-const slowly = steady(1.05, 1.6)
+const slowly = steady(1.1, 1.6)
 
 function within(most: number): Problem {
   return ({ failed, seconds }) => (failed > 0 ? 'calls failed' : seconds > most ? 'slow' : undefined)
@@ -147,6 +147,11 @@ for (const retryAfter of ['none', 5, 30] as const)
     const rest = { everyMs, retryAfter, isRefusedAlone }
     add(`${percent} % of 20 a second, ${retryAfter}`, none, 2_400, undisturbed(24 * (100 - percent)), rest)
   }
+const areInRow = (call: number) => call > 9 && call < 14
+const fourInRow = { everyMs: 1_000, retryAfter: 'none', isRefusedAlone: areInRow } as const
+add('4 in a row of one a second', none, 60, undisturbed(56, 0.2), fourInRow)
+const isAtFirst = { retryAfter: 'none', isRefusedAlone: (_: number, now: number) => now < 200 } as const
+add('2 calls, all refused for 200 ms', none, 2, within(3), isAtFirst)
 const byChance = (call: number) => (Math.imul(call + 1, 0x9e3779b1) >>> 8) % 1_000 < 200
 const isLate = (call: number, now: number) => call % 5 === 0 && now < call * 50 + 4_500
 const isOnce = (_: number, now: number) => now > 10_000 && now < 10_050
