@@ -1,5 +1,5 @@
 const fullBudget = 500
-/** After this long without a retry, treat the service as healthy. */
+/** After this long in which no call asked for a retry, the budget is full again. */
 const quietMs = 10_000
 
 /** Limits the retries of a client and of those derived from it, so they don't amplify an outage. */
@@ -8,15 +8,16 @@ export class RetryBudget {
   #lastRetryAt = 0
 
   take(): boolean {
-    this.#lastRetryAt = performance.now()
+    const now = performance.now()
+    if (now - this.#lastRetryAt > quietMs) this.#left = fullBudget
+    this.#lastRetryAt = now
     if (this.#left < 1) return false
     this.#left--
     return true
   }
 
-  /** A success gives its retries back, plus 0.1. After ten seconds without a retry, it restores the full budget. */
+  /** A success gives its retries back, plus 0.1. */
   giveBack(retries: number): void {
-    const isQuiet = performance.now() - this.#lastRetryAt > quietMs
-    this.#left = isQuiet ? fullBudget : Math.min(fullBudget, this.#left + retries + 0.1)
+    this.#left = Math.min(fullBudget, this.#left + retries + 0.1)
   }
 }
