@@ -126,14 +126,18 @@ export class OverlappingReader<T> {
   }
 
   /**
-   * Adds the total of page 1 to a page that does not exist. If that page should exist, it is requested again. A refusal is then the
-   * error of the call, with the service's reason.
+   * Adds the total of page 1 to a page that does not exist. If that page should exist, it is requested again. A refusal, or another
+   * page, is then the error of the call. But a service that ignores smaller limits has no page that is beyond the end at its own.
    */
   async #confirm(seen: ListResponse<T>): Promise<ListResponse<T>> {
     if (seen.total !== undefined) return seen
-    const { total = 0 } = await this.#get(windowOf(1, this.#at.limit))
-    const isRefused = (seen.response.status === 404 || isRefusal(seen.response.status)) && seen.start < total
-    return isRefused ? this.#insist(seen) : { ...seen, total }
+    const { limit } = this.#at
+    const { total = 0 } = await this.#get(windowOf(1, limit))
+    if (seen.start >= total) return { ...seen, total }
+    if ((seen.page - 1) * limit >= total && !this.#honoursLimits)
+      throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
+    const again = await this.#insist(seen)
+    return { ...again, total: again.total ?? total }
   }
 
   #insist({ page, limit }: ListResponse<T>): Promise<ListResponse<T>> {

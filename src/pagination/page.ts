@@ -301,13 +301,14 @@ function assertConsistent(
   const { page, totalItems, limit } = received
   const { length } = received.data
   const { expectedLimit = limit, overlaps } = request
-  const fail = (problem: string, hint?: string) => {
-    throw failure({ response }, 'contradiction', hint ? { problem, hint } : { problem })
+  const fail = (problem: string, hint?: string, isFinal = false) => {
+    throw failure({ response }, 'contradiction', { problem, isFinal, ...(hint && { hint }) })
   }
   if (page !== request.page)
     fail(
       `page ${request.page} was requested, but page ${page} was returned`,
       'The service ignores `page`, or your own proxy drops the query.',
+      true,
     )
   if (overlaps) return
   if (length > limit) fail(`page ${page} holds ${length} items, more than its limit of ${limit}`)
@@ -316,6 +317,6 @@ function assertConsistent(
   if (limit !== expectedLimit)
     fail(
       `the limit in effect changed from ${expectedLimit} to ${limit} between two pages`,
-      'Pass a limit that the service allows, or report it to its owner.',
+      'Pass a limit that the service allows, or report this to its owner.',
     )
 }

@@ -50,7 +50,8 @@ async function* read<T>(at: Position<T>): Reading<T> {
       const isDisorder = at.doubt === 'order-not-stable' && onMissedItems === 'continue'
       if (verified || !(isDisorder || isOverlapProblem(at.doubt))) throw error
       // Mocks return the same page for any query.
-      const isEnd = at.end === at.total && at.total === at.requests.last?.total && at.count >= at.total
+      const { total = at.total } = at.requests.last ?? {}
+      const isEnd = at.end === at.total && at.total === total && at.count >= at.total
       if (isEnd && at.doubt !== 'short-page') return false
     }
   }

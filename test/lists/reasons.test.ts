@@ -255,6 +255,39 @@ describe('a service that contradicts itself', () => {
       }
     }))
 
+  test('that has one page size, and no page beyond the end, is read to its end, and again after a cursor', () =>
+    checkEach(
+      [
+        [20, 404],
+        [20, 422],
+        [40, 404],
+      ] as const,
+      async ([count, status]) => {
+        const { list, events } = createServed(page =>
+          (page - 1) * 20 >= count
+            ? new Response(null, { status })
+            : envelopeOf(all.slice(0, count), page, 20),
+        )
+        let cursor: string | undefined
+        for await (const batch of list().batches()) cursor = batch.cursor
+        expect(await collect(list({}, { after: cursor }))).toEqual([])
+        const ends = events.filter(event => event.type === 'end')
+        expect(ends.map(({ items, reason }) => [items, reason])).toEqual([
+          [count, 'limit-not-honoured'],
+          [0, 'limit-not-honoured'],
+        ])
+      },
+    ))
+
+  test('that returns page 1 whatever the page, and says so, is said to ignore it', () =>
+    checkEach(modes, async verified => {
+      const { list } = createServed((_, limit) => envelopeOf(all, 1, limit))
+      const { error } = await iterateToError(list({}, { verified }))
+      expect(error.message).toBe(
+        'GET /transactions (page 2): page 2 was requested, but page 1 was returned. The service ignores `page`, or your own proxy drops the query.',
+      )
+    }))
+
   test('that lowers its limit, so that a page looks like the last one, makes a loop throw', () =>
     checkEach([undefined, true], async verified => {
       let requests = 0
