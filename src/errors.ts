@@ -1,4 +1,3 @@
-import type { IncompleteReason } from './events.js'
 import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
 import { defineHidden, property } from './internal/object.js'
@@ -243,7 +242,13 @@ export class InvalidResponseError extends ApiError {
  * - `contradiction`: a response contradicts the request or another response
  */
 export type PaginationReason =
-  | Exclude<IncompleteReason, 'verified-false' | 'max-items'>
+  | 'no-item-key'
+  | 'item-key-not-unique'
+  | 'limit-not-honoured'
+  | 'short-page'
+  | 'order-not-stable'
+  | 'missed-items'
+  | 'added-elsewhere'
   | 'cursor-gone'
   | 'no-progress'
   | 'contradiction'

@@ -137,7 +137,7 @@ export interface ClientOptions extends CommonOptions {
   maxInFlight?: number | undefined
   /**
    * Replaces the global `fetch`. By default, each call looks up the global one, so later patches take effect. Your function must
-   * send each request once, and reject only if sending fails. It must not retry, as undici's `RetryAgent` does, or follow
+   * send each request once, and reject only if no response arrives. It must not retry, as undici's `RetryAgent` does, or follow
    * redirects, as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client,
    * because its own request holds one of the `maxInFlight` places.
    */

@@ -123,7 +123,7 @@ function notJson(text: string, isHtml: boolean, hint: string): InvalidBody {
   if (text.trim() === '') got = 'an empty body'
   else if (isHtml || html.test(text)) got = 'an HTML page'
   else if (isCut)
-    got = `text that begins like JSON and breaks ${whereItBreaks(text)} (of ${text.length} characters)`
+    got = `text of ${text.length} characters that begins like JSON and breaks ${whereItBreaks(text)}`
   const cutHint = `Was it cut off? If not, report it to the service's owner. ${seeBody}`
   return invalid(`expected JSON, got ${got}`, isCut ? cutHint : hint, text || undefined)
 }
@@ -133,7 +133,7 @@ function whereItBreaks(text: string): string {
   try {
     return String(JSON.parse(text))
   } catch (error) {
-    return /\bat (?:position|line) \d+(?: column \d+)?/.exec(String(error))?.[0] ?? 'later'
+    return /\bat (?:position|line) \d+(?: column \d+)?/.exec(String(error))?.[0] ?? 'off'
   }
 }
 

@@ -30,7 +30,7 @@ export function readHeaders(given: unknown): Record<string, string> {
       headers.append(name, value)
     } catch {
       // The runtime's own message would show the value.
-      throw wrongArgument(label, 'a valid name, and one line of Latin-1', value)
+      throw wrongArgument(label, 'a valid name and a value of one line of Latin-1', value)
     }
   }
   return Object.fromEntries(headers)

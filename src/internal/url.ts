@@ -17,8 +17,7 @@ export function encodePathSegment(name: string, id: unknown, hint = ''): string 
 
 /** Throws for a path that the URL parser would change, because the request would go elsewhere. */
 export function assertPath(name: string, path: unknown): asserts path is string {
-  const expected =
-    'a path that starts with one "/", without ".." or query (pass `query`, and encode ids with encodeURIComponent)'
+  const expected = `a path that starts with one "/", without ".." or query${name === 'path' ? ' (pass `query`, and encode ids with encodeURIComponent)' : ''}`
   if (typeof path !== 'string' || !/^\/(?!\/)/.test(path)) throw wrongArgument(name, expected, path)
   const bug = path.split('/').find(segment => madeByBug.test(segment))
   if (bug !== undefined) throw new TypeError(`${name}: ${describe(bug)} is not a valid id`)
@@ -82,7 +81,7 @@ export function resolveBaseUrl(baseUrl: string): string {
   const location = String(property(property(globalThis, 'location'), 'href') ?? '')
   if (!/^https?:/.test(location)) {
     throw new TypeError(
-      `baseUrl: expected an absolute URL, as "${baseUrl}" only works in a web page (server rendering?)`,
+      `baseUrl: "${baseUrl}" only works in a web page. Elsewhere, pass an absolute URL (server rendering?)`,
     )
   }
   return new URL(baseUrl, location).href.replace(/\/$/, '')

@@ -101,13 +101,14 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return meant === undefined ? '' : `Did you mean \`${meant}\`? `
 }
 
-/** Whether adding, removing or replacing at most `edits` letters turns one name into the other. */
+/** Whether at most `edits` letters added, removed, replaced or swapped turn one name into the other. */
 function isNear(a: string, b: string, edits: number): boolean {
   if (a === b || edits < 0) return edits >= 0
   const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
   if (a[0] === b[0]) return isNear(restOfA, restOfB, edits)
   const isNearer = (x: string, y: string) => isNear(x, y, edits - 1)
-  return isNearer(restOfA, b) || isNearer(a, restOfB) || isNearer(restOfA, restOfB)
+  const isSwapped = a[0] === b[1] && a[1] === b[0] && isNearer(a.slice(2), b.slice(2))
+  return isSwapped || isNearer(restOfA, b) || isNearer(a, restOfB) || isNearer(restOfA, restOfB)
 }
 
 /** Throws for surplus arguments, which would otherwise be ignored. `correct` is the right call. */

@@ -63,7 +63,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   concurrency?: number | undefined
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
-   * end, the loop reads only new items. If pages overlap, it misses nothing, however the list changed in between. Pass the same
+   * end, the loop reads only new items. If pages overlap, it misses no item added at the end, however the list changed in between. Pass the same
    * `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts at the beginning.
    * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
    * @defaultValue undefined
@@ -74,8 +74,8 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * cursor of the first batch of your last finished loop. If that loop yielded nothing, pass the same `until` again. Cannot be
    * combined with `after`, `maxItems` or a later `page`.
    *
-   * It also yields items added between those that the cursor names. If all of these are gone, it reads the whole list,
-   * so store items by id.
+   * It also yields items added between those that the cursor names. If all the named ones are gone, it reads the whole
+   * list, so store items by id.
    * @defaultValue undefined
    */
   until?: string | undefined
@@ -93,7 +93,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
    * Whether a loop throws or continues if it may have missed items: if the order of the list is not stable, if the
-   * list ended before its total, or if it shrank while pages could not overlap. With `'continue'`, the `end` event has
+   * list ended before its total, or if it shrank while pages could not overlap. If it continues, its `end` event has
    * `isComplete: false`. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */

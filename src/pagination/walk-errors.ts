@@ -107,8 +107,8 @@ export function endsShort(end: number, total: number): Partial<Failure> {
 
 export function pageRepeats(hasKeys: boolean): Partial<Failure> {
   const advice = hasKeys
-    ? 'Or pass an `itemKey` that is unique for each item.'
-    : "Pass an `itemKey`. If separate items may look equal, pass `onMissedItems: 'continue'`."
+    ? 'If not, pass an `itemKey` that is unique for each item.'
+    : "If not, pass an `itemKey`. If separate items may look equal, pass `onMissedItems: 'continue'`."
   return {
     problem: 'a page repeats the items of the page before it, although the list has not grown that much',
     hint: `Does the service ignore \`page\`, or does your own proxy drop the query? ${advice}`,

@@ -151,7 +151,7 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that could still fail requests, oldest first. Their `times` is how many.
+   * Faults of `fail()` that are not used up, oldest first. Their `times` is what is left.
    * Expect this to be empty at the end of a test. Otherwise a fault with a misspelt path goes unnoticed.
    *
    * @example

@@ -42,7 +42,7 @@ describe('a baseUrl that is a path', () => {
         vi.unstubAllGlobals()
         expect(error).toBeInstanceOf(TypeError)
         expect(String(error)).toBe(
-          'TypeError: baseUrl: expected an absolute URL, as "/api" only works in a web page (server rendering?)',
+          'TypeError: baseUrl: "/api" only works in a web page. Elsewhere, pass an absolute URL (server rendering?)',
         )
       },
     ))

@@ -33,7 +33,7 @@ describe('a page fails', () => {
         ['  \n', 'expected JSON, got an empty body', /proxy|login page/],
         [
           '{"data":[{"id":"t',
-          'expected JSON, got text that begins like JSON and breaks at position 17 (of 17 characters)',
+          'expected JSON, got text of 17 characters that begins like JSON and breaks at position 17',
           /cut off/,
         ],
         [

@@ -119,6 +119,7 @@ test('creating a client', () =>
       /^max-in-flight: unknown option\. Did you mean `maxInFlight`\? /,
     ),
     option('leaves a letter out', { timout: 5 }, /^timout: unknown option\. Did you mean `timeout`\? /),
+    option('swaps two letters', { fecth: 5 }, /Did you mean `fetch`\? /),
     option(
       'gets two letters of a long name wrong',
       { concurency_: 5, concurrancie: 5 },
@@ -176,12 +177,12 @@ test('headers', () =>
     header(
       'has a line break in one',
       { 'X-Team': 'payments\n' },
-      /^headers\["X-Team"\]: expected a valid name, and one line of Latin-1, got a string$/,
+      /^headers\["X-Team"\]: expected a valid name and a value of one line of Latin-1, got a string$/,
     ),
     header(
       'sends a number',
       { 'X-Team': 7 },
-      'headers["X-Team"]: expected a valid name, and one line of Latin-1, got a number',
+      'headers["X-Team"]: expected a valid name and a value of one line of Latin-1, got a number',
     ),
     {
       mistake: 'reads one from a variable that is not set: it is skipped',
