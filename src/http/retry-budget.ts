@@ -1,5 +1,5 @@
 const fullBudget = 500
-/** After this long in which no call asked for a retry, the budget is full again. */
+/** After this long without a retry, treat the service as healthy. */
 const quietMs = 10_000
 
 /** Limits the retries of a client and of those derived from it, so they don't amplify an outage. */
@@ -8,16 +8,18 @@ export class RetryBudget {
   #lastRetryAt = 0
 
   take(): boolean {
-    const now = performance.now()
-    if (now - this.#lastRetryAt > quietMs) this.#left = fullBudget
-    this.#lastRetryAt = now
+    this.#lastRetryAt = performance.now()
     if (this.#left < 1) return false
     this.#left--
     return true
   }
 
-  /** A success gives its retries back, plus 0.1. */
+  /**
+   * A success gives its retries back, plus 0.1. If no call asked for a retry for ten seconds, it restores the full budget. Time
+   * alone does not: in a hanging outage, calls ask only once per `timeout`.
+   */
   giveBack(retries: number): void {
-    this.#left = Math.min(fullBudget, this.#left + retries + 0.1)
+    const isQuiet = performance.now() - this.#lastRetryAt > quietMs
+    this.#left = isQuiet ? fullBudget : Math.min(fullBudget, this.#left + retries + 0.1)
   }
 }

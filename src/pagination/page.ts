@@ -46,8 +46,8 @@ export interface Batch<T> extends Pick<Result<T>, 'status' | 'headers' | 'reques
   readonly items: T[]
   /**
    * Resumes after these items, in any process and at any time: `list(params, { after: cursor })`. If new items come first, pass the
-   * cursor of the first batch as `until`. At most 2.5 kB of printable ASCII. It holds a position and hashes of item
-   * keys, but no item and no API key.
+   * cursor of the first batch as `until`. At most 2.5 kB of printable ASCII. It holds a position and hashes of
+   * item keys, but no item and no API key.
    */
   readonly cursor: string
   /** Number of items in the whole list, as this response says. */

@@ -57,11 +57,16 @@ describe('the retry budget', () => {
     expect(await requestsOfCalls(1, service)).toEqual([1])
   })
 
-  test('is full again when nothing has asked for ten seconds', async () => {
-    const service = stubbed([status(503)], { maxRetries: 1 })
+  test('is full again when a call succeeds and nothing has asked for ten seconds', async () => {
+    let isDown = true
+    const service = stubbed([() => (isDown ? status(503)() : ok())], { maxRetries: 1 })
     const afterQuiet = async (ms: number) => {
+      isDown = true
       await requestsOfCalls(501, service)
+      isDown = false
       await vi.advanceTimersByTimeAsync(ms)
+      await requestsOfCalls(1, service)
+      isDown = true
       return requestsOfCalls(1, service)
     }
     expect(await afterQuiet(9_000)).toEqual([1])
