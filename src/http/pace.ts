@@ -54,7 +54,7 @@ export class Pace {
   refusal: AnyApiError | undefined
   /** Whether the patience has run out. Refused and waiting calls then fail. */
   isOver = false
-  /** Refused calls. Each call that passes without a refusal removes the oldest. */
+  /** Refused calls. One that passes is removed, and each call that passes without a refusal removes the oldest. */
   readonly #row = new Set<QueuedCall>()
   /** Number of pauses since an attempt last passed, and their planned duration. */
   #pauses = 0

@@ -124,8 +124,12 @@ export class Queue {
 }
 
 /** While a pace is closed, calls that were never refused go first. Those of an account with its own quota may never pass. */
-function freshFirst(key: Pace | 'next' | undefined, line: Line): Iterable<[QueuedCall, () => void]> {
-  if (key === 'next' || key?.state !== 'closed') return line
-  const fresh = [...line].find(([call]) => call.refusals === 0)
-  return fresh ? [fresh, ...line] : line
+function* freshFirst(key: Pace | 'next' | undefined, line: Line): Iterable<[QueuedCall, () => void]> {
+  if (key !== 'next' && key?.state === 'closed')
+    for (const entry of line)
+      if (entry[0].refusals === 0) {
+        yield entry
+        break
+      }
+  yield* line
 }
