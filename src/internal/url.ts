@@ -17,7 +17,8 @@ export function encodePathSegment(name: string, id: unknown, hint = ''): string 
 
 /** Throws for a path that the URL parser would change, because the request would go elsewhere. */
 export function assertPath(name: string, path: unknown): asserts path is string {
-  const expected = `a path that starts with one "/", without ".." or query${name === 'path' ? ' (pass `query`, and encode ids with encodeURIComponent)' : ''}`
+  const advice = name === 'path' ? ' (pass `query`, and encode ids with encodeURIComponent)' : ''
+  const expected = `a path that starts with one "/", without ".." or query${advice}`
   if (typeof path !== 'string' || !/^\/(?!\/)/.test(path)) throw wrongArgument(name, expected, path)
   const bug = path.split('/').find(segment => madeByBug.test(segment))
   if (bug !== undefined) throw new TypeError(`${name}: ${describe(bug)} is not a valid id`)
@@ -28,11 +29,11 @@ export function assertPath(name: string, path: unknown): asserts path is string 
 export function toQueryString(given: Query | undefined): string {
   const pairs: string[] = []
   for (const [name, value] of Object.entries(assertObject('query', given))) {
+    const values = (Array.isArray(value) ? value : [value]).filter(single => single !== undefined)
     // A filter without values would select everything.
-    if (Array.isArray(value) && value.every(single => single === undefined))
+    if (values.length === 0 && value !== undefined)
       throw wrongArgument(`query.${name}`, 'an array with a value, or undefined for no filter', value)
-    for (const single of Array.isArray(value) ? value : [value]) {
-      if (single === undefined) continue
+    for (const single of values) {
       const isValue = typeof single === 'string' || typeof single === 'boolean' || isExactNumber(single)
       if (!isValue || !`${name}${single}`.isWellFormed()) {
         const expected =
