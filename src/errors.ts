@@ -38,8 +38,8 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  * Base class of all failures of a call. Use {@link isApiError} to detect one, and `kind` to tell them apart. `kind` narrows the
  * union {@link AnyApiError}.
  *
- * Three kinds of error are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey` propagate
- * unchanged. So do errors that a framework throws for control flow (those with a `digest`). If an earlier attempt of a write may
+ * Three kinds of error are not `ApiError`s. A wrong argument throws a `TypeError`. Errors thrown by `apiKey` or `itemKey`
+ * propagate unchanged. So do errors that a framework throws for control flow (those with a `digest`). If an earlier attempt of a write may
  * have been applied, you get that attempt's error instead, with the thrown one as its `cause`.
  *
  * An API key of 8 characters or more never appears in an `ApiError`, even if the service echoed it. Exception: your own errors

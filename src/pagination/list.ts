@@ -64,7 +64,8 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
    * end, the loop reads only new items. If pages overlap, it misses no item added at the end, however the list changed in
-   * between. Pass the same `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts at the beginning.
+   * between. Pass the same `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts
+   * at the beginning.
    * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
    * @defaultValue undefined
    */

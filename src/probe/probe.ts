@@ -44,8 +44,8 @@ const timeLimitMs = 180_000
 /**
  * Checks whether a service works as the client expects, and which options suit it.
  *
- * It sends about 10 to 35 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it reports its
- * findings so far. It writes nothing without `account`.
+ * It sends about 10 to 35 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it
+ * reports its findings so far. It writes nothing without `account`.
  *
  * @throws TypeError for a wrong option. Error if the account may be inactive. Failures of the service are findings.
  * @example
