@@ -207,7 +207,7 @@ export class AbortError extends ApiError {
   readonly kind = 'aborted'
 }
 
-/** A 2xx response does not match the API's documentation or your `schema`. It is not retried. */
+/** A 2xx response is not valid. For example, it is not JSON, or does not match your `schema`. It is not retried. */
 export class InvalidResponseError extends ApiError {
   readonly kind = 'invalid-response'
   /** The HTTP status, from 200 to 299. */

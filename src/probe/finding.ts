@@ -4,7 +4,7 @@ export interface Finding {
   readonly id: FindingId
   /**
    * - `ok`: The client expects this.
-   * - `note`: The API specification leaves this open. `advice` says the effect.
+   * - `note`: The API specification leaves this open. `advice` explains the effect.
    * - `broken`: This contradicts the API specification, or breaks the client.
    * - `not-checked`: The probe could not see this. `observed` says why.
    */

@@ -19,7 +19,7 @@ export interface VirtualAccounts {
     options: WriteOptions<T> & { schema: Schema<T> },
   ): Promise<Result<T, string>>
   /**
-   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that cannot help.
+   * Reactivates a virtual account. A failed attempt is retried with the same idempotency key, unless a retry cannot succeed.
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
@@ -37,7 +37,7 @@ export interface VirtualAccounts {
     options: WriteOptions<T> & { schema: Schema<T> },
   ): Promise<Result<T, string>>
   /**
-   * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, unless that cannot help.
+   * Deactivates a virtual account. A failed attempt is retried with the same idempotency key, unless a retry cannot succeed.
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *

@@ -151,7 +151,7 @@ export class FakeService {
   }
 
   /**
-   * Faults of `fail()` that are not used up, oldest first. Their `times` is what is left.
+   * Faults of `fail()` that are not used up, oldest first. `times` is the number of requests still to fail.
    * Expect this to be empty at the end of a test. Otherwise a fault with a misspelt path goes unnoticed.
    *
    * @example
@@ -232,8 +232,8 @@ export class FakeService {
   }
 
   /**
-   * Limits the rate of requests until `reset()`. Extra requests get a 429 with `Retry-After`, and are not applied. Faults take
-   * precedence. Requests that meet one do not count.
+   * Limits the rate of requests until `reset()`. Extra requests get a 429 with `Retry-After`, and are not applied. A request
+   * that meets a fault gets that fault, and does not count towards the limit.
    *
    * @throws TypeError for an unknown or wrong option of the limit.
    * @example
