@@ -45,8 +45,8 @@ export interface ListParams {
    */
   page?: number | undefined
   /**
-   * Number of items per page. The service may lower it. Then the limit in the response applies. After a cursor, a larger one than
-   * before has no effect.
+   * Number of items per page. The service may lower it. Then the limit in the response applies. With `after`, a limit
+   * larger than the earlier loop's has no effect.
    * @defaultValue 100 for a loop from page 1 if the service accepts that. Otherwise the service's default
    */
   limit?: number | undefined
@@ -88,7 +88,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   maxItems?: number | undefined
   /**
    * Returns the key of an item, a string or a number that is unique in the list. Items without a key (`undefined`, `null`, `NaN`)
-   * are always yielded. But if a list has any, a loop cannot prove that it is complete.
+   * are always yielded, but a loop over them cannot prove that it is complete.
    * @defaultValue the resource's own key, such as the `id` of a transaction. None for `client.list`
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
@@ -189,7 +189,7 @@ function prepareList<Item>(
   const isStrict = verified === true
   const hasKeys = itemKey !== undefined || rawItemKey !== undefined
   const isContinued = onMissedItems === 'continue'
-  const doubt = `the items before this cursor are not proven to be complete (${after?.doubt})`
+  const doubt = `the loop that wrote this cursor may have missed items (${after?.doubt})`
   forbid(
     isStrict && !hasKeys,
     'verified: pass `itemKey`, because nothing else identifies the items of this list',

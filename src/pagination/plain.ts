@@ -90,7 +90,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     if (at.count > 2 * largestTotal && ++beyond > maxBeyond && !acceptsGaps) {
       throw failure(seen, 'contradiction', {
         problem: `the service has returned ${at.count} items, although no response promised more than ${largestTotal}`,
-        hint: "The service may ignore `page`, or its total may be capped. To read on to an empty page, pass `onMissedItems: 'continue'`.",
+        hint: "The service may ignore `page`, or its total may be capped. To read on until a page is empty, pass `onMissedItems: 'continue'`.",
         isFinal: true,
       })
     }

@@ -28,7 +28,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'order-not-stable': {
     problem:
-      'items came back in another order, or with the keys of other items, so some may have been missed',
+      'items came back in another order, or two of them have the same key, so some may have been missed',
     hint: "Ask the service's owner for an order that is unique and does not change. To read on and accept gaps, pass `onMissedItems: 'continue'`.",
     isFinal: true,
   },

@@ -277,7 +277,7 @@ function findMisplaced(pages: readonly ReadPage[]): string | undefined {
       const place = start + index
       const key = keyOf(item)
       const same = at.get(place)
-      if (same && same.key !== key) return `${name} has other items than ${same.name} at the same places`
+      if (same && same.key !== key) return `${name} and ${same.name} have different items at the same places`
       const before = places.get(key)
       if (before && before.place !== place && before.name !== name)
         return `${name} repeats items of ${before.name}`

@@ -101,7 +101,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
 function whyMissing(id: string, { origin, account }: ProbeOptions, found: readonly Finding[]): string {
   if (id === 'cors' && origin === undefined) return 'pass an origin to check this'
   if (id === 'idempotency' && account === undefined) return 'pass a test account to check this'
-  return `because of ${found.find(({ status }) => status === 'broken')?.id}`
+  return `because ${found.find(({ status }) => status === 'broken')?.id} is broken`
 }
 
 async function checkList(source: Source, first: Page<unknown>): Promise<Finding[]> {
@@ -116,7 +116,7 @@ async function checkList(source: Source, first: Page<unknown>): Promise<Finding[
     const again = value && comparePages(await readList(source, value))
     if (again?.observed !== compared.observed) compared = notChecked('order', changed)
   }
-  if (compared.id !== 'order') findings.push(notChecked('order', `because of ${compared.id}`))
+  if (compared.id !== 'order') findings.push(notChecked('order', `because ${compared.id} is broken`))
   return [
     ...findings,
     checkSmallerLimits(list),

@@ -36,19 +36,19 @@ export async function checkWrites(
   if (second === undefined) return notChecked('idempotency', outOfTime)
   const { value, problem = '' } = second
   if (value === undefined) {
-    if (!isConclusive(second)) return notChecked('idempotency', `the same key again: ${problem}`)
-    return broken('idempotency', `the same key again: ${problem}`, noRetries)
+    if (!isConclusive(second)) return notChecked('idempotency', `a repeated key: ${problem}`)
+    return broken('idempotency', `a repeated key: ${problem}`, noRetries)
   }
   if (value.headers.get('idempotent-replayed') === 'true')
-    return ok('idempotency', 'the same key again gets a response that is marked as a replay', howLong)
+    return ok('idempotency', 'a repeated key gets a response that is marked as a replay', howLong)
   if (toComparable(value.data) !== toComparable(first.value.data)) {
-    const observed = 'the same key again gets another response, as if it were a new write'
+    const observed = 'a repeated key gets another response, as if it were a new write'
     return broken('idempotency', observed, noRetries)
   }
   const response = value.data === undefined ? 'empty response' : 'response'
   return ok(
     'idempotency',
-    `the same key again gets the same ${response} (a new write might do the same)`,
+    `a repeated key gets the same ${response} (a new write might do the same)`,
     howLong,
   )
 }

@@ -134,7 +134,7 @@ describe('the message of an HttpError', () => {
       return 'test_key'
     }
     expect(await write({ steps: [respond(500)], client: { apiKey, maxRetries: 1 } })).toBe(
-      `HTTP 500. ${applied} Not retried: apiKey or fetch threw an error of its own, see error.cause. Retry later.`,
+      `HTTP 500. ${applied} Not retried: apiKey or fetch threw an error. See error.cause. Retry later.`,
     )
   })
 

@@ -87,7 +87,7 @@ describe('equal dates whose order depends on the limit', () => {
     const { list, events } = createServed((page, limit) => envelopeOf(rows, page, limit))
     const { error } = await iterateToPaginationError(list({ limit: 20 }))
     expect(error).toMatchObject({ reason: 'order-not-stable' })
-    expect(error.message).toContain('or with the keys of other items')
+    expect(error.message).toContain('or two of them have the same key')
     await collect(list({ limit: 20 }, { onMissedItems: 'continue' }))
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })
   })
