@@ -62,8 +62,8 @@ export async function serveFake({ port, transactions, faults, rate, log }: FakeS
     server.closeAllConnections()
   }
   const limits = [
-    ...(rate === undefined ? [] : [`Rate: ${rate} a second. Extra requests get a 429.`]),
-    ...(faults.length === 0 ? [] : [`Faults: every fourth request, in turn: ${faults.join(', ')}`]),
+    ...(rate === undefined ? [] : [`Rate: ${rate} per second. Extra requests get a 429.`]),
+    ...(faults.length === 0 ? [] : [`Every fourth request fails, in turn with: ${faults.join(', ')}`]),
   ]
   return { introduction: introduce(service, transactions, limits), close }
 }

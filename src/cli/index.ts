@@ -19,14 +19,14 @@ probe <baseUrl>           Checks whether a service works as the client expects.
                             Also deactivates and reactivates this test account.
   --json                    Prints the report as JSON.
 
-schema <baseUrl> <path>   Prints a zod schema and a function that reads a list.
+schema <baseUrl> <path>   Prints a zod schema of a list, and code to read it.
 
 fake                      Serves a fake service on this machine.
   --port <port>             Default: 4010. 0 takes any free port.
   --transactions <count>    Default: 250.
-  --faults <list>           Every fourth request fails, with these in turn:
-                            statuses, network-error, truncate or hang.
-  --rate <count>            Requests a second. Extra requests get a 429.
+  --faults <list>           Makes every fourth request fail, with each of these
+                            in turn: statuses, network-error, truncate, hang.
+  --rate <count>            Requests per second. Extra requests get a 429.
 
 help                      Prints this; --version prints the version.
 
@@ -34,7 +34,8 @@ probe and schema read the API key from the environment variable API_KEY. With
 --allow-insecure-http, they accept http, and anyone on the network can then
 read the key.
 
-Exit status: 0, 1 if something is broken or failed, or 2 for a wrong command.`
+Exit status: 0 for success, 1 if something is broken or failed, 2 for a wrong
+command.`
 
 const host = 'https://api.example.com'
 

@@ -76,7 +76,7 @@ describe('the command fake', () => {
 
   test('refuses what is more than its rate', async () => {
     using fake = await startFake('--rate', '5')
-    expect(fake.introduction).toContain('\nRate: 5 a second. Extra requests get a 429.\n')
+    expect(fake.introduction).toContain('\nRate: 5 per second. Extra requests get a 429.\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'test_key', maxRetries: 0 })
     const calls = await Promise.allSettled(Array.from({ length: 8 }, () => client.transactions.list().then()))
     const refused = calls.flatMap(call => (call.status === 'rejected' ? [call.reason] : []))
@@ -97,7 +97,7 @@ describe('the command fake', () => {
 
   test('prints a line for each request, without its key and body', async () => {
     using fake = await startFake('--faults', '500,truncate')
-    expect(fake.introduction).toContain('\nFaults: every fourth request, in turn: 500, truncate\n')
+    expect(fake.introduction).toContain('\nEvery fourth request fails, in turn with: 500, truncate\n')
     const client = new Client({ baseUrl: fake.url, apiKey: 'my_secret_key', maxRetries: 0 })
     for (let page = 1; page <= 8; page++) await client.transactions.list({ page }).catch(() => {})
     await client.request('POST', '/x', { body: { name: 'Ada' } }).catch(() => {})
