@@ -41,7 +41,7 @@ runMain(import.meta.filename, async () => {
   console.log('  Write your first loop: docs/getting-started.md')
 })
 
-/** As it is written by hand. @param {Service} service */
+/** A handwritten loop. @param {Service} service */
 async function readPages({ baseUrl, apiKey, fetch }) {
   /** @type {Transaction[]} */
   const transactions = []
@@ -63,7 +63,7 @@ async function readList({ baseUrl, apiKey, fetch }) {
 }
 
 /**
- * Reads a list that changes, and prints what was missed of all that was in it from beginning to end.
+ * Reads a list that changes, and prints the missed items that were in it throughout.
  *
  * @param {string} name
  * @param {(service: Service) => Promise<Transaction[]>} read

@@ -1,6 +1,6 @@
 // @ts-check
 // Exports all transactions to a CSV file. Stop it in any way, even with kill -9,
-// and start it again: it continues and writes each transaction once, even if the
+// and start it again. It continues, and writes each transaction once, even if the
 // list changes.
 //
 //   npm run example examples/export-csv.js [-- FILE]
@@ -34,7 +34,7 @@ async function exportTransactions(name = 'transactions.csv') {
   console.error(
     count > 0 ? `Continuing after ${counted(count, 'transaction')}` : `Exporting from ${service.name}`,
   )
-  const progress = new Progress({ from: count, advice: 'Run it again: it continues.' })
+  const progress = new Progress({ from: count, advice: 'Run it again to continue.' })
   /** @type {import('virtual-accounts').EndEvent | undefined} */
   let end
   const client = connect(service, event => {
@@ -55,7 +55,7 @@ async function exportTransactions(name = 'transactions.csv') {
   try {
     if ((await file.stat()).size < bytes)
       throw new Problem(`${part} was cut off: remove it and ${positionFile}.`)
-    // Lines after this have no saved cursor, so they come again.
+    // Lines after this have no saved cursor, so they are fetched again.
     await file.truncate(bytes)
     if (!cursor) await append(header)
     for await (const batch of list.batches()) {
@@ -70,14 +70,14 @@ async function exportTransactions(name = 'transactions.csv') {
     if (!cursor || !(error instanceof PaginationError)) throw error
     await rm(positionFile)
     throw new Problem(
-      `The list has changed too much to continue (${error.reason}). Run it again: it starts over.`,
+      `The list has changed too much to continue (${error.reason}). Run it again to start over.`,
     )
   } finally {
     await file.close()
   }
   progress.end()
   if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The export stays ${part}.`)
-  // In this order: a position must never outlive the file that it is for.
+  // In this order, because a position must never outlive its file.
   await rm(positionFile, { force: true })
   const before = statSync(name, { throwIfNoEntry: false })?.size ?? 0
   const headerBytes = Buffer.byteLength(header)
@@ -104,7 +104,7 @@ async function readPosition(file) {
 }
 
 /**
- * Writes a new file and renames it, which is one step: there is never half a position.
+ * Writes a new file and renames it, which is one step, so there is never half a position.
  *
  * @param {string} file
  * @param {Position} position

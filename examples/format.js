@@ -23,7 +23,7 @@ export function counted(count, noun) {
 }
 
 /**
- * What is missing to two decimals, so that decimal points are below each other: `.00` after 17, `0` after 58.2.
+ * The text that completes two decimals, to align decimal points: `.00` after 17, `0` after 58.2.
  *
  * @param {string} amount
  */
@@ -54,7 +54,7 @@ export function elapsed(seconds) {
 }
 
 /**
- * `8,370 a second, 5 s left`, or nothing until a hundredth is done: before that it would be a guess.
+ * `8,370 a second, 5 s left`. Nothing until a hundredth is done, because it would be a guess.
  *
  * @param {{ done: number, total: number, seconds: number, left?: number }} progress
  */

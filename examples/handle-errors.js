@@ -16,7 +16,7 @@ const client = new Client({ baseUrl, apiKey, fetch, maxRetries: 0 })
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
 
 runMain(import.meta.filename, async () => {
-  console.log('A fake service fails on purpose: each error, and what to do about it.')
+  console.log('A fake service fails on purpose. Each error shows what to do about it.')
 
   title('http: the service refuses')
   service.fail({ with: Response.json({ error: { message: 'no such account' } }, { status: 404 }) })
@@ -34,7 +34,7 @@ runMain(import.meta.filename, async () => {
   service.fail({ with: 'hang' })
   await attempt(() => client.transactions.list({}, { timeout: 100 }))
 
-  title('invalid-response: the response is not as specified')
+  title('invalid-response: the response is not valid')
   const invalid = { data: [{ id: 't1', amount: '12.50', currency: 'EUR', description: '' }] }
   service.fail({ with: Response.json({ ...invalid, page: 1, totalItems: 1, limit: 20 }) })
   await attempt(() => client.transactions.list())
@@ -54,7 +54,7 @@ runMain(import.meta.filename, async () => {
     }
   })
   for await (const _ of client.transactions.list({ limit: 50 }, { after: stopped?.cursor })) count++
-  say(`continued after the cursor of the error: ${count} of 250 read`)
+  say(`resumed with error.cursor: ${count} of 250 read`)
 
   title('A write whose response is lost')
   service.fail({ method: 'POST', with: 'truncate' })
@@ -62,7 +62,7 @@ runMain(import.meta.filename, async () => {
   if (lost?.outcomeUnknown) {
     const { idempotencyKey } = lost
     const { status } = await client.virtualAccounts.deactivate(account, { idempotencyKey })
-    say(`retried: HTTP ${status}, the account is active: ${service.isActive(account)}`)
+    say(`retried: HTTP ${status}, isActive is ${service.isActive(account)}`)
   }
 
   title('aborted: your signal ends the call')
@@ -99,19 +99,19 @@ function advice(error) {
   switch (error.kind) {
     case 'http':
       if (error.retryAfterMs !== undefined) return `retry in ${error.retryAfterMs / 1000} s`
-      if (error.cursor) return 'continue after the cursor of the error'
+      if (error.cursor) return 'resume with error.cursor'
       return `look at status ${error.status} and body ${JSON.stringify(error.body)}`
     case 'connection':
-      if (error.outcomeUnknown) return 'retry with the idempotencyKey of the error'
+      if (error.outcomeUnknown) return 'retry with error.idempotencyKey'
       return 'check baseUrl and the network, or retry later'
     case 'timeout':
       return `more than ${error.timeoutMs} ms: raise timeout, or retry later`
     case 'aborted':
-      return 'nothing, or put the work back into its queue'
+      return 'nothing, or put the work back into the queue'
     case 'invalid-response':
-      return 'look at issues and body of the error: if the service is right, pass a schema'
+      return 'look at error.issues and error.body, and pass a schema if the service is right'
     case 'pagination':
-      return 'do what the message says: it depends on what the service does'
+      return 'do what the message says'
   }
 }
 

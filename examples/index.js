@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run example FILE` runs a program. Without a FILE, or with one that is not there, it lists the programs.
+// `npm run example FILE` runs a program. Without a FILE, or if there is no such FILE, it lists the programs.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,15 +9,15 @@ import { pathToFileURL } from 'node:url'
 const [given] = process.argv.slice(2)
 const program = given && pathOf(given)
 
-// A folder stands for its index.js, and this one for no program.
+// A folder stands for its index.js. This folder has none to run.
 if (program && program !== import.meta.filename) {
   // The program finds its own arguments.
   process.argv.splice(1, 2, program)
   await import(pathToFileURL(program).href)
 } else if (given === undefined || given === '--help' || given === '-h') {
-  console.log(`npm run example FILE runs a program, and -- --help after it explains it:\n\n${programs()}`)
+  console.log(`Run a program with npm run example FILE. Add -- --help for an explanation.\n\n${programs()}`)
 } else {
-  console.error(`There is no program ${given}. There are:\n\n${programs()}`)
+  console.error(`There is no program ${given}. The programs are:\n\n${programs()}`)
   process.exitCode = 1
 }
 
@@ -35,7 +35,7 @@ function pathOf(file) {
   return undefined
 }
 
-/** Those that README.md names, with what it says about each. */
+/** The programs that README.md names, with its descriptions. */
 function programs() {
   const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
   const rows = readme.replaceAll(/\[(.*?)\]\(.*?\)/g, '$1').matchAll(/^\| `(examples\/\S+)` \| (.*) \|$/gm)

@@ -12,10 +12,10 @@ runMain(import.meta.filename, async () => {
   const service = findService()
   const client = connect(service)
   console.log(`Listing the transactions of ${service.name}`)
-  // Nothing is sent yet: what you do with the list decides what is requested.
+  // Nothing is sent yet. Awaiting or iterating the list sends requests.
   const transactions = client.transactions.list({ limit: 100 }, { verified: true })
 
-  // Awaited, it is one page: the first.
+  // Awaiting it fetches the first page.
   const { totalItems, pageCount, data } = await transactions
   console.log(
     `\n${counted(totalItems, 'transaction')} on ${counted(pageCount, 'page')}. From the first page:`,
@@ -26,7 +26,7 @@ runMain(import.meta.filename, async () => {
     console.log(`  ${id}  ${currency} ${amounts[index]}  ${description}`)
   }
 
-  // In a loop, it is every item, in order, each once, or it throws. Four pages are fetched in parallel.
+  // A loop yields every item once, in order, or throws. It fetches four pages in parallel.
   /** @type {Map<string, { count: number, sum: Big }>} */
   const currencies = new Map()
   for await (const { currency, amount } of transactions) {

@@ -1,5 +1,5 @@
 // Adds only new transactions to a table of PostgreSQL, for a list that shows the
-// newest first. It commits once, at the end: if it is killed, it has saved nothing.
+// newest first. It commits once, at the end. If it is killed, it saves nothing.
 //
 //   npm install --no-save pg
 //   BASE_URL=https://… API_KEY=… DATABASE_URL=postgres://… \
@@ -28,7 +28,7 @@ await db.query(`
 const { rows } = await db.query('SELECT cursor FROM newest')
 const options = { verified: true, until: rows[0]?.cursor }
 const list = client.transactions.list({ limit: 100 }, options)
-// By id: items of earlier runs can come again.
+// By id, because items of earlier runs can come again.
 const add = `INSERT INTO news SELECT *
   FROM unnest($1::text[], $2::json[]) ON CONFLICT DO NOTHING`
 let newest

@@ -5,8 +5,9 @@
 //   npm run example examples/new-transactions.js [-- FILE]
 //   BASE_URL=https://… API_KEY=… npm run example examples/new-transactions.js
 //
-// FILE is transactions.jsonl unless given. FILE.json holds the cursor of the last
-// complete run. Kill the program at any time: the next run starts again there.
+// Default FILE: transactions.jsonl. FILE.json holds the cursor of the last
+// complete run. You can kill the program at any time. The next run starts there
+// again.
 
 import { createReadStream } from 'node:fs'
 import { open, readFile, rename, writeFile } from 'node:fs/promises'
@@ -39,7 +40,7 @@ async function addNewTransactions(name = 'transactions.jsonl') {
       )
     // Lines after this belong to a run that did not finish.
     await file.truncate(bytes)
-    // The list can repeat items of earlier runs, and repeats all of them when every item that the cursor names is gone.
+    // The list can repeat items of earlier runs. It repeats all of them if every item that the cursor names is gone.
     const known = await readIds(name)
 
     const options = { verified: true, until: saved.newest }
@@ -81,7 +82,7 @@ async function readPosition(file, name) {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    // Its whole lines stay. The whole list is read, and what is not in them is added.
+    // Its complete lines stay. The whole list is read, and missing items are added.
     return { bytes: (await readFile(name)).lastIndexOf('\n') + 1 }
   }
 }

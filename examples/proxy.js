@@ -22,7 +22,7 @@ import { Problem, runMain } from './terminal.js'
 // An encoded slash or backslash could be decoded by the service, and would then change the path.
 const id = '(?:(?!%2f|%5c)[^/])+'
 
-/** What a browser may request; everything else is a 404. */
+/** The requests that a browser may send. All others get a 404. */
 const routes = [
   { method: 'GET', path: /^\/transactions$/, query: ['page', 'limit'] },
   {
@@ -32,12 +32,12 @@ const routes = [
   },
 ]
 
-// No others are forwarded: above all no cookies, and no Api-Key of a browser.
+// No other headers are forwarded, especially no cookies and no Api-Key of a browser.
 const requestHeaders = ['accept', 'content-type', 'idempotency-key']
 const responseHeaders = ['content-type', 'retry-after', 'date', 'x-request-id', 'request-id']
 
 const maxBodyBytes = 64 * 1024
-// Longer than the service needs, and shorter than the client's timeout, which then gets a 504 instead of nothing.
+// Longer than the service needs. Shorter than the client's timeout, so the client gets a 504 instead of nothing.
 const timeoutMs = 50_000
 
 runMain(import.meta.filename, async () => {
@@ -48,7 +48,7 @@ runMain(import.meta.filename, async () => {
   connect(service)
   const server = createServer((message, reply) => {
     forward(service, message, reply).catch(error => {
-      // The response was cut off, so this one must be, too.
+      // Cut off this response as well, because the service's was cut off.
       console.error(error)
       reply.destroy()
     })
@@ -94,19 +94,19 @@ async function forward({ baseUrl, apiKey, fetch }, message, reply) {
     })
   } catch (error) {
     if (closed.signal.aborted) return
-    // A 5xx, because it tells the client that a write may have been applied. The client retries with its key; a proxy
-    // must not.
+    // A 5xx, because it tells the client that a write may have been applied. The client retries with its key.
+    // A proxy must not retry.
     const isTimeout = signal.aborted
     console.error(`${message.method} ${target}:`, isTimeout ? 'no response in time' : error)
     return refuse(reply, isTimeout ? 504 : 502, 'The service did not respond.')
   }
   reply.writeHead(response.status, pick(Object.fromEntries(response.headers), responseHeaders))
-  // Unchanged: parsing and writing it again would lose digits of long numbers.
+  // Unchanged, because parsing it would lose digits of long numbers.
   await pipeline(response.body ?? [], reply)
 }
 
 /**
- * Path and query below the service's base URL; undefined if they may not be requested.
+ * Path and query below the service's base URL. `undefined` if they may not be requested.
  *
  * @param {import('node:http').IncomingMessage} message
  */
@@ -125,7 +125,7 @@ function findTarget({ method, url = '/' }) {
 }
 
 /**
- * Why this request is not allowed; undefined if it is.
+ * Why this request is not allowed. `undefined` if it is.
  *
  * @param {import('node:http').IncomingMessage} message
  */

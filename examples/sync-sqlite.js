@@ -26,12 +26,12 @@ async function sync(name = 'transactions.sqlite') {
   }
 }
 
-/** Ends a database transaction: the next run reads the list from its beginning. */
+/** Ends a database transaction. The next run reads the list from its beginning. */
 const forget = 'DELETE FROM found; DELETE FROM position; COMMIT'
 
 class Copy {
   #db
-  /** The saved cursor: a part of the list is in `found` already. */
+  /** The saved cursor. Part of the list is already in `found`. */
   #last
 
   /** @param {DatabaseSync} db */
@@ -71,7 +71,7 @@ class Copy {
       this.#begin()
       this.#db.exec(forget)
       throw new Problem(
-        `The list has changed too much to resume (${error.reason}). Run it again: it starts over.`,
+        `The list has changed too much to resume (${error.reason}). Run it again to start over.`,
       )
     }
     if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The copy is unchanged.`)
@@ -87,13 +87,13 @@ class Copy {
     const gone = 'FROM transactions WHERE id NOT IN (SELECT id FROM found)'
     const before = this.count()
     const deleted = this.count(gone)
-    // A list that comes back empty or tiny is a fault, not news.
+    // An empty or tiny list is more likely a bug than news.
     if (deleted * 2 > before) {
       // The next run must see the whole list again.
       this.#db.exec(forget)
       const counts = `${grouped(deleted)} of ${counted(before, 'row')}`
       throw new Problem(
-        `${counts} would be deleted: nothing was. If that is right, remove ${name} and run it again.`,
+        `${counts} would be deleted, so nothing was. If that is right, remove ${name} and run it again.`,
       )
     }
     this.#db.exec(`

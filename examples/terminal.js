@@ -1,5 +1,5 @@
 // @ts-check
-// What the programs of this folder share: their arguments, how they end, and a line that shows progress.
+// Shared by the programs of this folder: arguments, exit codes and a progress line.
 
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -8,14 +8,14 @@ import { duration, grouped, missingDecimals, pace } from './format.js'
 
 export { counted, grouped } from './format.js'
 
-/** Something the user can fix: its message is all they need. */
+/** A problem that the user can fix. Its message is all they need. */
 export class Problem extends Error {}
 
 /**
- * Runs a program with its arguments. What the user can fix is one line on stderr and exit code 1: only a bug of the
- * program shows a stack.
+ * Runs a program with its arguments. For a problem that the user can fix, it prints one line on stderr and exits with 1.
+ * Only a bug of the program shows a stack.
  *
- * @param {string} file of the program: `--help` prints the comment that it begins with
+ * @param {string} file The program's file. `--help` prints its first comment.
  * @param {(...args: string[]) => Promise<void>} main
  * @param {number} [maxArgs]
  */
@@ -52,9 +52,10 @@ function commentOf(file) {
 /** @param {unknown} error */
 function reason(error) {
   if (!(error instanceof Error)) return error
-  if (isApiError(error) && error.outcomeUnknown) return `${error.message} It is ${error.idempotencyKey}.`
+  if (isApiError(error) && error.outcomeUnknown)
+    return `${error.message} The idempotencyKey is ${error.idempotencyKey}.`
   if (error instanceof Problem || isApiError(error)) return error.message
-  // `syscall` names what the system refused: to write a file, say.
+  // Set if the system refused an operation, such as writing a file.
   if ('syscall' in error) return error.message
   const isArgument = 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
   return isArgument ? `${error.message.split('. ')[0]}. See --help.` : error
@@ -75,8 +76,8 @@ function clearLine() {
 }
 
 /**
- * A line on stderr that says how far a program is, and how long it waits before a retry, or for the service's rate limit. On a
- * terminal it is redrawn in place; elsewhere there is a line for each tenth of the total, and for each time that it waits.
+ * A progress line on stderr. It also shows delays before retries, and for the service's rate limit. On a terminal, it is redrawn
+ * in place. Elsewhere, there is a line for each tenth of the total, and for each delay.
  */
 export class Progress {
   #began = performance.now()
@@ -143,7 +144,7 @@ export class Progress {
 }
 
 /**
- * Breaks a text into lines of 80 columns. What is in backticks stays on one line.
+ * Breaks a text into lines of 80 columns. Text in backticks stays on one line.
  *
  * @param {string} text
  * @param {string} [indent]
@@ -159,7 +160,7 @@ export function wrapped(text, indent = '') {
 }
 
 /**
- * Amounts as they are printed below each other: decimal points in one column.
+ * Amounts for a column, with aligned decimal points.
  *
  * @param {readonly (number | string)[]} amounts
  */

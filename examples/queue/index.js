@@ -1,8 +1,8 @@
 // @ts-check
 // Deactivates 10,000 accounts of a fake service with four workers on a queue, and
 // kills one of them partway through. The fake service loses some responses and
-// refuses some requests. In the end, what it has received must add up: otherwise
-// the exit code is 1.
+// refuses some requests. The exit code is 1 unless each account was deactivated
+// once, with one key.
 //
 //   npm run example examples/queue
 //
@@ -63,7 +63,7 @@ function toJob(account) {
   const ids = [account.customerId, account.virtualAccountId]
   return {
     name: 'deactivate',
-    // The key is stored with the job: every attempt sends the same one, whichever worker makes it.
+    // The key is stored with the job, so every worker sends the same one.
     data: { account, idempotencyKey: crypto.randomUUID() },
     opts: {
       // BullMQ ignores a job whose id it has, so an account that is added again keeps its first key.
@@ -95,7 +95,7 @@ async function finish(queue, disturb) {
 }
 
 /**
- * What does not add up. What the service has received counts, not what the workers say.
+ * The problems found, judged by the requests that the service received.
  *
  * @param {FakeService} service
  * @param {import('bullmq').Job[]} failed

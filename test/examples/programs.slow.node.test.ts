@@ -119,11 +119,11 @@ test('handle-errors shows each kind of failure, and what to do', async () => {
     '→ retry in 90 s',
     '→ check baseUrl and the network, or retry later',
     '→ more than 100 ms: raise timeout, or retry later',
-    '→ look at issues and body of the error: if the service is right, pass a schema',
+    '→ look at error.issues and error.body, and pass a schema if the service is right',
     '→ do what the message says',
-    'continued after the cursor of the error: 250 of 250 read',
-    'retried: HTTP 200, the account is active: false',
-    '→ nothing, or put the work back into its queue',
+    'resumed with error.cursor: 250 of 250 read',
+    'retried: HTTP 200, isActive is false',
+    '→ nothing, or put the work back into the queue',
   ]) {
     expect(text).toContain(said)
   }

@@ -56,7 +56,7 @@ describe('sync-sqlite', () => {
     const all = fake.service.transactions.splice(0)
     expect(await sync()).toMatchObject({
       code: 1,
-      said: expect.stringContaining('250 of 250 rows would be deleted: nothing was.'),
+      said: expect.stringContaining('250 of 250 rows would be deleted, so nothing was.'),
     })
     fake.service.transactions.push(...all.slice(0, 3))
     expect(await sync()).toMatchObject({ code: 1 })
