@@ -1,4 +1,4 @@
-// What is measured: kinds, each of groups, each of cases; and what is read from it: the columns of its tables.
+// The measurements, as kinds of groups of cases, and the columns of their tables.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export const own = 'virtual-accounts'
@@ -10,7 +10,7 @@ export const wide = `${unverified}, concurrency: 16`
 const json = path => JSON.parse(readFileSync(new URL(path, import.meta.url)))
 const versions = { ...json('package.json').dependencies, [own]: json('../package.json').version }
 
-/** Loading a peer costs nothing, as it imports its client only when it connects. */
+/** Loading a peer costs nothing, because it imports its client only when it connects. */
 export function loadPeer(peer) {
   return import(new URL(`peers/${peer}.js`, import.meta.url))
 }
@@ -23,7 +23,7 @@ const peers = await Promise.all(
   }),
 )
 
-/** Pinned, or what a version range allowed on that day. */
+/** Pinned, or the version that a range allowed on that day. */
 export const packages = peers.flatMap(({ packages }) => packages)
 
 const ours = [
@@ -31,7 +31,7 @@ const ours = [
   { ...peers[0], name: unverified, verified: false },
   { ...peers[0], name: wide, verified: false, concurrency: 16 },
 ]
-/** By hand, page after page; and with as many requests in flight as this client has. */
+/** Handwritten loops, one request at a time, and with as many in flight as this client has. */
 const loops = peers
   .filter(({ name }) => name === baseline)
   .flatMap(one => [one, { ...one, name: parallel, concurrency: 4 }])
@@ -39,12 +39,12 @@ const loops = peers
 const walkers = [...ours, ...loops, ...peers.slice(1).filter(({ peer }) => !['ky', baseline].includes(peer))]
 const withLoop = [ours[0], ...loops]
 
-/** Column: its title, its value in one round (from the measurement and those of other cases), digits shown. */
+/** A column: its title, the digits shown, and its value in one round, from this measurement and those of other cases. */
 const column = (title, digits, value) => ({ title, digits, value })
 const times = (title, key, peer) => column(title, 2, (it, of) => it[key] / of(peer)[key])
 const requests = column('requests', 0, it => it.requests)
 
-/** A walk that only waits leaves the machine to others: so many of them run at a time. */
+/** How many walks run at a time, by latency. A walk that mostly waits leaves the machine to others. */
 const lanesOf = { 0: 1, 20: 2, 100: 8 }
 
 function walks(items, latency, who, { limit = 100, changes } = {}) {
@@ -81,7 +81,7 @@ function call(method) {
   }
 }
 
-/** Clients as they are. With `perSecond`, the service refuses whatever is more. */
+/** Clients with their defaults. With `perSecond`, the service refuses extra requests. */
 function limited(writes, perSecond) {
   const all = peers.filter(({ peer }) => [own, 'ky', 'stripe', 'openai'].includes(peer))
   const ky = all.find(({ peer }) => peer === 'ky')
@@ -101,7 +101,7 @@ const bare = { name: 'bare Node', peer: baseline, isBare: true }
 const packaged = peers.filter(({ packages }) => packages.length > 0)
 const kilobytes = (title, value) => column(title, 1, it => value(it) / 1000)
 
-/** By name. `rounds: 1`: the result is always the same. */
+/** By name. Kinds with `rounds: 1` always have the same result. */
 export const kinds = {
   walk: {
     groups: [
@@ -171,7 +171,7 @@ export const kinds = {
   },
 }
 
-/** Not a measurement: whether every peer reads each item once, in as few requests as it needs, and a GET and a POST. */
+/** Checks, not measurements: every peer reads each item once with the fewest requests, and sends a GET and a POST. */
 export const smoke = [
   ...[...ours.slice(0, 2), ...loops, ...peers.slice(1).filter(({ peer }) => peer !== baseline)].map(one => ({
     ...one,
@@ -179,7 +179,7 @@ export const smoke = [
     pages: pagesRead(one),
   })),
   ...withLoop.map(one => ({ ...one, case: 'no limit', pages: one.name === own ? 4 : 15 })),
-  // Two requests more: whether the order depends on the request.
+  // Two more requests check whether the order depends on the request.
   { ...ours[0], case: 'changes', limit: 100, changes: 1, pages: 6 },
 ].map(({ pages, case: which = '', ...one }) => ({
   ...one,

@@ -1,5 +1,4 @@
-// One measurement, in a process of its own: `node measure.js <case as JSON>` prints the result as JSON. README.md says what
-// is measured when, and why.
+// One measurement in its own process. `node measure.js <case as JSON>` prints the result as JSON. README.md explains it.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +23,7 @@ const measurements = {
   async walk(peer, { items, changes = 0, ...options }) {
     const client = await peer.connect(options)
     let seen = 0
-    // Those that the list has from the beginning are read before they are removed, by a loop that misses none.
+    // A loop that misses no item reads the original items before they are removed.
     const isCounted = changes > 0 ? ({ id }) => indexAfter(id) <= items : ({ currency }) => currency !== null
     const times = await timed(() =>
       client.walk(item => {
@@ -59,7 +58,7 @@ const measurements = {
     return timed(() => repeat(calls))
   },
 
-  /** All at once, unless `concurrency` says how many; some may fail. */
+  /** Sends all writes at once, or `concurrency` at a time. Some may fail. */
   async limit(peer, { writes, concurrency = writes, ...options }) {
     const client = await peer.connect(options)
     let started = 0
@@ -140,7 +139,7 @@ function npm(args, cwd) {
   return execFileSync(command, [...args, ...quiet], { cwd, encoding: 'utf8', stdio: 'pipe' })
 }
 
-/** Ours, as it would be published. */
+/** Packs this package as it would be published. */
 function pack(project) {
   const folder = join(project, 'packed')
   mkdirSync(folder)

@@ -1,5 +1,5 @@
-// Writes what `npm run bench` found into docs/performance.md: `npm run bench:report`. With --check it writes nothing, and
-// exits with 1 when the guide shows anything else than results.json.
+// `npm run bench:report` writes the results of `npm run bench` into docs/performance.md. With --check, it writes nothing, and
+// exits with 1 if the guide differs from results.json.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { baseline, kinds, own, parallel, unverified, wide } from './kinds.js'
 import { format, markdown, rowsOf } from './tables.js'
@@ -9,7 +9,7 @@ const guide = new URL('../docs/performance.md', import.meta.url)
 const { about, measured } = JSON.parse(readFileSync(new URL('results.json', import.meta.url)))
 const groups = Object.values(kinds).flatMap(kind => kind.groups)
 
-/** One column of a group: how it is shown, and its value, as functions of the row's name. */
+/** One column of a group. Its text and its value are functions of the row's name. */
 function figure(key, title) {
   const group = groups.find(group => group.key === key)
   const index = group.columns.findIndex(column => column.title === title)
@@ -21,10 +21,10 @@ function figure(key, title) {
 const shown = [own, unverified, baseline, parallel, 'stripe', 'openai', 'increase', 'octokit', 'ky']
 const labels = { [own]: 'virtual-accounts', [unverified]: '`verified: false`' }
 
-/** Whether a row has a figure: the last run may have been a part of all. */
+/** Whether a row has a figure. The last run may have been partial. */
 const isMeasured = ([, ...values]) => values.some(value => /\d/.test(value))
 
-/** Clients as rows, so that it fits a narrow screen. */
+/** Clients are rows, so the table fits a narrow screen. */
 function clients(columns) {
   const rows = shown.map(name => [name, ...columns.map(([, { of }]) => of(name))]).filter(isMeasured)
   const labelled = rows.map(([name, ...values]) =>
@@ -82,7 +82,7 @@ function size() {
   ])
 }
 
-/** Two rows for each list: this client, and a loop by hand. */
+/** Rows for this client and for handwritten loops, for each list. */
 function changing() {
   const rows = [
     ['1', 'walk: 10000 items, 100 ms, limit 100, 1 change with each page'],
@@ -118,7 +118,7 @@ function wider() {
   )
 }
 
-/** That 100 pages take by default. */
+/** The number of requests that 100 pages take by default. */
 function requestsAt(limit) {
   const items = limit === 100 ? 10_000 : 100 * limit
   return figure(`walk: ${items} items, 20 ms, limit ${limit}`, 'requests').of(own)
@@ -154,7 +154,7 @@ const [ownTime, least, most, loopTime] = tenths.map(number => number.toFixed(1))
 const installed = figure('footprint: installed', 'MB').of(own)
 const bundled = figure('size: bundled', 'esbuild, min + gzip kB').numberOf(own).toFixed(0)
 
-// What is said elsewhere of the same measurement.
+// Other texts that quote the same measurements.
 for (const [file, text] of [
   ['README.md', `\\| ${ownTime} s \\| ${least} to ${most} s \\| ${loopTime} s \\|`],
   ['README.md', `\\| ${missed.of(own)} \\| not measured \\| ${missed.of(baseline)} \\|`],
@@ -170,11 +170,11 @@ for (const [file, text] of [
   ],
 ]) {
   if (new RegExp(text).test(wordsOf(file))) continue
-  console.log(`${file} does not say what was measured: ${text}`)
+  console.log(`${file} differs from the measurement: expected ${text}`)
   process.exitCode = 1
 }
 
-/** A file, with lines that are not wrapped. */
+/** The text of a file with its lines unwrapped. */
 function wordsOf(file) {
   return readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ')
 }

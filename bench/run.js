@@ -1,4 +1,4 @@
-// Measures our client beside others: `npm run bench`. See README.md.
+// `npm run bench` compares this client with others. See README.md.
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
@@ -26,7 +26,7 @@ function isChosen({ label }) {
   return words.every(word => label.toLowerCase().includes(word))
 }
 
-/** Runs a case in a fresh process; a second time when it fails, as a busy machine can be the reason. */
+/** Runs a case in a fresh process. Runs it again if it fails, because a busy machine can be the reason. */
 async function measure(server, one) {
   for (let attempt = 1; ; attempt++) {
     const service = one.latency === undefined ? undefined : await server.open(one)
@@ -54,7 +54,7 @@ function shuffled(values) {
   return order.sort((a, b) => a.at - b.at).map(({ value }) => value)
 }
 
-/** One round: its cases in random order; those that only wait some at a time. */
+/** Runs the cases of a round in random order. Cases that mostly wait run several at a time. */
 async function runRound(server, cases, record) {
   for (const lanes of new Set(cases.map(one => one.lanes ?? 1))) {
     const queue = shuffled(cases.filter(one => (one.lanes ?? 1) === lanes))
@@ -65,7 +65,7 @@ async function runRound(server, cases, record) {
   }
 }
 
-/** Measures and prints what is chosen of a kind, and returns it by group and case. */
+/** Measures and prints the chosen cases of a kind. Returns them by group and case. */
 async function runKind(server, kind, { groups, rounds = Number(options.rounds) }) {
   const chosen = groups
     .map(group => ({ ...group, cases: group.cases.filter(isChosen) }))
@@ -91,7 +91,7 @@ async function runAll(server) {
   for (const [name, kind] of Object.entries(kinds)) Object.assign(measured, await runKind(server, name, kind))
   const isWhole = options.only === '' && failures.size === 0
   if (isWhole) save(measured)
-  else console.log('\nNot everything was measured: bench/results.json is left as it is.')
+  else console.log('\nNot everything was measured, so bench/results.json is unchanged.')
 }
 
 function save(measured) {
@@ -105,7 +105,7 @@ function save(measured) {
   }
   const short = (_key, value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value)
   const text = JSON.stringify({ about, measured }, short, 1)
-  // A line for each case, so that a change of results can be read as one.
+  // One line for each case, so diffs of results are readable.
   const lines = text.replaceAll(
     /\[\s+([^[\]]+?)\s+\]/g,
     (_all, inner) => `[${inner.replaceAll(/\s+/g, ' ')}]`,

@@ -1,5 +1,5 @@
-// One server process that speaks each peer's dialect. Each measurement gets a port of its own on it, so that requests
-// can be counted and no connection is warm. In a process of its own, so that it costs nothing to what is measured.
+// A server that speaks each peer's dialect. Each measurement gets its own port, so requests can be counted and no connection
+// is warm. It runs in its own process, so its costs are not measured.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { loadPeer } from './kinds.js'
 import { itemText } from './services.js'
 
 const tooMany = '{"error":{"message":"Too many requests","type":"rate_limit_error"}}'
-/** Where a request has no page size. */
+/** For requests without a page size. */
 const defaultLimit = 20
 const single = Buffer.from('{"id":"t1","amount":12.5,"currency":"EUR","description":"Invoice 1"}')
 
@@ -34,7 +34,7 @@ export async function startServer() {
 
 function serve() {
   const open = new Map()
-  // Whoever started it is gone.
+  // The program that started it has ended.
   process.once('disconnect', () => process.exit())
   process.on('message', async ({ id, ...message }) => {
     if (message.open) {
@@ -83,7 +83,7 @@ async function listen({ peer, items, latency, changes, perSecond }) {
   return { port, close }
 }
 
-/** Whether one more request is taken: so many a second, and so many at once. */
+/** Whether another request is accepted, up to a rate and a burst. */
 function bucket(perSecond) {
   let tokens = perSecond
   let filledAt = performance.now()
@@ -98,8 +98,8 @@ function bucket(perSecond) {
 }
 
 /**
- * A page by its query. Items are made before the walk begins, unless the list is too long to hold. `changes` items are removed at
- * the head after each page, and as many added at the tail.
+ * The page for a query. Items are created before the walk begins, unless the list is too long for memory. After each page,
+ * `changes` items are removed at the head, and as many are added at the tail.
  */
 function pages(service, total, changes = 0) {
   const isShort = total <= 100_000 && changes === 0

@@ -1,12 +1,12 @@
-// What the server responds with: the items that all peers read, and the ways of paging that several of them share.
+// The items that all peers read, and the kinds of pagination that several of them share.
 
-/** For everybody, and as long as keys are: some clients do something with each character of it. */
+/** The API key of all peers. It has a usual length, because some clients process each character. */
 export const key = 'bench_0123456789abcdefghijklmnopqrstuvwx'
 
 const bytesPerItem = 256
 const words = 'Invoice '.repeat(bytesPerItem / 8)
 
-/** Ids hold their index, so that a cursor made of one needs no memory. */
+/** Ids contain their index, so the server needs no memory for cursors made of them. */
 export function idOf(index) {
   return `5${String(index).padStart(22, '0')}`
 }
@@ -15,7 +15,7 @@ export function indexAfter(id) {
   return Number(id.slice(1)) + 1
 }
 
-/** The description fills every item up to the same size. */
+/** The description pads every item to the same size. */
 export function itemText(index) {
   const fields = { id: idOf(index), amount: (index % 100_000) / 100, currency: 'EUR' }
   const rest = `${JSON.stringify(fields).slice(0, -1)},"description":"`
@@ -24,7 +24,7 @@ export function itemText(index) {
 
 const startOfPage = (query, size) => (Number(query.get('page')) - 1) * size
 
-/** `page` and `limit`, as the service of our interface has them. */
+/** `page` and `limit`, as in the virtual accounts service. */
 export const pageNumbers = {
   path: '/transactions',
   start: startOfPage,
@@ -32,7 +32,7 @@ export const pageNumbers = {
     `{"data":${data},"page":${start / size + 1},"totalItems":${total},"limit":${size}}`,
 }
 
-/** The same, read by hand: what one writes around a client that has no pagination of its own. */
+/** A handwritten loop over page numbers, for clients without pagination. */
 export async function walkPageNumbers(get, limit, visit) {
   for (let page = 1; ; page++) {
     const { data, totalItems, limit: sent } = await getPage(get, page, limit)
@@ -41,7 +41,7 @@ export async function walkPageNumbers(get, limit, visit) {
   }
 }
 
-/** As above, but with up to `width` requests in flight. The first page says how many there are. */
+/** The same with up to `width` requests in flight. The first page says how many pages there are. */
 export async function walkInParallel(get, limit, visit, width) {
   const pages = [getPage(get, 1, limit)]
   let last = 1

@@ -1,13 +1,13 @@
-// From the measurements of all rounds to rows of medians, and to Markdown.
+// Turns the measurements of all rounds into rows of medians, and those into Markdown.
 
-/** A value is the median over rounds of what is computed within one, so that both sides of a ratio met the same machine. */
+/** Computes each value per round, then takes the median. So both sides of a ratio come from the same round. */
 export function rowsOf({ cases, columns }, measured) {
   const rounds = Math.max(0, ...Object.values(measured).map(({ length }) => length))
   return cases.map(({ name }) => ({
     name,
     values: columns.map(({ value }) => {
       const found = Array.from({ length: rounds }, (_, round) => {
-        // NaN wherever a case failed or was not chosen.
+        // NaN if a case failed or was not chosen.
         const of = other => measured[other]?.[round] ?? {}
         return value(of(name), of)
       })

@@ -1,4 +1,4 @@
-// Compares what the package exports with the reports in etc/. With --local it writes them anew.
+// Compares the package's exports with the reports in etc/. With --local, it rewrites the reports.
 // Usage: node tools/api.js [--local], after `npm run build`.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ for (const [entry, report] of [
     localBuild,
     printApiReportDiff: true,
     messageCallback: message => {
-      // It greets, and names its own compiler; neither helps.
+      // Hides the greeting and the version of its compiler.
       if (message.logLevel === 'info') message.handled = true
     },
   })
@@ -34,4 +34,4 @@ for (const [entry, report] of [
   if (!succeeded) process.exitCode = 1
 }
 if (process.exitCode)
-  console.error('A change that is meant: npm run api -- --local, and a line in CHANGELOG.md')
+  console.error('If you meant this change, run npm run api -- --local and add a line to CHANGELOG.md')

@@ -1,6 +1,6 @@
 /**
- * How tests start Chromium: Debian's without a screen, which takes half as long as the whole browser, or the one that CHROMIUM
- * names. It is root's, and asks nobody.
+ * Options that start Chromium in tests. The default is Debian's headless shell, which takes half as long as the whole browser.
+ * CHROMIUM names another. It may run as root, and sends no requests of its own.
  */
 export const chromiumOptions = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',

@@ -1,4 +1,4 @@
-// Lets a program import this package from src, with no build before it: node --import ./tools/from-source.js …
+// Lets a program import this package from src, without a build: node --import ./tools/from-source.js …
 import module from 'node:module'
 import './needs-node.js'
 
@@ -11,7 +11,7 @@ const entries = {
 
 module.registerHooks({
   resolve(specifier, context, nextResolve) {
-    // What src imports is named as it will be when it is built.
+    // Imports in src name the built files.
     const isOurs = specifier.startsWith('.') && context.parentURL?.startsWith(source)
     return nextResolve(
       entries[specifier] ?? (isOurs ? specifier.replace(/\.js$/, '.ts') : specifier),

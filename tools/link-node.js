@@ -1,5 +1,6 @@
-// npm runs this at the end of every install. Before 11.7 it deletes node_modules/.bin/node with the packages of
-// tools/runtime for other platforms, as each of them has a bin of that name. Not a symbolic link: Windows may forbid those.
+// npm runs this at the end of every install. Before 11.7, npm deletes node_modules/.bin/node along with the
+// packages of tools/runtime for other platforms, because each has a bin of that name. It is a hard link, because Windows may
+// forbid symbolic links.
 import { existsSync, linkSync, readFileSync } from 'node:fs'
 
 const { optionalDependencies } = JSON.parse(readFileSync('tools/runtime/package.json', 'utf8'))

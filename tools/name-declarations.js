@@ -1,4 +1,4 @@
-// Gives the declaration files that entries share a name without a hash: an editor shows it to whoever goes to a definition.
+// Removes hashes from the names of shared declaration files, because editors show these names at "Go to definition".
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,4 +1,4 @@
-// What one writes by hand: nothing is validated or retried. All ratios are to this.
+// Handwritten loops without validation or retries. All ratios refer to them.
 import { key, pageNumbers, walkInParallel, walkPageNumbers } from '../services.js'
 
 export const packages = []

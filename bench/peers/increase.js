@@ -1,6 +1,6 @@
 import { idOf, indexAfter, key } from '../services.js'
 
-// 0.x: what the registry calls the latest, 1.0.0, is something else.
+// Version 0.x, because the registry's latest, 1.0.0, is another package.
 export const packages = ['increase']
 export const entry = "export { default } from 'increase'"
 
