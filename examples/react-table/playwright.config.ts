@@ -11,7 +11,7 @@ export default defineConfig({
   workers: 2,
   reporter: 'list',
   timeout: 90_000,
-  // Machines that are busy with more.
+  // For busy machines.
   expect: { timeout: 30_000 },
   use: {
     baseURL: url,

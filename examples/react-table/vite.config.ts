@@ -10,7 +10,7 @@ export default defineConfig({
   base: './',
   plugins: [react()],
   resolve: {
-    // The package as it was just built here. In a project of yours it is an ordinary dependency, without these lines.
+    // The package as built here. In your own project, it is an ordinary dependency, and you don't need these lines.
     alias: [
       { find: /^virtual-accounts\/testing$/, replacement: `${repository}dist/testing.js` },
       { find: /^virtual-accounts$/, replacement: `${repository}dist/index.js` },

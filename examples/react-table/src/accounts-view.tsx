@@ -24,7 +24,7 @@ interface AccountsViewProps {
 export function AccountsView({ accounts, sample }: AccountsViewProps) {
   const { pending, inFlight, changes, latest, resolvedElsewhere } = useStore(accounts.store)
   const error = latest && 'error' in latest ? latest.error : undefined
-  // When the service accepts changes again, of whichever account.
+  // When the service accepts changes again, for any account.
   const notBefore = latest && error ? latest.at + (explain(error).waitMs ?? 0) : 0
   const others = pending.filter(
     ({ idempotencyKey }) => !inFlight.has(idempotencyKey) && idempotencyKey !== latest?.write.idempotencyKey,
@@ -69,7 +69,7 @@ function AccountForm({ accounts, sample, notBefore }: AccountsViewProps & { read
     } else if (operation === 'deactivate') setAsked(account)
     else void accounts.send(operation, account)
   }
-  // No button of the form submits it: Enter in a field changes no account.
+  // No button submits the form, so Enter in a field changes no account.
   const ignoreSubmit = (event: FormEvent) => event.preventDefault()
   return (
     <form className="card padded" ref={form} onSubmit={ignoreSubmit}>
@@ -166,7 +166,7 @@ interface LatestOutcomeProps {
   readonly notBefore: number
 }
 
-/** The outcome of the last change. As tall when it is done as when it is sent, so that nothing moves in between. */
+/** The outcome of the last change. Its height stays the same from request to response, so nothing moves. */
 function LatestOutcome({ accounts, latest, notBefore }: LatestOutcomeProps) {
   const { write, at, state } = latest
   const { operation, idempotencyKey } = write
@@ -261,7 +261,7 @@ interface UnknownOutcomeProps {
   readonly accounts: Accounts
   readonly write: Write
   readonly notBefore: number
-  /** Of the last attempt, if it was made in this tab. */
+  /** The error of the last attempt, if this tab made it. */
   readonly error?: unknown
 }
 

@@ -11,10 +11,10 @@ export interface Write extends VirtualAccountRef {
   readonly sentAt: number
 }
 
-/** The last change of an account made in this browser. The service shows no status. */
+/** The last change of an account in this browser. The service shows no status. */
 export interface Change extends VirtualAccountRef {
   readonly operation: Operation
-  /** Of the request that made it. */
+  /** The key of the request that made it. */
   readonly idempotencyKey: string
   readonly at: number
 }
@@ -33,14 +33,14 @@ export interface Resolved {
 }
 
 export interface AccountsState {
-  /** Writes whose outcome is not known: still in flight, here or in another tab, or the response was lost. */
+  /** Writes without a known outcome. They are in flight, here or in another tab, or their response was lost. */
   readonly pending: readonly Write[]
-  /** The keys of those in flight. */
+  /** The keys of the writes in flight. */
   readonly inFlight: ReadonlySet<string>
   /** The newest first. */
   readonly changes: readonly Change[]
   readonly latest: Latest | undefined
-  /** Until the next write of this tab. */
+  /** Kept until the next write of this tab. */
   readonly resolvedElsewhere: readonly Resolved[]
 }
 
@@ -49,17 +49,16 @@ const shownChanges = 20
 /**
  * Deactivates and reactivates accounts, and keeps each idempotency key until the outcome is known.
  *
- * A key is saved before its request is sent. If the page is closed or reloaded before the response arrives, the key is
- * still there, and the same write can be repeated instead of making a second one. While a request is in flight its tab
- * holds a lock, which the browser releases when the tab is closed: so other tabs can tell a request in flight from a
- * lost response.
+ * A key is saved before its request is sent. If the page is closed or reloaded before the response arrives, you can retry
+ * with the saved key instead of sending a second write. While a request is in flight, its tab holds a lock. The browser
+ * releases it when the tab closes, so other tabs can tell a request in flight from a lost response.
  */
 export class Accounts {
   readonly store: Store<AccountsState>
   readonly #client: Client
   readonly #pending = new StoredEntries<Write>('react-table.write.')
   readonly #changes = new StoredEntries<Change>('react-table.change.')
-  /** Keys whose lock was free once: no other tab is sending them for the first time. */
+  /** Keys whose lock was once free, so no other tab is sending their first request. */
   readonly #notInOtherTab = new Set<string>()
 
   private constructor(client: Client, isInFlight: (key: string) => boolean) {
@@ -84,7 +83,7 @@ export class Accounts {
     return new Accounts(client, key => held.some(({ name }) => name === lockName(key)))
   }
 
-  /** Why the client refuses the ids, if it does: `customerId: …`. It checks them first, and with this signal sends nothing. */
+  /** Why the client rejects the ids, such as `customerId: …`. It checks them first. This signal keeps it from sending. */
   async refusal({ customerId, virtualAccountId }: VirtualAccountRef): Promise<string | undefined> {
     const signal = AbortSignal.abort()
     try {
@@ -124,7 +123,7 @@ export class Accounts {
     this.#readStorage()
   }
 
-  /** The lock is taken before the key is saved: with a key in storage, a free lock means that the response was lost. */
+  /** Takes the lock before the key is saved, so a saved key with a free lock means a lost response. */
   async #inFlight(write: Write, action: () => Promise<void>) {
     this.#setInFlight(write.idempotencyKey, true)
     this.#set({ latest: { write, at: Date.now(), state: 'sending' }, resolvedElsewhere: [] })
@@ -138,12 +137,12 @@ export class Accounts {
     const account = { customerId, virtualAccountId }
     try {
       await this.#client.virtualAccounts[operation](account, { idempotencyKey })
-      // The change first: where its key is gone, other tabs look for the change.
+      // The change is saved first, because other tabs look for it once its key is gone.
       this.#saveChange({ ...account, operation, idempotencyKey, at: Date.now() })
       this.#pending.remove(idempotencyKey)
       this.#set({ latest: { write, at: Date.now(), state: 'done' } })
     } catch (error) {
-      // An error is about its own call only: a rejected retry says nothing about the first request.
+      // An error concerns only its own call. A rejected retry says nothing about the first request.
       const outcomeUnknown = !isFirst || (isApiError(error) && error.outcomeUnknown)
       if (!outcomeUnknown) this.#pending.remove(idempotencyKey)
       const state = outcomeUnknown ? 'unknown' : 'rejected'
@@ -159,12 +158,12 @@ export class Accounts {
       for (const old of this.#changes.all())
         if (!kept.has(changeName(old))) this.#changes.remove(changeName(old))
     } catch {
-      // Storage is full. The change is shown until the page is closed; what was saved before is not the last one now.
+      // Storage is full. The change is shown until the page is closed. The saved one is no longer the last.
       this.#changes.remove(changeName(change))
     }
   }
 
-  /** What another tab resolves does not vanish here without a word. */
+  /** Keeps writes that another tab resolved, so they do not vanish here without a word. */
   readonly #readPending = () => {
     const { pending, inFlight } = this.store.get()
     this.#readStorage()

@@ -16,7 +16,7 @@ export interface Call {
   readonly detail: string
 }
 
-/** What a call that is not settled waits for: a response, or its next attempt. */
+/** What an unsettled call waits for: a response, or its next attempt. */
 export interface Waiting {
   readonly since: number
   readonly retry: { readonly at: number; readonly reason: string } | undefined
@@ -33,7 +33,7 @@ export interface Activity {
 
 const shownCalls = 7
 
-/** What the client sends and receives, for people who want to watch. Its `add` is the client's `onEvent`. */
+/** A log of the client's requests and responses. Its `add` is the client's `onEvent`. */
 export class ActivityLog {
   readonly store = new Store<Activity>({
     requests: 0,
@@ -42,7 +42,7 @@ export class ActivityLog {
     calls: [],
     waiting: undefined,
   })
-  /** By id of the call. */
+  /** By call id. */
   readonly #waiting = new Map<string, Waiting>()
   #calls: Call[] = []
   #requests = 0
@@ -50,7 +50,7 @@ export class ActivityLog {
   #scheduled = false
 
   readonly add = (event: ClientEvent) => {
-    // The first two are not about a call, and a response has already said that it succeeded.
+    // The first two do not concern a call. The response has already shown the success.
     if (event.type === 'drift' || event.type === 'end' || event.type === 'success') return
     const { callId: id, method, path, page } = event
     const before = this.#calls.find(call => call.id === id)
@@ -71,7 +71,7 @@ export class ActivityLog {
     this.#publishSoon()
   }
 
-  /** Loading everything emits hundreds of events a second; nobody reads that fast. */
+  /** Loading everything emits hundreds of events per second. Nobody reads that fast. */
   #publishSoon() {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -114,7 +114,7 @@ function reason(error: AnyApiError): string {
     case 'timeout':
       return 'no response in time'
     case 'connection':
-      // Not "no connection": the service may have received the request, and a browser does not tell.
+      // Not "no connection", because the service may have received the request. A browser does not say.
       return 'no complete response'
     case 'aborted':
       return 'cancelled'

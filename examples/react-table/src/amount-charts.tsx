@@ -5,14 +5,14 @@ import { grouped } from './format.ts'
 
 interface AmountChartsProps {
   readonly currency: string
-  /** Every amount in this currency, the smallest first. */
+  /** Every amount in this currency, smallest first. */
   readonly sorted: Float64Array
-  /** Of all currencies, in the order of the list. The first `count` are loaded. */
+  /** Transactions of all currencies, in list order. The first `count` are loaded. */
   readonly transactions: readonly Transaction[]
   readonly count: number
 }
 
-/** How large the amounts in one currency are, and where in the list they are. */
+/** The sizes of the amounts in one currency, and their places in the list. */
 export default function AmountCharts({ currency, sorted, transactions, count }: AmountChartsProps) {
   const sizes = useMemo(() => sizesOf(sorted), [sorted])
   const stretches = useMemo(() => stretchesOf(transactions, count, currency), [transactions, count, currency])
@@ -129,7 +129,7 @@ function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
         fill: 'var(--accent)',
         insetLeft: 1,
         ry2: 2,
-        // Shown by a mouse that rests on the bar.
+        // Shown when the mouse rests on the bar.
         title: ({ first, last, sum }: Stretch) =>
           `${grouped(first + 1)} to ${grouped(last)}: ${compact.format(sum)}`,
       }),
@@ -140,7 +140,7 @@ function stretchesPlot(stretches: readonly Stretch[]): Plot.PlotOptions {
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** Drawn at the width it gets. Its height is always the same, so that nothing below it moves. */
+/** Drawn at the available width. Its height is constant, so nothing below it moves. */
 function Chart({ caption, label, options }: { caption: string; label: string; options: Plot.PlotOptions }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -155,7 +155,7 @@ function Chart({ caption, label, options }: { caption: string; label: string; op
         ariaLabel: label,
       })
       plot.role = 'img'
-      // Plot labels each group of marks, which are not parts of an image to a screen reader.
+      // Plot labels each group of marks. A screen reader would not treat these as parts of an image.
       for (const marks of plot.querySelectorAll('[aria-label]')) marks.removeAttribute('aria-label')
       element.replaceChildren(plot)
     })

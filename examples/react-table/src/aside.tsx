@@ -23,8 +23,8 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
     const next = new Set(on)
     if (!next.delete(name)) next.add(name)
     faults.set(next)
-    // Refetch, so that the failure is seen immediately. It stays until somebody tries again. What is in flight would
-    // still succeed: `invalidateQueries` waits for it where there is no data yet.
+    // Refetch, so the failure shows immediately. It stays until a retry. Requests in flight are cancelled first, because
+    // they would still succeed, and `invalidateQueries` waits for them if there is no data yet.
     if (next.has(name)) void queryClient.cancelQueries().then(() => queryClient.invalidateQueries())
   }
   return (
@@ -55,7 +55,7 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
   )
 }
 
-/** What the client sends, as it happens. */
+/** The client's requests, live. */
 export function ActivityPanel({ activity }: { activity: ActivityLog }) {
   const { requests, retries, inFlight, calls } = useStore(activity.store)
   return (

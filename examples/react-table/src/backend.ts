@@ -13,13 +13,13 @@ export interface Backend {
   readonly description: string
   /** Only the fake service has faults to switch on. */
   readonly faults: Store<ReadonlySet<FaultName>> | undefined
-  /** An account to try it with: only of the fake service, as a real one would change. */
+  /** An account to try. Only the fake service has one, because a real account would change. */
   readonly sample: VirtualAccountRef | undefined
 }
 
 /**
- * The fake service; or with `?service=/api` a real one, behind a proxy of yours that adds the key, which would be public
- * in a page. `?count=` and `?latency=` are options of the fake.
+ * The fake service, or with `?service=/api` a real one. Your own proxy must add its key, which would be public in a page.
+ * `?count=` and `?latency=` are options of the fake.
  */
 export async function connect(parameters: URLSearchParams): Promise<Backend> {
   const activity = new ActivityLog()
@@ -27,7 +27,7 @@ export async function connect(parameters: URLSearchParams): Promise<Backend> {
 
   const service = parameters.get('service')
   if (service !== null) {
-    // Only a path of this site: with a whole URL, a link to this page could send somebody's changes elsewhere.
+    // Only a path of this site. With a whole URL, a link to this page could send changes elsewhere.
     if (!/^\/(?!\/)[\w./-]*$/.test(service)) throw new AddressError('service: expected a path, such as /api')
     const client = new Client({ baseUrl: service, apiKey: null, onEvent })
     return { client, activity, description: `Service at ${service}`, faults: undefined, sample: undefined }

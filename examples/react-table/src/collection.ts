@@ -8,22 +8,22 @@ export interface CurrencySum {
   readonly count: number
   /** Exact, as decimal text. */
   readonly sum: string
-  /** Every amount, the smallest first; `undefined` while loading, as sorting takes a while. */
+  /** Every amount, smallest first. `undefined` while loading, because sorting takes a while. */
   readonly sorted: Float64Array | undefined
 }
 
 export interface Progress {
   readonly state: 'idle' | 'loading' | 'done' | 'cancelled' | 'failed'
-  /** What is loaded. The same array grows: `count` says how much of it there was at this moment. */
+  /** The loaded transactions. This array grows. `count` is its length at this moment. */
   readonly transactions: readonly Transaction[]
-  /** The text of each transaction that a filter searches. */
+  /** The searchable text of each transaction. */
   readonly texts: readonly string[]
   readonly count: number
   readonly total: number | undefined
   readonly seconds: number
-  /** By currency code, so that rows do not change places while sums grow. */
+  /** Sorted by currency code, so rows keep their places while sums grow. */
   readonly sums: readonly CurrencySum[]
-  /** Where the list is scrolled to, from the top: it is not in the document while another view is. */
+  /** The list's scroll position. The list leaves the document while another view is shown. */
   readonly place: { scrollTop: number }
   readonly failure: { readonly error: unknown; readonly at: number } | undefined
 }
@@ -35,7 +35,7 @@ interface Loaded {
   readonly currencies: Map<string, { sum: Big; amounts: number[]; sorted: Float64Array | undefined }>
   readonly place: { scrollTop: number }
   total: number | undefined
-  /** Goes on after the last transaction. */
+  /** Resumes after the last transaction. */
   cursor: string | undefined
   seconds: number
 }
@@ -52,11 +52,11 @@ const empty = (): Loaded => ({
 })
 
 /**
- * All transactions of the service, loaded by one loop. It is verified: either nothing was missed, or it fails.
+ * All transactions of the service, loaded by one loop. It is verified, so it fails if it may have missed any.
  *
- * It runs on the main thread: batches arrive one by one, and the browser can paint and respond between them. What takes
- * long for 100,000 items is published a few times a second (this), rendered only where it is visible (the table), or
- * done in slices (the filter, the CSV file).
+ * It runs on the main thread. Batches arrive one by one, and the browser can paint and respond between them. With 100,000
+ * items, this class publishes a few times per second, the table renders only visible rows, and the filter and the CSV file
+ * work in slices.
  */
 export class Collection {
   readonly store: Store<Progress>
@@ -74,7 +74,7 @@ export class Collection {
     return this.#load()
   }
 
-  /** Goes on after a cancel or a failure, whatever happened to the list meanwhile. */
+  /** Resumes after a cancel or a failure, even if the list has changed meanwhile. */
   readonly resume = () => this.#load()
 
   readonly cancel = () => this.#abort.abort()
@@ -104,7 +104,7 @@ export class Collection {
       for await (const { items, cursor, totalItems } of list.batches()) {
         for (const transaction of items) add(loaded, transaction)
         loaded.cursor = cursor
-        // Less than what is loaded, when some of it was removed meanwhile.
+        // The total is lower than the loaded count if items were removed meanwhile.
         loaded.total = Math.max(totalItems, loaded.transactions.length)
       }
       loaded.total = loaded.transactions.length
@@ -121,7 +121,7 @@ export class Collection {
 
 function add({ transactions, texts, ids, currencies }: Loaded, transaction: Transaction) {
   const { id, currency, amount } = transaction
-  // One that itself moves far while the list is read may come twice.
+  // An item that moves far during the loop may come twice.
   if (ids.has(id)) return
   ids.add(id)
   transactions.push(transaction)
@@ -136,7 +136,7 @@ function add({ transactions, texts, ids, currencies }: Loaded, transaction: Tran
   entry.sorted = undefined
 }
 
-/** One currency at a time, so that the browser can paint in between. */
+/** Sorts one currency at a time, so the browser can paint in between. */
 async function sortAmounts({ currencies }: Loaded) {
   for (const entry of currencies.values()) {
     entry.sorted = Float64Array.from(entry.amounts).sort()

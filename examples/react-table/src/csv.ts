@@ -2,7 +2,7 @@ import type { Transaction } from 'virtual-accounts'
 
 const rowsPerSlice = 1_000
 
-/** Transactions as a CSV file. Made in slices, so that the page responds meanwhile. */
+/** Transactions as a CSV file. It is created in slices, so the page stays responsive. */
 export async function csvOf(transactions: readonly Transaction[]): Promise<Blob> {
   // The byte-order mark tells Excel that the file is UTF-8.
   const pieces = [new Blob(['\ufeffid,amount,currency,description\r\n'])]
@@ -17,7 +17,7 @@ export function download(file: Blob, name: string) {
   const url = URL.createObjectURL(file)
   const link = Object.assign(document.createElement('a'), { href: url, download: name })
   link.click()
-  // Later: the browser reads it after the click.
+  // Later, because the browser reads it after the click.
   setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
 
@@ -25,7 +25,7 @@ function row({ id, amount, currency, description }: Transaction): string {
   return `${[text(id), amount, text(currency), text(description)].join(',')}\r\n`
 }
 
-/** Descriptions are written by others: an apostrophe keeps a spreadsheet from running one as a formula. */
+/** Others write the descriptions. An apostrophe keeps a spreadsheet from running one as a formula. */
 function text(value: string): string {
   const harmless = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless

@@ -38,7 +38,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
   )
 }
 
-/** Progress, a message, and what to do next. Always equally tall, so that nothing below it moves. */
+/** Progress, a message, and the next step. Its height is constant, so nothing below it moves. */
 const Loader = memo(({ collection, progress }: { collection: Collection; progress: Progress }) => {
   const { state, total, count } = progress
   return (
@@ -76,7 +76,7 @@ function Figures({ progress: { state, count, total, seconds } }: { progress: Pro
   const perSecond = count / seconds
   const speed = [
     count > 0 && `${grouped(Math.round(perSecond))} a second`,
-    // Before a hundredth is done it would be a guess.
+    // Before a hundredth is done, it would be a guess.
     state === 'loading' && count * 100 >= total && `${duration((total - count) / perSecond)} left`,
   ]
   const facts: Record<Progress['state'], string> = {
@@ -137,8 +137,8 @@ function Alert({ children }: { children: ReactNode }) {
 }
 
 /**
- * Loads, cancels and resumes: one button, which keeps the focus. Where loading ended by itself, another one replaces it,
- * without the focus: neither a click nor an Enter meant for "Cancel" may download a file.
+ * One button loads, cancels and resumes, and keeps the focus. When loading ends by itself, another button replaces it,
+ * without the focus, so a click or an Enter meant for "Cancel" never downloads a file.
  */
 function LoadButton({
   collection,

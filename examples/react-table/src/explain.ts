@@ -1,14 +1,14 @@
 import { type HttpError, isApiError } from 'virtual-accounts'
 
-/** A failure in the words of the person at the screen. */
+/** A failure in words for the person at the screen. */
 export interface Explanation {
   readonly title: string
   readonly advice: string
-  /** Whether trying again, with nothing else changed, can work. */
+  /** Whether a retry without changes can succeed. */
   readonly isRetryable: boolean
-  /** Only another request can work: the button that tries again is left out. */
+  /** Only a different request can succeed, so there is no retry button. */
   readonly isFinal?: boolean
-  /** How long the service asks to wait. */
+  /** The delay that the service asks for. */
   readonly waitMs?: number | undefined
   /** For whoever investigates it. */
   readonly details: string
@@ -19,7 +19,7 @@ export function explain(error: unknown): Explanation {
   if (error instanceof AddressError) {
     return {
       title: 'The address of this page is wrong',
-      advice: 'Correct it: after “service=”, there must be a path, such as /api.',
+      advice: 'Put a path after “service=”, such as /api.',
       isRetryable: false,
       details,
     }
@@ -27,7 +27,7 @@ export function explain(error: unknown): Explanation {
   if (!isApiError(error)) {
     return {
       title: 'Something is wrong with this page',
-      advice: 'This looks like a bug. Tell whoever runs the page: the details help them.',
+      advice: 'This looks like a bug. Tell whoever runs the page. The details help them.',
       isRetryable: false,
       details,
     }
@@ -97,7 +97,7 @@ function explainHttp({ status, path }: HttpError): Omit<Explanation, 'waitMs' | 
   }
   return {
     title: `The service rejected the request (${status})`,
-    advice: 'Tell whoever runs this page: the details help them.',
+    advice: 'Tell whoever runs this page. The details help them.',
     isRetryable: false,
   }
 }

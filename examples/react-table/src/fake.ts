@@ -47,7 +47,7 @@ function responseOf({ status, headers, body, cut }: FromWorker & { type: 'respon
   return new Response(cut ? cutOff(body ?? '') : body, { status, headers })
 }
 
-/** A body that starts, and then fails, as when the connection is lost. */
+/** A body that starts, then fails, like a lost connection. */
 function cutOff(beginning: string): ReadableStream<Uint8Array<ArrayBuffer>> {
   const rest = beginning === '' ? [] : [new TextEncoder().encode(beginning)]
   return new ReadableStream({

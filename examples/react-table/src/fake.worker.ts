@@ -1,8 +1,8 @@
-// The fake service, in a thread of its own: making 100,000 transactions would freeze the page for a moment.
+// The fake service, in its own thread, because creating 100,000 transactions would freeze the page for a moment.
 
 import { FakeService, type Fault, sampleTransactions } from 'virtual-accounts/testing'
 
-/** Failures that the service can simulate. A wrong key is not among them: the page sends it. */
+/** Failures that the service can simulate. A wrong key is not among them, because the page sends it. */
 export type ServiceFault = 'slow' | 'overloaded' | 'offline' | 'busy' | 'broken' | 'missing' | 'lost'
 
 export type ToWorker =
@@ -42,7 +42,7 @@ const faultsFor: Record<ServiceFault, (request: { method: string; url: string })
   busy: () => ({
     with: Response.json(
       { error: { message: 'Too many requests.' } },
-      // Longer than the client waits before it retries.
+      // Longer than the client waits.
       { status: 429, headers: { 'Retry-After': '120' } },
     ),
   }),
@@ -62,7 +62,7 @@ function brokenPage(query: URLSearchParams): Response {
   return Response.json({ data, page, totalItems: service.transactions.length, limit })
 }
 
-/** At the end of the list: what a careless CSV file gets wrong. */
+/** Texts that a careless CSV file gets wrong, at the end of the list. */
 const unusual = [
   { id: 'unusual-1', amount: -250.75, currency: 'EUR', description: 'Refund, "partly"' },
   { id: 'unusual-2', amount: 0.1, currency: 'USD', description: '=HYPERLINK("https://example.com";"Click")' },
@@ -78,7 +78,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
     case 'start': {
       const { baseUrl, apiKey, count, latency } = data
       service = new FakeService({ baseUrl, apiKey, latency })
-      // Not passed as an option, which would be copied twice.
+      // Not passed as an option, because the fake would copy it twice.
       for (const transaction of sampleTransactions(count)) service.transactions.push(transaction)
       const replaced = Math.min(count, unusual.length)
       service.transactions.splice(count - replaced, replaced, ...unusual.slice(0, replaced))
@@ -111,7 +111,7 @@ async function respond({ id, url, ...init }: ToWorker & { type: 'request' }) {
   }
 }
 
-/** The body as far as it was received. */
+/** The part of the body that was received. */
 async function textOf(body: Response['body']): Promise<{ body: string | null; cut: boolean }> {
   if (!body) return { body: null, cut: false }
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()

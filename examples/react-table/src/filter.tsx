@@ -8,11 +8,11 @@ interface FilterProps {
   /** How many rows match, or `undefined` for an empty filter. */
   readonly matching: number | undefined
   readonly count: number
-  /** Not announced while the list grows: that would be several times a second. */
+  /** Not announced while the list grows, because that would be several times per second. */
   readonly isGrowing?: boolean
 }
 
-/** Filters what is loaded: the interface specifies no filters for lists. */
+/** Filters the loaded items, because the API documents no filters. */
 export function Filter({ label, value, matching, count, isGrowing = false }: FilterProps) {
   const id = useId()
   return (

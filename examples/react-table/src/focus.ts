@@ -1,15 +1,15 @@
 import { type RefObject, useEffect } from 'react'
 
 /**
- * Moves the focus when the element that has it is removed: to what its `data-next` finds, or else to the view. It would
- * otherwise move to the top of the document, and keyboard users would lose their place.
+ * Moves the focus if the focused element is removed, to the element that its `data-next` selects or else to the view.
+ * Otherwise it would move to the top of the document, and keyboard users would lose their place.
  */
 export function keepFocus() {
   let last: HTMLElement | undefined
   addEventListener('focusin', ({ target }) => {
     last = target as HTMLElement
   })
-  // Called when what replaces the element is in the document.
+  // Called once the replacement is in the document.
   new MutationObserver(() => {
     if (!last || last.isConnected || document.activeElement !== document.body) return
     const next = document.querySelector<HTMLElement>(last.dataset.next ?? 'main')
@@ -20,10 +20,10 @@ export function keepFocus() {
 }
 
 /**
- * Scrolls to a message that appears out of view, and to each that replaces it: on a phone it may be above or below a
- * list. Not away from the switch that has caused it.
+ * Scrolls to a message that appears out of view, and to each replacement. On a phone, it may be above or below a list. Never
+ * scrolls away from the switch that caused it.
  *
- * @param since identifies the message, by when it came, say; `false` for one that is not new
+ * @param since Identifies the message, for example by its time. `false` if it is not new.
  */
 export function useReveal(message: RefObject<HTMLElement | null>, since: number | boolean = true) {
   useEffect(() => {

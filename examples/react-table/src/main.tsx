@@ -12,7 +12,7 @@ import { Problem } from './problem.tsx'
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The client retries, and says why it failed without a network.
+      // The client retries, and explains failures without a network.
       retry: false,
       networkMode: 'always',
       staleTime: 30_000,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The width at which rows become two lines: the same as in style.css. */
+/** The width at which rows become two lines, as in style.css. */
 export const narrow = '(max-width: 743px)'
 
 export function useMedia(query: string): boolean {

@@ -3,7 +3,7 @@ import { grouped } from './format.ts'
 
 interface PagerProps {
   readonly page: number
-  /** `undefined` until a page was loaded. */
+  /** `undefined` until a page is loaded. */
   readonly pageCount: number | undefined
   readonly busy: boolean
   readonly onTurn: (page: number) => void
@@ -17,7 +17,7 @@ export function Pager({ page, pageCount, busy, onTurn }: PagerProps) {
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    // The browser submits only what matches the pattern.
+    // The browser submits only text that matches the pattern.
     const wanted = Number(typed ?? page)
     restore()
     onTurn(Math.min(wanted, pageCount || wanted))
@@ -57,7 +57,7 @@ interface PageButtonProps {
   readonly onClick: () => void
 }
 
-/** Stays focusable at the end of the list: if it were disabled, keyboard users would lose their place. */
+/** Stays focusable at the end of the list. If it were disabled, keyboard users would lose their place. */
 function PageButton({ label, sign, enabled, onClick }: PageButtonProps) {
   return (
     <button

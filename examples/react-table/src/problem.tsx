@@ -18,7 +18,7 @@ interface ProblemProps {
   readonly more?: ReactNode
 }
 
-/** What went wrong, what to do about it, and a button to do so. */
+/** A failure, the advice, and a button to follow it. */
 export function Problem({ error, at, busy = false, action, onAction, title, children, more }: ProblemProps) {
   const explanation = explain(error)
   const { advice, waitMs = 0, details, isRetryable, isFinal = false } = explanation
@@ -64,8 +64,8 @@ interface RetryButtonProps {
 }
 
 /**
- * Disabled as long as the service asks to wait, but still focusable. The second click of a double click is not for it, but
- * for the button that it has replaced.
+ * Disabled for the delay that the service asks for, but focusable. It ignores the second click of a double click, which was
+ * meant for the button that it replaced.
  */
 export function RetryButton({ notBefore, busy = false, onClick, children, ...given }: RetryButtonProps) {
   const left = useSecondsUntil(notBefore)
@@ -98,7 +98,7 @@ export function Details({ children }: { children: ReactNode }) {
 export function useSecondsUntil(time: number): number {
   const [now, setNow] = useState(Date.now)
   const left = Math.max(0, (time - now) / 1000)
-  // Before it is painted: a button that is older than its wait would begin with more.
+  // Before the paint, or the first number shown would be too high.
   useLayoutEffect(() => {
     setNow(Date.now())
     if (time <= Date.now()) return

@@ -6,7 +6,7 @@ export type View = (typeof views)[number]
 export const pageSizes = [10, 25, 50, 100]
 const defaultLimit = 25
 
-/** All views share these, so that each is as it was left, and a filter applies to both lists. */
+/** All views share these, so each view keeps its state, and a filter applies to both lists. */
 export interface Route {
   readonly view: View
   readonly page: number
@@ -14,7 +14,7 @@ export interface Route {
   readonly filter: string
 }
 
-/** What the page shows is part of its URL, so that reloading, links and the back button work. */
+/** The page's state is part of its URL, so reloading, links and the back button work. */
 const route = new Store(parsed())
 let filterTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -27,7 +27,7 @@ export function useRoute(): Route {
   return useStore(route)
 }
 
-/** Adds an entry to the history, or with `replace` changes the current one. */
+/** Adds a history entry. With `replace`, changes the current one. */
 export function goTo(changes: Partial<Route>, { replace = false } = {}) {
   clearTimeout(filterTimer)
   const next = { ...route.get(), ...changes }
@@ -36,26 +36,26 @@ export function goTo(changes: Partial<Route>, { replace = false } = {}) {
   route.set(next)
 }
 
-/** Shown immediately; written to the URL after a pause, as Safari rejects more than 100 changes in 10 seconds. */
+/** Shown immediately, and written to the URL after a pause, because Safari rejects more than 100 changes in 10 seconds. */
 export function setFilter(filter: string) {
   clearTimeout(filterTimer)
   route.set({ ...route.get(), filter })
   filterTimer = setTimeout(() => history.replaceState(null, '', hrefOf(route.get())), 200)
 }
 
-/** Leads to a view, with everything else as it is. */
+/** A link to a view, with everything else unchanged. */
 export function linkTo(view: View): string {
   return hrefOf({ ...route.get(), view })
 }
 
-/** What the URL says. What it says wrongly is replaced by what is shown. */
+/** The state in the URL. Invalid parts are replaced by the values shown. */
 function parsed(): Route {
   const shown = parse(location.hash)
   history.replaceState(null, '', hrefOf(shown))
   return shown
 }
 
-/** With what differs from a new page. */
+/** The URL with the values that differ from a new page. */
 function hrefOf({ view, page, limit, filter }: Route): string {
   const query = new URLSearchParams()
   if (page !== 1) query.set('page', String(page))

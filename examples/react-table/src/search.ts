@@ -2,17 +2,17 @@ import { useEffect, useState } from 'react'
 import type { Transaction } from 'virtual-accounts'
 import { money } from './format.ts'
 
-/** What a filter looks at: every column, amounts both as displayed (4,841,890.00) and as plain digits. */
+/** The text that a filter searches: every column, with amounts as displayed (4,841,890.00) and as plain digits. */
 export function searchText({ id, amount, currency, description }: Transaction): string {
   return `${description}\n${currency}\n${id}\n${money(amount, currency)}\n${amount}`.toLowerCase()
 }
 
-/** A filter in the form that `searchText` has. */
+/** A filter, normalized like `searchText`. */
 export function normalized(filter: string): string {
   return filter.trim().toLowerCase()
 }
 
-/** Tells whether a text of `searchText` has every word of a normalized filter. */
+/** Whether a text of `searchText` has every word of a normalized filter. */
 export function hasEvery(wanted: string): (text: string) => boolean {
   const words = wanted.split(/\s+/)
   return text => words.every(word => text.includes(word))
@@ -31,8 +31,8 @@ const none: Matches = { texts: [], wanted: '', indexes: [], searched: 0 }
 const sliceMs = 6
 
 /**
- * The indexes of the matching texts, or `undefined` for an empty filter. `texts` may grow: then only the new part is
- * searched. The search runs in slices of a few milliseconds, so typing stays fast however long the list is; until it is
+ * The indexes of the matching texts, or `undefined` for an empty filter. If `texts` grows, only the
+ * new part is searched. The search runs in slices of a few milliseconds, so typing stays fast in long lists. Until it is
  * complete, the previous result is returned.
  */
 export function useMatches(
@@ -70,7 +70,7 @@ async function search(
   const indexes = [...before.indexes]
   let index = before.searched
   while (index < count) {
-    // Lets the browser paint: first the keystroke, then between slices.
+    // Lets the browser paint after the keystroke and between slices.
     await new Promise(resolve => setTimeout(resolve))
     if (isCancelled()) return undefined
     const end = performance.now() + sliceMs

@@ -1,6 +1,6 @@
 /**
- * JSON values in `localStorage`, one entry each. An array in a single entry would be written as a whole, and a tab that
- * read it earlier would erase what another tab has added since.
+ * JSON values in `localStorage`, one entry each. If one entry held an array, a tab that read it earlier would erase the
+ * values that another tab has added since.
  */
 export class StoredEntries<T> {
   readonly #prefix: string
@@ -15,7 +15,7 @@ export class StoredEntries<T> {
         .filter(key => key.startsWith(this.#prefix))
         .flatMap(key => parsed<T>(localStorage.getItem(key)))
     } catch {
-      // Storage is blocked: nothing was saved either.
+      // Storage is blocked, so nothing was saved either.
       return []
     }
   }
@@ -36,7 +36,7 @@ export class StoredEntries<T> {
   /** Calls the listener after another tab has changed an entry. */
   onChangeElsewhere(listener: () => void) {
     addEventListener('storage', ({ key }) => {
-      // No key: the other tab has cleared everything.
+      // Without a key, the other tab has cleared everything.
       if (key === null || key.startsWith(this.#prefix)) listener()
     })
   }

@@ -3,10 +3,10 @@ import type { CurrencySum, Progress } from './collection.ts'
 import { grouped } from './format.ts'
 import { AmountCell, Placeholders } from './transaction-table.tsx'
 
-// Plot is a third of the page's code, and not needed at first.
+// Loaded later, because Plot is a third of the page's code.
 const AmountCharts = lazy(() => import('./amount-charts.tsx'))
 
-/** Figures per currency, and how the amounts of one are distributed. Currencies are not added up: no rate is known. */
+/** Figures per currency, and the distribution of amounts in one. Currencies are not added up, because no rate is known. */
 export const Summary = memo(({ progress: { state, sums, transactions, count } }: { progress: Progress }) => {
   const [chosen, setChosen] = useState<string>()
   const shown = sums.find(({ currency }) => currency === chosen) ?? sums[0]
@@ -45,7 +45,7 @@ export const Summary = memo(({ progress: { state, sums, transactions, count } }:
   )
 })
 
-/** Shown until the charts are drawn, with the same size. */
+/** A placeholder of the same size until the charts are drawn. */
 function WaitingCharts({ text }: { text: string }) {
   return (
     <div className="charts">
@@ -104,7 +104,7 @@ const FiguresTable = memo(({ sums }: { sums: readonly CurrencySum[] }) => (
   </table>
 ))
 
-/** By nearest rank: the result is one of the amounts, so nothing is rounded. */
+/** By nearest rank. The result is one of the amounts, so nothing is rounded. */
 function percentile(sorted: Float64Array | undefined, percent: number): number | undefined {
   return sorted?.[Math.ceil((sorted.length * percent) / 100) - 1]
 }

@@ -6,13 +6,13 @@ import { narrow, useMedia } from './media.ts'
 
 interface PageTableProps {
   readonly label: string
-  /** `undefined`: not loaded yet. */
+  /** `undefined` until they are loaded. */
   readonly transactions: readonly Transaction[] | undefined
-  /** How many rows to show until it is loaded. */
+  /** Number of rows to show until then. */
   readonly placeholders: number
 }
 
-/** One page of transactions. The placeholders are as tall as its rows, so that nothing moves when those arrive. */
+/** One page of transactions. Placeholders are as tall as rows, so nothing moves when rows arrive. */
 export const PageTable = memo(({ label, transactions, placeholders }: PageTableProps) => (
   <table className="transactions">
     <caption className="hidden">{label}</caption>
@@ -33,17 +33,16 @@ interface VirtualTableProps {
   readonly label: string
   readonly count: number
   readonly rowAt: (position: number) => Transaction | undefined
-  /** Where it is scrolled to, and was when it was last shown. */
+  /** The scroll position, kept while the table is hidden. */
   readonly place: { scrollTop: number }
 }
 
 /**
- * Any number of transactions, of which only those in view are in the document.
+ * A table of any length. Only the rows in view are in the document.
  *
- * The browser scrolls before the scroll event is handled, and would show a gap where rows are not rendered yet. So the
- * rows do not scroll: they are in a box that sticks to the visible part, rendered at the offset that was scrolled to. On a
- * slow machine they may be late, but they are never blank. Each row is reused for another transaction, which is cheaper
- * than a new one.
+ * The browser scrolls before it handles the scroll event, and would show a gap instead of rows that are not rendered yet.
+ * So the rows do not scroll. They are in a box that sticks to the visible part, rendered for the scroll offset. On a slow
+ * machine they may be late, but never blank. Rows are reused for other transactions, which is cheaper than new rows.
  */
 export function VirtualTable({ label, count, rowAt, place }: VirtualTableProps) {
   const scroller = useRef<HTMLElement>(null)
@@ -58,7 +57,7 @@ export function VirtualTable({ label, count, rowAt, place }: VirtualTableProps) 
     }
     element.scrollTop = place.scrollTop
     look()
-    // Rendered before the browser paints what it has scrolled to.
+    // Renders before the browser paints the new scroll position.
     const onScroll = () => flushSync(look)
     const observer = new ResizeObserver(look)
     observer.observe(element)
@@ -69,7 +68,7 @@ export function VirtualTable({ label, count, rowAt, place }: VirtualTableProps) 
     }
   }, [place])
 
-  // All rows are equally tall, so no row has to be measured to know which are in view.
+  // All rows have the same height, so the rows in view are known without measuring.
   const rows = Math.min(count, Math.ceil(height / rowHeight) + 1)
   const first = Math.min(Math.floor(top / rowHeight), count - rows)
   const style = {
@@ -148,21 +147,21 @@ const Row = memo(({ transaction, position }: { transaction: Transaction; positio
         {id}
       </td>
       <td className="currency">{currency}</td>
-      {/* A cell of its own for each transaction: one that is reused would move its text, as that ends at the right. */}
+      {/* A new cell for each transaction. The right-aligned text of a reused cell would move. */}
       <AmountCell key={id} value={amount} currency={currency} />
     </tr>
   )
 })
 
 interface AmountCellProps {
-  /** `undefined`: known when loading ends. */
+  /** `undefined` until loading ends. */
   readonly value: number | string | undefined
   readonly currency: string
   readonly className?: string
   readonly label?: string
 }
 
-/** One text, so that it is read as one number. */
+/** One text, so a screen reader reads it as one number. */
 export function AmountCell({ value, currency, className = '', label }: AmountCellProps) {
   return (
     <td className={`amount ${className}`} data-label={label}>
@@ -172,12 +171,12 @@ export function AmountCell({ value, currency, className = '', label }: AmountCel
 }
 
 interface PlaceholdersProps {
-  /** The classes of each. */
+  /** The CSS classes of each column. */
   readonly columns: readonly string[]
   readonly count: number
 }
 
-/** As many rows as there will be, or might be. */
+/** Placeholder rows, as many as expected. */
 export function Placeholders({ columns, count }: PlaceholdersProps) {
   return (
     <tbody aria-hidden="true">

@@ -9,7 +9,7 @@ import { goTo, pageSizes, type Route } from './route.ts'
 import { hasEvery, normalized, searchText } from './search.ts'
 import { PageTable } from './transaction-table.tsx'
 
-/** One page of transactions as a query. Its signal cancels the request when nothing waits for it any more. */
+/** One page of transactions as a query. Its signal cancels the request once nothing waits for it. */
 function pageQuery(client: Client, page: number, limit: number) {
   return queryOptions({
     queryKey: ['transactions', page, limit],
@@ -26,8 +26,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
   const [dismissedAt, setDismissedAt] = useState<number>()
   const list = useRef<HTMLDivElement>(null)
 
-  // While another page is loaded, and when that fails, the last one is still shown. (`keepPreviousData` keeps it only
-  // while loading.)
+  // The last page stays while another is loaded, and if that fails. (`keepPreviousData` keeps it only while loading.)
   const [lastLoaded, setLastLoaded] = useState<Page<Transaction>>()
   if (data && data !== lastLoaded) setLastLoaded(data)
   const shown = data ?? lastLoaded
@@ -59,7 +58,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
 
   function turnTo(next: number) {
     goTo({ page: next })
-    // Back to the first row, unless it is in view already.
+    // Back to the first row, unless it is already in view.
     if (list.current && list.current.getBoundingClientRect().top < 0) list.current.scrollIntoView()
   }
 
@@ -104,7 +103,7 @@ export function TransactionsView({ client, route }: { client: Client; route: Rou
         <h1>Transactions</h1>
         <p className="muted">
           {isNotLoaded ? 'Not loaded' : total}
-          {/* What the message said that was dismissed. */}
+          {/* The fact from the dismissed message. */}
           {error && data && isDismissed && `, loaded at ${dateTime(dataUpdatedAt)}`}
         </p>
         <p className="hidden" role="status">

@@ -3,12 +3,12 @@ import type { ActivityLog } from './activity.ts'
 import { duration } from './format.ts'
 import { useStore } from './store.ts'
 
-/** Says what the page waits for, once that takes long: a response, or the client's next attempt. */
+/** Shows what the page waits for, once it takes long: a response, or the client's next attempt. */
 export function Waiting({ activity }: { activity: ActivityLog }) {
   const { waiting } = useStore(activity.store)
   const [now, setNow] = useState(Date.now)
   const isWaiting = waiting !== undefined
-  // Before it is painted: what is left of a delay would begin with too much.
+  // Before the paint, or the first number shown would be too high.
   useLayoutEffect(() => {
     if (!isWaiting) return
     setNow(Date.now())
