@@ -8,7 +8,7 @@ type Plugin = NonNullable<
   Extract<Parameters<typeof defineConfig>[0], { plugins?: unknown }>['plugins']
 >[number]
 
-/** Rewrites what Rollup writes between files. No module here has side effects, or changes an export later. */
+/** Rewrites Rollup's code between files. No module here has side effects or changes an export later. */
 const plainModules: Plugin = {
   name: 'plain-modules',
   buildEnd({ writtenFiles }) {
@@ -37,7 +37,7 @@ const plainModules: Plugin = {
 }
 
 /**
- * Modules that no call reaches, and what they export. `attempt.ts` turns off ky's retries, time limits and HTTP errors, passes
+ * Modules that no call reaches, and their exports. `attempt.ts` turns off ky's retries, time limits and HTTP errors, passes
  * no hooks, schema or progress callbacks, and a `fetch` that never rejects. Zod's schemas are used only through `~standard`.
  */
 const unreachable = {
@@ -59,7 +59,7 @@ const unreachable = {
     'decode decodeAsync encode encodeAsync parse parseAsync safeDecode safeDecodeAsync safeEncode safeEncodeAsync safeParse safeParseAsync validate validateAsync',
 }
 
-/** Leaves unreachable modules out of the bundle. What they export throws. */
+/** Leaves unreachable modules out of the bundle. Their exports throw. */
 const withoutUnreachable: EsbuildPlugin = {
   name: 'without-unreachable',
   setup({ onLoad, onEnd }) {
@@ -84,7 +84,7 @@ const withoutUnreachable: EsbuildPlugin = {
 
 export default defineConfig([
   {
-    // The client and the errors have files of their own, so that a page that only needs `isApiError` loads no client.
+    // The client and the errors have separate files, so a page that only needs `isApiError` loads no client.
     entry: {
       index: 'src/index.ts',
       testing: 'src/testing/index.ts',
@@ -107,7 +107,7 @@ export default defineConfig([
       'globalThis.ReadableStream': 'undefined',
       'globalThis.FormData': 'undefined',
     },
-    // Names what is bundled, which npm and scanners cannot see.
+    // Lists the bundled packages, which npm and scanners cannot see.
     plugins: [plainModules],
     esbuildPlugins: [
       withoutUnreachable,
@@ -132,7 +132,7 @@ export default defineConfig([
     external: [/^node:/, /^virtual-accounts\//],
     removeNodeProtocol: false,
     dts: false,
-    // Nobody steps through it.
+    // Nobody debugs the command.
     minify: true,
   },
 ])

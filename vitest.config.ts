@@ -7,7 +7,7 @@ import './tools/needs-node.js'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** With `TESTED=dist`, the package is tested as it was built. */
+/** `TESTED=dist` tests the built package. */
 const isBuilt = process.env.TESTED === 'dist'
 const resolve = {
   alias: [
@@ -19,10 +19,10 @@ const resolve = {
   ],
 }
 
-/** Programs that are run as users run them, and the like: seconds each. */
+/** Tests that take seconds each, such as programs run as users run them. */
 export const slow = 'test/**/*.slow.node.test.ts'
 
-/** These need the packages of test. The links of all pages do not. */
+/** Tests that need the packages of `test`. The check of all links does not. */
 const documentation = ['test/docs/!(pages).node.test.ts', 'test/database/*.node.test.ts']
 
 /** `casesFactor` scales how many random cases are tried: test/cases.ts. */
@@ -30,7 +30,7 @@ const projects: TestProjectInlineConfiguration[] = [
   { extends: true, test: { name: 'fast', exclude: [slow, ...documentation], provide: { casesFactor: 0.1 } } },
   { extends: true, test: { name: 'all', exclude: documentation, provide: { casesFactor: 0.5 } } },
   {
-    // Not as the others, whose `include` it would have, too.
+    // Does not extend the base config, or it would inherit its `include`.
     extends: false,
     resolve,
     test: { name: 'docs', include: ['test/docs/*.node.test.ts'], restoreMocks: true, testTimeout: 200_000 },
@@ -41,13 +41,13 @@ const projects: TestProjectInlineConfiguration[] = [
     test: { name: 'database', include: ['test/database/*.node.test.ts'], testTimeout: 600_000 },
   },
   {
-    // Debian's Chromium; MSW is a service worker there.
+    // In Debian's Chromium, where MSW is a service worker.
     extends: true,
     test: {
       name: 'browser',
       exclude: ['test/**/*.node.test.ts'],
       provide: { casesFactor: 0.1 },
-      // On a busy machine a request arrives twice, rarely: resent by Chromium, or after its service worker failed.
+      // On a busy machine, a request rarely arrives twice. Chromium resends it, or its service worker failed.
       retry: 1,
       browser: {
         enabled: true,
@@ -68,11 +68,11 @@ export default defineConfig({
     exclude: ['**/node_modules/**'],
     setupFiles: 'test/hide-newer.js',
     restoreMocks: true,
-    // Loading what every file imports again and again would take half of the time. Tests put back what they replace.
+    // Loading shared imports for every file would take half of the time. Tests restore everything they replace.
     isolate: false,
-    // Only a hang should end a test: a busy machine can be ten times slower.
+    // Only a hang should end a test, because a busy machine can be ten times slower.
     testTimeout: 200_000,
-    // One less than there are cores is the default: one of two would idle.
+    // The default is one less than the number of cores. With two cores, one would idle.
     maxWorkers: '100%',
     projects,
   },
