@@ -3,7 +3,7 @@ import { Client } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 import { Problem } from './terminal.js'
 
-/** The service that BASE_URL and API_KEY name, or a fake one inside this program when neither is set. */
+/** The service that BASE_URL and API_KEY name, or a fake one inside this program if neither is set. */
 export function findService(transactionCount = 1000) {
   const { BASE_URL: baseUrl = '', API_KEY: apiKey = '' } = process.env
   if (baseUrl || apiKey) return { name: baseUrl, baseUrl, apiKey, fetch: globalThis.fetch }
@@ -21,7 +21,7 @@ export function connect({ baseUrl, apiKey, fetch }, onEvent) {
   try {
     return new Client({ baseUrl, apiKey, fetch, onEvent })
   } catch (error) {
-    // It says which option is wrong and what was expected, and never shows a key.
+    // The message names the wrong option and what was expected. It never shows a key.
     const { message } = /** @type {Error} */ (error)
     throw new Problem(message.replace(/^baseUrl/, 'BASE_URL').replace(/^apiKey/, 'API_KEY'))
   }

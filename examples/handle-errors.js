@@ -87,7 +87,7 @@ async function attempt(call) {
       say(String(error))
       return undefined
     }
-    // One line for the log: which call, what happened, what to do. It never holds the key.
+    // The message is one line without the API key: which call, what happened, what to do.
     say(error.message)
     say(`→ ${advice(error)}`)
     return error

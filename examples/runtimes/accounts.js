@@ -1,16 +1,16 @@
-// What both entries do: command.js on Bun, Deno and Node, and worker.js on Cloudflare.
+// Shared by command.js on Bun, Deno and Node, and worker.js on Cloudflare.
 
 import { Client } from 'virtual-accounts'
 import { FakeService, sampleTransactions } from 'virtual-accounts/testing'
 
-/** A client of the service that BASE_URL and API_KEY name, or of a fake one when BASE_URL is not set. */
+/** A client of the service that BASE_URL and API_KEY name, or of a fake one if BASE_URL is not set. */
 export function createClient({ BASE_URL: baseUrl, API_KEY: apiKey }) {
   if (baseUrl) return new Client({ baseUrl, apiKey })
   const fake = new FakeService({ transactions: sampleTransactions(1000) })
   return new Client({ baseUrl: fake.baseUrl, apiKey: fake.apiKey, fetch: fake.fetch })
 }
 
-/** How many transactions there are in each currency. */
+/** The number of transactions in each currency. */
 export async function countByCurrency(client) {
   const counts = {}
   for await (const { currency } of client.transactions.list({ limit: 100 })) {
@@ -19,7 +19,7 @@ export async function countByCurrency(client) {
   return counts
 }
 
-/** Deactivates an account, and returns the key to repeat it with. */
+/** Deactivates an account, and returns the key for a retry. */
 export async function deactivate(client) {
   const account = { customerId: 'c1', virtualAccountId: 'v1' }
   const { idempotencyKey } = await client.virtualAccounts.deactivate(account)

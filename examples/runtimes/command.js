@@ -15,7 +15,7 @@ try {
   console.log('deactivated with idempotencyKey', await deactivate(client))
 } catch (error) {
   if (!isApiError(error)) throw error
-  // One line: which request, what happened, what to do. It never holds the key.
+  // The message is one line without the API key: which request, what happened, what to do.
   console.error(error.message)
   process.exitCode = 1
 }

@@ -9,7 +9,7 @@ import { env } from 'cloudflare:workers'
 import { isApiError } from 'virtual-accounts'
 import { countByCurrency, createClient, deactivate } from './accounts.js'
 
-// One for all requests, so that they share its retry budget.
+// One client for all requests, so they share its retry budget.
 const client = createClient(env)
 
 export default {
