@@ -1,5 +1,5 @@
-// What VitePress does not check of the built site: that nothing in it is from another host, that no page writes to the
-// console, that everybody can use it, that tables fit, that search finds the guides, and that the playground tells the truth.
+// Checks of the built site that VitePress lacks: it loads nothing from other hosts, writes nothing to the console, is
+// accessible, its tables fit, search finds the guides, and the playground is right.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
@@ -37,7 +37,7 @@ for (const colorScheme of ['light', 'dark']) {
   ]) {
     const seen = await context.newPage()
     await seen.goto(origin + path, { waitUntil: 'networkidle' })
-    // Its label is that of VitePress, without the keys that are shown beside it.
+    // VitePress labels it without the keys shown beside it.
     const { violations } = await new AxeBuilder({ page: seen }).exclude('.DocSearch-Button').analyze()
     problems.push(...violations.map(({ id, nodes }) => `${path}, ${colorScheme}: ${id}: ${nodes[0].target}`))
   }
@@ -70,7 +70,7 @@ const expectRates = async (...expected) => {
 await page.goto(`${origin}/playground.html?seed=5&changes=2&kind=removed`)
 await expectRates('Lost items silently in 100 of 100 runs.', 'Lost items silently in 0 of 100 runs.')
 
-// Runs that were overtaken do not draw, and a red square says why it was lost.
+// Superseded runs do not draw, and a red square says why its item was lost.
 await page.goto(`${origin}/playground.html`)
 await page.locator('button.lost').first().focus()
 await page.getByText(/^Was item \d+, on page \d+\. .* was never requested\.$/).waitFor()
@@ -83,7 +83,7 @@ if (!(await page.getByText('The list changes never').isVisible()))
   problems.push('playground: it changes still')
 if ((await page.locator('button.lost').count()) > 0) problems.push('playground: an overtaken run has drawn')
 
-// Nothing runs with a seed that is none.
+// Nothing runs with an invalid seed.
 for (const seed of ['', '-1', '1.5']) {
   await page.getByLabel('Seed').fill(seed)
   await page.getByText('The seed is a whole number').waitFor()
@@ -122,7 +122,7 @@ await lost.keyboard.press('Escape')
 await lost.getByRole('link', { name: 'Errors and retries' }).click()
 await lost.getByRole('heading', { name: 'Errors and retries' }).waitFor()
 
-// Where the sidebar is longer than the window, it shows the page that is read.
+// If the sidebar is longer than the window, it shows the current page.
 await page.setViewportSize({ width: 1280, height: 900 })
 await page.goto(`${origin}/api/virtual-accounts/probe/functions/inferSchema.html`, {
   waitUntil: 'networkidle',
@@ -131,7 +131,7 @@ const active = await page.locator('.VPSidebarItem.is-link.is-active').boundingBo
 if (!active || active.y < 0 || active.y + active.height > 900)
   problems.push('inferSchema: the sidebar hides the active entry')
 
-// The picture plays once, and not for those who want no motion.
+// The picture plays once, and not with reduced motion.
 await page.goto(origin)
 await page.getByText('reading, ').first().waitFor()
 await page.getByText('The client lost none.').waitFor()
@@ -140,12 +140,12 @@ await calm.goto(origin, { waitUntil: 'networkidle' })
 if (await calm.getByText('reading, ').first().isVisible())
   problems.push('/: moves in spite of reduced motion')
 
-// Without JavaScript the first page shows a run that is over.
+// Without JavaScript, the first page shows a finished run.
 const still = await browser.newPage({ javaScriptEnabled: false })
 await still.goto(origin)
 if (!(await still.getByText('The client lost none.').isVisible()))
   problems.push('/: no run without JavaScript')
 
 await browser.close()
-console.log(problems.join('\n') || 'the site is as it should be')
+console.log(problems.join('\n') || 'The site passes all checks.')
 process.exit(Math.min(problems.length, 1))

@@ -1,6 +1,6 @@
-// What the playground begins with, and what README.md says of it: one run, and how 100 others ended. Writes
-// playground/first-run.json, and checks docs/media/playground.svg and README.md. `npm run readme-picture`, after
-// `npm run build` in the root, draws the picture.
+// Computes the first run of the playground, and the results of 100 others. Writes playground/first-run.json, and checks
+// docs/media/playground.svg and README.md against them. To draw the picture, run `npm run build` in the root, then
+// `npm run readme-picture`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
@@ -37,7 +37,7 @@ const width = columns * pitch + 2 * margin - 4
 const sideHeight = 190
 const height = 2 * sideHeight + 52
 
-/** One path for each state, as 800 rectangles would be ten times as large. */
+/** One path for each state, because 800 rectangles would be ten times as large. */
 function squares(states, top) {
   return Array.from(new Set(states), state => {
     const places = states.flatMap((each, place) => (each === state ? [place] : []))
@@ -53,7 +53,7 @@ function verdict({ lost, lostAmount, twice }) {
 }
 
 function draw(title, result, top) {
-  // Without what was added after its end: a gap would look like a loss.
+  // Without items added after its end, because a gap would look like a loss.
   const states = result.states.filter(state => state !== 'none')
   return `<text class="title" x="${margin}" y="${top + 38}">${title}</text>
   <text class="${result.lost > 0 ? 'bad' : 'good'}" x="${width - margin}" y="${top + 38}" text-anchor="end">${verdict(result)}</text>
@@ -73,7 +73,7 @@ const legend = Object.entries({
 const titles = ['A loop over pages', 'virtual-accounts']
 const summary = sides.map((side, index) => `${titles[index]}: ${verdict(side)}.`).join(' ')
 
-// A ground of its own, so that it can be read on any page, whatever that page or the reader prefers.
+// It has its own background, so it is readable on light and dark pages.
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
   <title>${summary}</title>
   <style>

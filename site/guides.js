@@ -1,4 +1,4 @@
-// What the sidebar shows, in the order in which a reader needs it. Names of pages are their paths in the repository.
+// The sidebar, in reading order. Pages are named by their paths in the repository.
 import { globSync } from 'node:fs'
 
 const root = new URL('..', import.meta.url)

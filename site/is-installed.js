@@ -1,4 +1,4 @@
-// Says in one line what to install, where TypeScript would list every missing type.
+// Says in one line what to install. TypeScript would list every missing type.
 import { existsSync } from 'node:fs'
 
 const missing = ['site', 'examples/react-table'].filter(

@@ -1,4 +1,4 @@
-// What language models read: the guides as plain Markdown, an index of them, and all of them in one file.
+// Files for language models: the guides as plain Markdown, their index, and all of them in one file.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { guides } from './guides.js'
@@ -24,14 +24,14 @@ export function writeForModels({ outDir, site: { title, description, base } }) {
   }
 }
 
-/** Of the first paragraph that is prose, without its links. */
+/** The first sentence of the first prose paragraph, without links. */
 function firstSentence(text) {
   const prose = text.split(/\n{2,}/).find(block => /^(?!```)[\w`[*]/.test(block))
   const plain = prose.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('\n', ' ')
   return plain.replace(/[.:?] .*|:$/, '.')
 }
 
-/** A guide without the comments that only its tests need. */
+/** A guide without the comments for its tests. */
 function textOf(page) {
   const text = readFileSync(join(root, `${page}.md`), 'utf8')
   return text.replace(/^<!-- .* -->\n+/gm, '')

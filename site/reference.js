@@ -1,5 +1,4 @@
-// The index of the reference, by what a reader wants to do, in place of TypeDoc's, which is by kind of declaration. `tasks` is the
-// sidebar, too.
+// The index of the reference, by task. It replaces TypeDoc's, which is by kind of declaration. `tasks` is also the sidebar.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const named = {
@@ -46,7 +45,7 @@ const named = {
 }
 
 const folder = new URL('api/virtual-accounts/', import.meta.url)
-/** By name: its page, and the first sentence about it. */
+/** The page and first sentence of each name. */
 const pages = new Map(['', 'testing/', 'probe/'].flatMap(pagesOf))
 const names = Object.values(named).flat()
 const problems = [

@@ -1,5 +1,5 @@
-// Serves the built site to this machine only. VitePress has no option for the host, but passes the port on to Node's
-// `listen`, which takes both.
+// Serves the built site to this machine only. VitePress has no option for the host, but passes its port to Node's `listen`,
+// which accepts both.
 import { serve } from 'vitepress'
 
 const port = 4173

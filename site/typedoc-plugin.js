@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
 
 const root = new URL('..', import.meta.url)
-/** The guide of all options on a page. */
+/** Guides for all options of a page. */
 const guides = {
   ListParams: '/docs/lists.md',
   FakeServiceOptions: '/docs/testing.md',
   InferSchemaOptions: '/docs/service.md',
 }
-/** Of any other option: the first link of its row in docs/options.md. */
+/** The guide of any other option, from the first link of its row in docs/options.md. */
 const guideOf = new Map(
   Array.from(
     readFileSync(new URL('docs/options.md', root), 'utf8').matchAll(/^\| `(\w+)` \|(.*)$/gm),
@@ -25,16 +25,16 @@ export function load(app) {
     const [, name] = /^# (\w+)/.exec(page.contents) ?? []
     const [, kind] = /\/(classes|functions|interfaces|type-aliases)\//.exec(page.url) ?? []
     page.contents = page.contents
-      // What a type parameter is, the signature shows.
+      // The signature shows the type parameters.
       .replace(/^(# \w+)\\<.*$/m, '$1')
       .replace(/^(# .*)\n/, heading => (kind ? `${heading}\n${importOf(name, kind, page.url)}\n` : heading))
       .replaceAll(/^#+ Type Parameters\n\n(?:\|.*\n)+/gm, '')
-      // Where a property comes from is said once, at the top.
+      // The top of the page says where properties come from.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
       .replace('## Constructors\n\n### Constructor\n', `## Constructor\n\n### new ${name}()\n`)
       .replace(/^## Extended by\n\n(?:- .*\n)+/m, '')
-      // A section of its own would come before the properties. What is not exported has no page, and needs no mention.
+      // A separate section would come before the properties. Names that are not exported have no page, so they are left out.
       .replace(/^## Extends\n\n((?:- .*\n)+)/m, (_all, bases) => {
         const linked = bases.match(/(?<=^- )\[`\w+`\]\([^)]+\)/gm) ?? []
         return linked.length > 0 ? `Extends ${linked.join(', ')}.\n` : ''
@@ -51,7 +51,7 @@ export function load(app) {
             : line,
       )
       .replaceAll(/^\| Parameter \|.*\n.*\n((?:\|.*\n)+)/gm, (_all, rows) => parametersOf(rows))
-      // The signature shows it. A link is worth a section.
+      // The signature shows the type. Only a link is worth a section.
       .replaceAll(/^(#+ Returns\n\n)(.+)\n/gm, (_all, heading, type) =>
         type.includes('](') ? `${heading}${codeOf(type)}\n` : '',
       )
@@ -59,20 +59,20 @@ export function load(app) {
   })
 }
 
-/** How to import what a page is about. */
+/** The import of the name that a page documents. */
 function importOf(name, kind, url) {
   const type = /^(?:classes|functions)$/.test(kind) ? '' : 'type '
   const [, path = ''] = /^virtual-accounts(\/(?:testing|probe))\//.exec(url) ?? []
   return `\`\`\`ts\nimport ${type}{ ${name} } from 'virtual-accounts${path}'\n\`\`\``
 }
 
-/** Code with links. TypeDoc writes each name in a type as code of its own. */
+/** Code with links. TypeDoc writes each name in a type as separate code. */
 function codeOf(type) {
   const escaped = code => code.replaceAll(/[<>{}[\]_&]/g, sign => `&#${sign.charCodeAt()};`)
   return `<code>${type.replaceAll('*', '').replaceAll(/`([^`]*)`/g, (_all, code) => escaped(code))}</code>`
 }
 
-/** A list, as most parameters need no description. */
+/** A list, because most parameters need no description. */
 function parametersOf(rows) {
   return rows.replaceAll(
     /^\| `(\S+)` \| (.*?)(?: \| (.*))? \|$/gm,
@@ -80,7 +80,7 @@ function parametersOf(rows) {
   )
 }
 
-/** One table: required ones first, then its own, then inherited ones. The type is below the name, and the default in the description. */
+/** One table: required properties, then own ones, then inherited ones. The type is below the name, the default in the description. */
 function propertiesOf(name, table) {
   const isOptions = /(Options|Params)$/.test(name)
   const [columns, , ...rows] = Array.from(table.matchAll(/^\| (.*) \|$/gm), ([, row]) =>
@@ -115,7 +115,7 @@ function guideTo(name, option) {
   return guides[name] ?? guideOf.get(option) ?? other
 }
 
-/** TypeDoc takes every default for code. */
+/** A default as prose, because TypeDoc treats every default as code. */
 function proseOf(byDefault) {
   return /^`[^'"[]* /.test(byDefault) ? byDefault.slice(1, -1) : byDefault.replaceAll(/(?<=\d)_(?=\d)/g, ',')
 }

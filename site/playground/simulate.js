@@ -1,5 +1,5 @@
-// What the playground shows: a loop over pages and the real client read the same list, which changes meanwhile. Only time
-// and network are simulated, so that the same settings give the same run everywhere, in a few milliseconds.
+// Simulates the playground. A loop over pages and the real client read the same list, which changes meanwhile. Only time and
+// network are simulated, so the same settings give the same run everywhere, in a few milliseconds.
 import { Client } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { Random } from '../../test/simulation/random.ts'
@@ -10,7 +10,7 @@ export const limit = 20
 const latencyMs = 300
 const downMs = 1_500
 const never = Number.POSITIVE_INFINITY
-/** All in euros, so that they can be added up. */
+/** All in euros, so they can be added up. */
 const samples = sampleTransactions(itemCount + 400).map(({ amount, currency, ...item }) => ({
   ...item,
   amount: currency === 'JPY' ? amount / 100 : amount,
@@ -20,12 +20,12 @@ const samples = sampleTransactions(itemCount + 400).map(({ amount, currency, ...
 /**
  * @typedef {object} Settings
  * @property {number} seed
- * @property {number} changes How many times a second the list changes.
- * @property {'swapped' | 'removed' | 'added'} kind What a change is; swapped is one removed and another added.
- * @property {number} [crash] When both stop for a while, in milliseconds.
+ * @property {number} changes Changes of the list per second.
+ * @property {'swapped' | 'removed' | 'added'} kind The kind of each change. `swapped` is one removed and another added.
+ * @property {number} [crash] The time at which both stop for a while, in milliseconds.
  */
 
-/** A loop over pages, as it is often written. After a crash it goes on with its page. */
+/** A usual loop over pages. After a crash, it continues with its page. */
 async function loop({ fetch, signal, progress, save }) {
   for (progress.page ??= 1; ; progress.page++) {
     const url = `${baseUrl}/transactions?page=${progress.page}&limit=${limit}`
@@ -35,7 +35,7 @@ async function loop({ fetch, signal, progress, save }) {
   }
 }
 
-/** The client as it is by default. After a crash it goes on with its cursor. */
+/** The client with its defaults. After a crash, it continues with its cursor. */
 async function client({ fetch, signal, progress, save }) {
   const { transactions } = new Client({ baseUrl, apiKey: 'test_key', fetch })
   const list = transactions.list({ limit }, { after: progress.cursor, signal })
@@ -45,7 +45,7 @@ async function client({ fetch, signal, progress, save }) {
   }
 }
 
-/** Runs both, and returns what happened when: `items` in the order of the list, removed ones included, and `readers`. */
+/** Runs both. Returns the `items` in list order, including removed ones, and the `readers`, with the times of all events. */
 export async function simulate({ seed, changes, kind, crash }) {
   const clock = new Clock()
   const random = new Random(`list ${seed}`)
@@ -73,11 +73,11 @@ export async function simulate({ seed, changes, kind, crash }) {
   return { items, readers, endedAt: Math.max(...readers.map(({ endedAt }) => endedAt)) }
 }
 
-/** What a reader shows at a time: a state for each item, and what it has read and lost of those there throughout. */
+/** The picture of a reader at a time: the state of each item, and the counts of items lost and read twice. */
 export function compare({ items }, reader, time) {
   const { readAt, requests, endedAt, outcome } = reader
   const isOver = time >= endedAt
-  // What changes after its end is none of its business.
+  // Changes after its end do not concern it.
   const now = Math.min(time, endedAt)
   const timesRead = items.map(({ item }) => readAt.get(item.id)?.filter(at => at <= now).length ?? 0)
   const present = itemsAt(items, now)
@@ -128,11 +128,11 @@ function itemsAt(items, time) {
   return items.filter(({ addedAt, removedAt }) => addedAt <= time && time < removedAt)
 }
 
-/** One of the two: what it requested, and what it has read. */
+/** One of the two readers, with its requests and the items it has read. */
 class Reader {
-  /** `start`, `end`, `page` and `limit` of each, when the service read the list for it, and whether a response came. */
+  /** Each has `start`, `end`, `page`, `limit`, the time of the list it shows, and whether its response arrived. */
   requests = []
-  /** By id: when it was read, each time. */
+  /** The times at which each id was read. */
   readAt = new Map()
   /** @type {undefined | 'ended' | 'threw'} */
   outcome
@@ -140,7 +140,7 @@ class Reader {
   endedAt
   crashedAt
   restartedAt
-  /** That the loop went on at after a crash. */
+  /** The page at which the loop continued after a crash. */
   restartPage
   #read
   #clock
@@ -183,7 +183,7 @@ class Reader {
     for (const { id } of items) this.readAt.set(id, [...(this.readAt.get(id) ?? []), this.#clock.now])
   }
 
-  /** The service sees the list as it is halfway between request and response. */
+  /** The service reads the list halfway between request and response. */
   #fetch = async (url, { signal }) => {
     const query = new URL(url).searchParams
     const [page, limit] = ['page', 'limit'].map(name => Number(query.get(name)))
@@ -205,13 +205,13 @@ class Reader {
   }
 }
 
-/** Unlike the body of a `Response`, which some browsers read in another thread, it is read before the next macrotask. */
+/** Its body is read before the next macrotask. Some browsers read that of a `Response` in another thread. */
 function responseOf(page) {
   const text = async () => JSON.stringify(page)
   return { status: 200, headers: new Headers(), text, json: async () => page }
 }
 
-/** Virtual time: what is due next happens as soon as nothing is left to do now. */
+/** Virtual time. The next event happens as soon as the current work is done. */
 class Clock {
   now = 0
   #due = []
@@ -230,7 +230,7 @@ class Clock {
   async run(isOver) {
     const { port1, port2 } = new MessageChannel()
     while (true) {
-      // The next macrotask: not by a timer, which browsers slow down.
+      // Waits for the next macrotask, without a timer, because browsers slow timers down.
       await new Promise(resolve => {
         port1.onmessage = resolve
         port2.postMessage(undefined)
@@ -244,10 +244,10 @@ class Clock {
   }
 }
 
-/** What the playground begins with. */
+/** The playground's first settings. */
 export const firstSettings = { seed: 48, changes: 3, kind: 'swapped' }
 
-/** How 100 runs end, each of another list: for the loop, and for the client. */
+/** The results of the loop and the client in 100 runs, each with another list. */
 export async function runMany(settings) {
   const runs = []
   for (let seed = 1; seed <= 100; seed++) {
