@@ -96,6 +96,6 @@ function toPattern(key: string): string {
     return `(?:${escapeUnit(unit)}|${anyCase}${unit === ' ' ? '|\\+' : ''})`
   })
   const rest = units.splice(maxKeyLength).join('')
-  // Tokens of one issuer begin alike: whatever follows is one, even if it is not this one.
+  // Tokens of one issuer share a prefix, so text after that prefix is a token, even if it is not this one.
   return `${units.join('')}${rest && `(?:${rest})?[\\w.~+/=%-]*`}`
 }
