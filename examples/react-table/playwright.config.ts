@@ -3,7 +3,7 @@ import { chromiumOptions } from '../../tools/chromium.js'
 
 const url = `http://localhost:${process.env.PORT ?? 4180}`
 
-/** The built page in Debian's Chromium; another one by CHROMIUM=… */
+/** Tests the built page in Debian's Chromium. CHROMIUM names another. */
 export default defineConfig({
   testDir: 'test',
   outputDir: 'node_modules/.test-results',
