@@ -5,13 +5,24 @@ const isHidden = Symbol.for('hidden from src')
 /** The path of a module that must do without: of src, except the command, or bundled. Vite's development server has its own. */
 const ours = /^(?!.*node_modules).*\/src\/(?!cli\/)|(?:node_modules|deps)\/(?:ky|zod)\b/
 
+/** The file that calls a function. Without its text, because a stack's source maps would take most of the time of all tests. */
+function callerOf(callee) {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  Error.prepareStackTrace = (_, [caller]) => caller?.getScriptNameOrSourceURL() ?? ''
+  Error.stackTraceLimit = 1
+  const error = {}
+  Error.captureStackTrace(error, callee)
+  const { stack } = error
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit })
+  return stack
+}
+
 for (const [owner, name] of newer) {
   const own = Object.getOwnPropertyDescriptor(owner, name)
   // Files of tests share a realm.
   if (own.get?.[isHidden]) continue
   function get() {
-    const [, , caller = ''] = new Error().stack.split('\n')
-    if (ours.test(caller)) return undefined
+    if (ours.test(callerOf(get))) return undefined
     return own.get ? own.get.call(this) : own.value
   }
   function set(value) {
