@@ -30,12 +30,13 @@ const lossy = [0, 1].map(side => runs.filter(results => results[side].lost > 0).
 const times = count => (count === 0 ? 'never did' : `did ${count} times`)
 const sentence = `in 100 simulated runs, a loop over pages lost items ${lossy[0]} times. this client ${times(lossy[1])}`
 
-const columns = 56
+// Wide letters for few columns: on a phone the picture is half as large.
+const columns = 44
 const pitch = 14
 const margin = 28
 const width = columns * pitch + 2 * margin - 4
-const sideHeight = 190
-const height = 2 * sideHeight + 52
+const sideHeight = 214
+const height = 2 * sideHeight + 56
 
 /** One path for each state, because 800 rectangles would be ten times as large. */
 function squares(states, top) {
@@ -46,28 +47,27 @@ function squares(states, top) {
   }).join('\n  ')
 }
 
-function verdict({ lost, lostAmount, twice }) {
+function verdict({ lost, lostAmount }) {
   const money = lostAmount.toLocaleString('en', { style: 'currency', currency: 'EUR' })
-  const missing = lost > 0 ? `${lost} items lost silently: ${money}` : 'none lost'
-  return twice > 0 ? `${missing}; ${twice} read twice` : missing
+  return lost > 0 ? `${lost} lost silently: ${money}` : 'none lost'
 }
 
 function draw(title, result, top) {
   // Without items added after its end, because a gap would look like a loss.
   const states = result.states.filter(state => state !== 'none')
-  return `<text class="title" x="${margin}" y="${top + 38}">${title}</text>
-  <text class="${result.lost > 0 ? 'bad' : 'good'}" x="${width - margin}" y="${top + 38}" text-anchor="end">${verdict(result)}</text>
-  ${squares(states, top + 58)}`
+  return `<text class="title" x="${margin}" y="${top + 42}">${title}</text>
+  <text class="${result.lost > 0 ? 'bad' : 'good'}" x="${width - margin}" y="${top + 42}" text-anchor="end">${verdict(result)}</text>
+  ${squares(states, top + 62)}`
 }
 
 const legend = Object.entries({
   read: 'read',
   twice: 'read twice',
   lost: 'lost silently',
-  added: 'added or removed meanwhile',
+  added: 'added or removed',
 }).map(([state, text], index) => {
-  const [x, y] = [margin + [0, 96, 242, 400][index], height - 34]
-  return `<path class="${state}" d="M${x} ${y}h10v10h-10z"/><text class="legend" x="${x + 20}" y="${y + 11}">${text}</text>`
+  const [x, y] = [margin + [0, 90, 234, 392][index], height - 38]
+  return `<path class="${state}" d="M${x} ${y}h10v10h-10z"/><text class="legend" x="${x + 20}" y="${y + 12}">${text}</text>`
 })
 
 const titles = ['A loop over pages', 'virtual-accounts']
@@ -81,9 +81,9 @@ const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${
     @media (prefers-color-scheme: dark) {
       svg { --ground: #0d1117; --text: #e6edf3; --read: #3f6fe0; --lost: #ff6a60; --edge: #7d8590; --bad: #ff8a82 }
     }
-    text { font: 20px system-ui, sans-serif; fill: var(--text) }
+    text { font: 24px system-ui, sans-serif; fill: var(--text) }
     .title, .bad, .good { font-weight: 600 }
-    .legend { font-size: 17px }
+    .legend { font-size: 20px }
     .bad { fill: var(--bad) }
     path { fill: var(--read) }
     .lost { fill: var(--lost); stroke: var(--lost); stroke-width: 3 }
