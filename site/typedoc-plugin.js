@@ -35,11 +35,15 @@ export function load(app) {
       .replace('## Constructors\n\n### Constructor\n', `## Constructor\n\n### new ${name}()\n`)
       .replace(/^## Extended by\n\n(?:- .*\n)+/m, '')
       // A separate section would come before the properties. Names that are not exported have no page, so they are left out.
-      .replace(/^## Extends\n\n((?:- .*\n)+)/m, (_all, bases) => {
+      .replace(/^(## Example\n[\s\S]*?)?^## Extends\n\n((?:- .*\n)+)/m, (_all, example = '', bases) => {
         const linked = bases.match(/(?<=^- )\[`\w+`\]\([^)]+\)/gm) ?? []
-        return linked.length > 0 ? `Extends ${linked.join(', ')}.\n` : ''
+        return linked.length > 0 ? `Extends ${linked.join(', ')}.\n\n${example}` : example
       })
-      .replaceAll('#### Call Signature', '#### Overload')
+      // The call that most readers need comes first. Each second signature is the same call without a schema.
+      .replaceAll(
+        /#### Call Signature(\n(?:(?!#{1,4} ).*\n)+)#### Call Signature(\n(?:(?!#{1,4} ).*\n)+)/g,
+        '#### Without a schema$2#### With a schema$1',
+      )
       .replaceAll(/& (\\?\{)\s+(.+);\s*(\\?\})/g, '& $1 $2 $3')
       .replaceAll(/^ {3}(\w+\??: .*?) ?$/gm, '  $1')
       // A long signature has a line for each parameter.

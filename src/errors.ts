@@ -44,6 +44,13 @@ const brand = Symbol.for('virtual-accounts.ApiError')
  *
  * An API key of 8 characters or more never appears in an `ApiError`, even if the service echoed it. Exception: your own errors
  * and abort reasons appear unchanged.
+ *
+ * @example
+ * ```ts
+ * if (!isApiError(error) || !error.outcomeUnknown) throw error
+ * const { idempotencyKey } = error
+ * await client.virtualAccounts.deactivate(account, { idempotencyKey })
+ * ```
  */
 export abstract class ApiError extends Error {
   /** The kind of failure. Narrows {@link AnyApiError}. */

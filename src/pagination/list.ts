@@ -54,7 +54,16 @@ export interface ListParams {
   query?: Query | undefined
 }
 
-/** Options of a list. They set where a loop starts, how far it reads, and whether it must be complete. */
+/**
+ * Options of a list. They set where a loop starts, how far it reads, and whether it must be complete.
+ *
+ * @example
+ * ```ts
+ * const options = { after: savedCursor, verified: true }
+ * const list = client.transactions.list({}, options)
+ * for await (const batch of list.batches()) await save(batch)
+ * ```
+ */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
    * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
