@@ -47,12 +47,6 @@ export class OverlappingReader<T> {
       const held = this.#held.find(seen => this.#showsKnown(seen))
       let seen = held ?? (await this.#confirm(await this.#requestNext()))
       const again = await this.#checkOrder(seen)
-      // If the known item that it begins after has moved, the new items before that come next.
-      const isNext = again && this.#showsKnown(again) && again.keys.some(key => !at.known.has(key))
-      if (isNext && this.#showsKnown(seen) && !at.known.has(seen.keys[0])) {
-        this.#held.unshift(seen)
-        seen = again
-      }
       let missed: ListResponse<T> | undefined
       if (!this.#showsKnown(seen)) {
         missed = seen
@@ -60,6 +54,7 @@ export class OverlappingReader<T> {
         at.requests.slowDown(true)
         seen = again && this.#showsKnown(again) ? again : await this.#search(missed)
       }
+      seen = await this.#beginKnown(seen)
       this.#learnFrom(seen, missed)
       const news = yield* this.#take(seen)
       if (news === 0) at.requests.slowDown(true)
@@ -188,6 +183,19 @@ export class OverlappingReader<T> {
       at.noteMissed(seen, shownBy.limit, countedFrom0)
     else at.noteDisorder(seen)
     return undefined
+  }
+
+  /** If new items precede the only known one, that one may have moved. Then the window before them is read first. */
+  async #beginKnown(seen: ListResponse<T>): Promise<ListResponse<T>> {
+    const { known, limit } = this.#at
+    const firstKnown = (keys: ListResponse['keys']) => keys.findIndex(key => known.has(key))
+    const first = firstKnown(seen.keys)
+    if (seen.page === 1 || first === 0 || known.has(seen.keys[first + 1])) return seen
+    const inFront = await this.#get(windowBefore(seen.start, limit))
+    const isOfUse = inFront.keys.slice(firstKnown(inFront.keys)).some(key => !known.has(key))
+    if (!this.#showsKnown(inFront) || !isOfUse) return seen
+    this.#held.unshift(seen)
+    return inFront
   }
 
   /**

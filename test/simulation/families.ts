@@ -363,6 +363,7 @@ export const families: readonly Family[] = [
       limit: Math.max(10, limitOf(plain)),
       changes: spread(plain, random, 1, () => ({
         move: { place: random.fraction(), by: random.integer(1, 20) * random.pick([-1, 1]) },
+        ...(random.chance(0.5) && { insert: { place: 1, count: 1 } }),
       })),
     }),
     default: { isProven: true },
