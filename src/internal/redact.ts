@@ -87,13 +87,18 @@ export class Redactor {
   }
 }
 
-/** Matches a key, plain or percent-encoded. Encoders differ in the characters that they encode, and in the case of escapes. */
+/**
+ * Matches a key, plain, percent-encoded, or escaped as in JSON. Encoders differ in the characters that they encode, and in the case
+ * of escapes.
+ */
 function toPattern(key: string): string {
   const units = Array.from(key, unit => {
     const encoded = encodeURIComponent(unit)
     const code = encoded === unit ? `%${unit.charCodeAt(0).toString(16)}` : encoded
     const anyCase = code.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
-    return `(?:${escapeUnit(unit)}|${anyCase}${unit === ' ' ? '|\\+' : ''})`
+    // JSON in a string of JSON is escaped twice, and some services escape slashes.
+    const escaped = /["\\/]/.test(unit) ? '\\\\{0,3}' : ''
+    return `(?:${escaped}${escapeUnit(unit)}|${anyCase}${unit === ' ' ? '|\\+' : ''})`
   })
   const rest = units.splice(maxKeyLength).join('')
   // Tokens of one issuer share a prefix, so text after that prefix is a token, even if it is not this one.

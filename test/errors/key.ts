@@ -43,7 +43,7 @@ export function everythingOf(value: unknown): string {
   return parts.join('\n')
 }
 
-/** The spellings in which a service may echo a key: as it is, and percent-encoded as JavaScript, forms, Python and Go do, or throughout. */
+/** The spellings in which a service may echo a key: plain, escaped in JSON, or percent-encoded as JavaScript, forms, Python and Go do. */
 export function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret)
   const form = new URLSearchParams([['', secret]]).toString().slice(1)
@@ -54,7 +54,8 @@ export function spellingsOf(secret: string): string[] {
     text,
     text.replace(/%../g, code => code.toLowerCase()),
   ])
-  return [...new Set([secret, ...all])]
+  const json = JSON.stringify(secret).slice(1, -1)
+  return [...new Set([secret, json, json.replaceAll('/', '\\/'), ...all])]
 }
 
 export function expectNoKey(value: unknown, secret = key): void {
