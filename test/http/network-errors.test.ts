@@ -3,8 +3,8 @@ import { account, apiErrorOf, checkEach } from '../support.ts'
 import { failedFetch, ok, stubbed, useFakeTime, write } from './stub.ts'
 
 /** What a write comes to against a fetch that rejects with this code, as Node's does, and how often it is sent. */
-async function writeWith(code: string) {
-  const failed = failedFetch(code)
+async function writeWith(code: string, details?: { syscall: string }) {
+  const failed = failedFetch(code, details)
   const failing = write([failed], { maxRetries: 0 })
   const { outcomeUnknown, message } = await apiErrorOf('connection', failing.call)
   expect(message).toContain(code)
@@ -48,6 +48,12 @@ describe('the code of a failed fetch', () => {
       ],
       { outcomeUnknown: false, isRetried: false },
     ))
+
+  test('shows nothing if another system call failed, as when a fetch of the caller logs to a file', async () => {
+    for (const code of ['EMFILE', 'ENOTFOUND', 'ECONNREFUSED'])
+      expect(await writeWith(code, { syscall: 'open' })).toEqual({ outcomeUnknown: true, isRetried: true })
+    expect(await writeWith('ENOTFOUND', { syscall: 'getaddrinfo' })).toMatchObject({ outcomeUnknown: false })
+  })
 
   test('does not show otherwise whether the request was sent: a write is retried with its key', () =>
     expectAfter(
