@@ -99,7 +99,7 @@ export function describeNoResponse(
           `no readable response from ${host}${message ? `: "${toLine(message, 200)}"` : ''}`,
           /^ERR_SSL_/.test(code)
             ? 'Check baseUrl: is this an http port?'
-            : `${checkNetwork}${code ? '' : ' See error.cause. In a browser, see the console.'}`,
+            : `${checkNetwork}${code ? '' : property(shown, 'cause') ? ' See error.cause.' : ' In a browser, see the console.'}`,
         ],
     hanging: ['not sent, because no request in flight got a response', 'Retry later.'],
     'total-timeout': [

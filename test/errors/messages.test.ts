@@ -220,7 +220,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
     [
       'an error without a code, as in browsers',
       { steps: ['no code'] },
-      `no readable response from ${host}: "Failed to fetch". ${applied} ${network} See error.cause. In a browser, see the console.`,
+      `no readable response from ${host}: "Failed to fetch". ${applied} ${network} In a browser, see the console.`,
     ],
     [
       'a mock that knows no such request',
@@ -231,7 +231,7 @@ test('the message of a ConnectionError says where to, what is known, and what to
             Promise.reject(new TypeError('fetch failed', { cause: new Error('not mocked: POST') })),
         },
       },
-      `no readable response from ${host}: "not mocked: POST". ${applied} ${network} See error.cause. In a browser, see the console.`,
+      `no readable response from ${host}: "not mocked: POST". ${applied} ${network} See error.cause.`,
     ],
     [
       'a response that says to be compressed, and is not',
