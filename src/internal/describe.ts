@@ -1,10 +1,13 @@
+import { isPlain } from './object.js'
+
 /** The type of a value in words, such as `a string` or `null`: never the value itself. */
 export function typeName(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (Array.isArray(value)) return 'an array'
   if (typeof value !== 'object') return withArticle(typeof value)
   const tag = Object.prototype.toString.call(value).slice(8, -1)
-  return tag === 'Object' ? 'an object' : withArticle(tag)
+  if (tag !== 'Object') return withArticle(tag)
+  return isPlain(value) ? 'an object' : 'an object of a class'
 }
 
 /** Maximum length of a key or value in a message. */

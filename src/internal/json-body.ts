@@ -1,4 +1,5 @@
 import { wrongArgument } from './describe.js'
+import { isPlain } from './object.js'
 import { isExactNumber } from './validate.js'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
@@ -35,10 +36,12 @@ function isJsonOfObject(text: string): boolean {
   }
 }
 
-/** Checks the tag, because FormData, streams, Blobs and Maps would all become {}. */
+/** Checks the tag, because FormData, streams, Blobs and Maps would all become {}. So would an instance with only getters. */
 function isJsonData(value: unknown): boolean {
   if (typeof value === 'number') return isExactNumber(value)
   if (typeof value !== 'object') return !['function', 'symbol', 'bigint'].includes(typeof value)
   if (value === null || Array.isArray(value)) return true
-  return !(Symbol.asyncIterator in value) && Object.prototype.toString.call(value) === '[object Object]'
+  const isObject = Object.prototype.toString.call(value) === '[object Object]'
+  const hasData = isPlain(value) || Object.keys(value).length > 0
+  return isObject && hasData && !(Symbol.asyncIterator in value)
 }

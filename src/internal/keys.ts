@@ -30,6 +30,12 @@ export function createIdempotencyKey(): string {
 /** Throws unless an idempotency key arrives unchanged. Fetch would trim white space at its ends. */
 export const idempotencyKey: Check = (name, value) => {
   const isText = typeof value === 'string' && !madeByBug.test(value)
-  if (!isText || !/^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value))
-    throw wrongArgument(name, '1 to 255 printable ASCII characters without a space at either end', value)
+  const hint = isText && value.includes('${') ? '. Write the string in backticks.' : ''
+  if (!isText || hint || !/^(?=[^ ])[ -~]{1,255}(?<! )$/.test(value))
+    throw wrongArgument(
+      name,
+      '1 to 255 printable ASCII characters without a space at either end',
+      value,
+      hint,
+    )
 }

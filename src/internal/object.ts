@@ -1,3 +1,9 @@
+/** Whether an object is of no class. Each realm has its own `Object.prototype`. */
+export function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  return prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf')
+}
+
 /** Defines a property that is not enumerable. Not read-only, because a proxy must return read-only values unchanged. */
 export function defineHidden(object: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(object, name, { value, configurable: true, writable: true })

@@ -1,4 +1,5 @@
 import { wrongArgument } from './describe.js'
+import { isPlain } from './object.js'
 
 /** Throws for a value that an option must not have. */
 export type Check = (name: string, value: unknown) => void
@@ -51,11 +52,9 @@ export const abortSignal: Check = (name, value) => {
 /** Throws unless the value is a plain object of any realm. `undefined` becomes an empty one. */
 export function assertObject<T extends object>(name: string, value: T | undefined): T {
   if (value === undefined) return Object.create(null) as T
-  const prototype: unknown = typeof value === 'object' && value !== null && Object.getPrototypeOf(value)
-  // Properties inherited from another prototype would be read or ignored by chance. Each realm has its own `Object.prototype`.
-  if (prototype === null || (prototype && Object.hasOwn(prototype, 'isPrototypeOf'))) return value
-  const isInstance = Object.prototype.toString.call(value) === '[object Object]'
-  throw wrongArgument(name, 'a plain object', value, isInstance ? ' of a class' : '')
+  // Properties inherited from a class would be read or ignored by chance.
+  if (typeof value === 'object' && value !== null && isPlain(value)) return value
+  throw wrongArgument(name, 'a plain object', value)
 }
 
 /** Options that were given, without those whose value is `undefined`. */

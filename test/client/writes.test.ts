@@ -42,6 +42,11 @@ describe('a write', () => {
   })
 
   test('refuses a body that JSON cannot represent, and says where it is', async () => {
+    class Getters {
+      get amount() {
+        return 1
+      }
+    }
     const circle: { self?: unknown } = {}
     circle.self = circle
     const toJSON = () => {
@@ -65,6 +70,7 @@ describe('a write', () => {
         ['nothing from toJSON', { toJSON() {} }, 'an object'],
         ['NaN', { amount: Number.NaN }, 'NaN at "amount"'],
         ['a bigint', { amount: 1n }, 'bigint at "amount"'],
+        ['a record with getters only', [new Getters()], 'class at "0"'],
         ['a circle', circle, 'circular'],
         ['a toJSON that throws', { toJSON }, 'see error.cause'],
       ],
@@ -123,10 +129,13 @@ describe('an idempotency key', () => {
     const { deactivate } = createClient().virtualAccounts
     const write = (idempotencyKey: unknown) =>
       deactivate(account, { idempotencyKey: idempotencyKey as string })
-    await checkEach(['', 'a'.repeat(256), 'ключ', 'a\nb', ' a', 'a ', null, 7], async key => {
-      await expect(write(key)).rejects.toThrow(TypeError)
-      await expect(write(key)).rejects.toThrow(/^idempotencyKey: /)
-    })
+    await checkEach(
+      ['', 'a'.repeat(256), 'ключ', 'a\nb', ' a', 'a ', null, 7, 'pay-$' + '{id}'],
+      async key => {
+        await expect(write(key)).rejects.toThrow(TypeError)
+        await expect(write(key)).rejects.toThrow(/^idempotencyKey: /)
+      },
+    )
     expect(service.requests).toEqual([])
     await checkEach(['a', 'a b~', 'a'.repeat(255)], async key => {
       expect((await write(key)).idempotencyKey).toBe(key)
