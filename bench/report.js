@@ -104,8 +104,9 @@ function unlimited() {
   )
   if (!isMeasured(ours)) return ''
   return (
-    'Without a `limit`, a loop requests 100 items a page. If the service has a default of 20, 10,000 items take ' +
-    `${ours[0]} requests and ${ours[1]} s at 20 ms. \`fetch\` takes ${fetch[0]} and ${fetch[1]} s.`
+    'Without a `limit`, a loop requests 100 items a page. `fetch` gets the default, here 20. ' +
+    `For 10,000 items at 20 ms, this client takes ${ours[0]} requests and ${ours[1]} s. ` +
+    `\`fetch\` takes ${fetch[0]} and ${fetch[1]} s.`
   )
 }
 
