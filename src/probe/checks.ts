@@ -77,7 +77,7 @@ export function checkSmallerLimits({ small }: ListReads): Finding {
     'Loops are not proven to be complete, and `verified: true` throws. Ask the owner of the service to honour any `limit`.'
   const { value, problem = '', limit } = small
   if (value?.limit === limit) return ok(id, `limit ${limit} is honoured, so pages can overlap`)
-  if (value) return broken(id, `limit ${limit} gets limit ${value.limit}`, unproven)
+  if (value) return broken(id, `limit ${limit} is changed to ${value.limit}`, unproven)
   if (hasStatus(small, 400, 422)) return note(id, `limit ${limit}: ${problem}`, unproven)
   if (!isConclusive(small)) return notChecked(id, problem)
   const advice = small.error?.kind === 'pagination' ? unproven : 'Loops fail. Pass `verified: false`.'
@@ -105,7 +105,7 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
     return broken(id, observed, `Pass \`limit: ${limit}\`. ${askOwner}`)
   }
   if (best) {
-    const got = best.limit === limit ? 'is honoured' : `gets limit ${limit}`
+    const got = best.limit === limit ? 'is honoured' : `is changed to ${limit}`
     const isUsed = (best.limit ?? 0) >= loopLimit && limit <= loopLimit
     const advice = isUsed
       ? 'Loops without a `limit` use it.'
@@ -113,7 +113,7 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
     return ok(id, `limit ${best.limit} ${got}`, advice)
   }
   const got = larger.find(({ value }) => value)
-  if (got) return ok(id, `${limit}, the default: limit ${got.limit} gets limit ${got.value?.limit}`)
+  if (got) return ok(id, `${limit}, the default: limit ${got.limit} is changed to ${got.value?.limit}`)
   const unread = larger.find(read => !isConclusive(read))
   if (unread) return notChecked(id, unread.problem ?? '')
   return ok(id, `${limit}, the default, as limit ${tried.limit} is refused: ${tried.problem}`)

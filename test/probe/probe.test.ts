@@ -24,7 +24,7 @@ test('nothing is broken in a service that conforms to the API specification', as
     'Nothing is broken. Loops can prove that they are complete if the order is stable.',
   )
   expect(find('largest-limit')).toMatchObject({
-    observed: 'limit 1000 gets limit 100',
+    observed: 'limit 1000 is changed to 100',
     advice: 'Loops without a `limit` use it.',
   })
   expect(report.findings.filter(({ status }) => status === 'not-checked').map(({ id }) => id)).toEqual([
@@ -176,10 +176,10 @@ test('what the specification leaves open is a note that says what follows', () =
 test('the largest limit is found', () =>
   checkEach<[observed: RegExp, change: Change]>(
     [
-      [/^limit 1000 gets limit 100$/, () => undefined],
+      [/^limit 1000 is changed to 100$/, () => undefined],
       [/^limit 100 is honoured$/, (_, asked) => asked > 100 && status(400)],
       [/^limit 100 is honoured$/, ({ page }, asked) => asked > 100 && pageOf(page, 20)],
-      [/^20, the default: limit 1000 gets limit 20$/, ({ page }, asked) => asked > 20 && pageOf(page, 20)],
+      [/^20, the default: limit 1000 is changed to 20$/, ({ page }, asked) => asked > 20 && pageOf(page, 20)],
       [/^20, the default, as limit 1000 is refused: .*HTTP 400/, (_, asked) => asked > 20 && status(400)],
       [/^the default is 1000: /, ({ page }, asked) => pageOf(page, asked === 20 ? 1_000 : asked)],
     ],
