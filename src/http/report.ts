@@ -134,7 +134,9 @@ export class CallReport {
     const { waitsFor, lastError } = this
     const refusal = waitsFor === 'place' ? undefined : waitsFor
     const { maxInFlight } = this.#transport
-    const why = refusal ? `${refusal.method} ${refusal.path} was refused` : `maxInFlight is ${maxInFlight}`
+    const why = refusal
+      ? `${refusal.method} ${refusal.path} was refused`
+      : `maxInFlight (${maxInFlight}) was reached`
     const note = waitsFor && `It was still waiting, because ${why}.`
     return this.createError({ ...outcome, cause: lastError ?? refusal }, false, note)
   }

@@ -22,6 +22,7 @@ export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(
  */
 export function describe(value: unknown, isSecret = false): string {
   if (value === '') return 'an empty string'
+  if (Array.isArray(value) && value.length === 0) return 'an empty array'
   if (typeof value === 'string' && (!isSecret || madeByBug.test(value)))
     return `"${toLine(value.replace(/^.*@/s, '...@').replace(/[?#].*/s, '...'), maxKeyLength)}"`
   if (Number.isNaN(value) || (!isSecret && /^(?:number|boolean)$/.test(typeof value))) return String(value)

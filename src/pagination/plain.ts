@@ -51,7 +51,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const firstKnown = keys.findIndex(key => known.has(key))
     const lost = largestTotalBefore - total
     if (lost > 0 && at.doubt !== 'missed-items') {
-      const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more may have been missed`
+      const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more items may have been missed`
       at.noteMissed(seen, lost, { problem })
     }
     if (total !== at.total && seen.isAhead) continue

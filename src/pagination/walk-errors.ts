@@ -99,7 +99,7 @@ export function emptyPage({ page, limit }: { page: number; limit: number }, tota
 /** A list that ends before its total. Not final, because the total may have counted later rows. */
 export function endsShort(end: number, total: number): Partial<Failure> {
   return {
-    problem: `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more may have been missed`,
+    problem: `the list ended at position ${end}, although totalItems is ${total}, so ${total - end} or more items may have been missed`,
     hint: `${wrongTotal} Run the loop again. To accept gaps, pass \`onMissedItems: 'continue'\`.`,
     isFinal: false,
   }

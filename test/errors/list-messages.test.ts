@@ -179,7 +179,7 @@ describe('an iteration fails', () => {
     // It always uses its own limit, so pages cannot overlap.
     const message = await iterate((page, _, count) => envelopeOf(count > 3 ? all.slice(12) : all, page, 20))
     expect(message).toMatch(
-      /^the list shrank from 60 to 48 items .* so 12 or more may have been missed\. Start over\. /,
+      /^the list shrank from 60 to 48 items .* so 12 or more items may have been missed\. Start over\. /,
     )
     expect(message).toMatch(onMissed)
   })

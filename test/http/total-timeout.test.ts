@@ -72,7 +72,7 @@ describe('totalTimeout', () => {
     const busyClient = stubbed(['hang'], { totalTimeout, maxInFlight: 1 }).client
     const hanging = rejectionOf(busyClient.virtualAccounts.deactivate(account, { totalTimeout: 10_000 }))
     const behind = await apiErrorOf('timeout', passing(busyClient.virtualAccounts.deactivate(account)))
-    expect(behind.message).toContain('It was still waiting, because maxInFlight is 1.')
+    expect(behind.message).toContain('It was still waiting, because maxInFlight (1) was reached.')
     await passing(hanging)
   })
 

@@ -199,7 +199,7 @@ describe('where pages cannot overlap', () => {
     const reading = collectWith(list(), 60, () => items.splice(0, 7))
     await expect(reading).rejects.toMatchObject({
       kind: 'pagination',
-      message: expect.stringMatching(/from 200 to 193 items .* 7 or more may have been missed/),
+      message: expect.stringMatching(/from 200 to 193 items .* 7 or more items may have been missed/),
     })
   })
 

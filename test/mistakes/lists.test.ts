@@ -52,7 +52,7 @@ test('params of a list', () =>
     params(
       'passes a filter without values, which would select everything',
       { query: { account: [] } },
-      /^query\.account: expected an array with a value, or undefined for no filter, got an array$/,
+      /^query\.account: expected an array with a value, or undefined for no filter, got an empty array$/,
     ),
     params(
       'passes an object in the query',
