@@ -91,7 +91,7 @@ export interface DriftEvent extends EventBase<'drift'> {
  * - `short-page`: a page in the middle of the list was not full, so pages could not overlap
  * - `verified-false`: you passed `verified: false`
  * - `order-not-stable`: items came back in another order, for example those with equal dates
- * - `missed-items`: items were missed, and you passed `onMissedItems: 'continue'` or resumed after such an error
+ * - `missed-items`: items were missed, and you passed `onMissedItems: 'continue'` or resumed after a `missed-items` error
  * - `added-elsewhere`: a loop with `after` or `until` yielded nothing, although the list has grown, perhaps at its other end
  * - `max-items`: the loop ended at `maxItems`
  */

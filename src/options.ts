@@ -138,8 +138,8 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Replaces the global `fetch`. By default, each call looks up the global one, so later patches take effect. Your function must
    * send each request once, and reject only if no response arrives. It must not retry, as undici's `RetryAgent` does, or follow
-   * redirects, as axios and got do. Otherwise an error cannot tell whether a write was applied. It must not call this client,
-   * because its own request holds one of the `maxInFlight` places.
+   * redirects, as axios and got do. Otherwise an error cannot tell whether a write was applied. Your function must not call this
+   * client, because its own request holds one of the `maxInFlight` places.
    */
   fetch?: Fetch | undefined
   /**

@@ -128,7 +128,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *   added or removed meanwhile. Exception: an item that moves may be yielded twice or not at all.
  * - `for await (const batch of list.batches())` does the same, and yields each {@link Batch} with a cursor to resume from.
  *
- * Each iteration starts anew, and `break` cancels requests in flight.
+ * Each iteration starts over, and `break` cancels requests in flight.
  *
  * @example
  * ```ts
