@@ -73,7 +73,7 @@ await expectRates('Lost items silently in 100 of 100 runs.', 'Lost items silentl
 // Superseded runs do not draw, and a red square says why its item was lost.
 await page.goto(`${origin}/playground.html`)
 await page.locator('button.lost').first().focus()
-await page.getByText(/^Was item \d+, on page \d+\. .* was never requested\.$/).waitFor()
+await page.getByText(/^It was item \d+, on page \d+\. .* was never read\.$/).waitFor()
 await page.waitForTimeout(1_500)
 await page.getByRole('slider').focus()
 for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft')

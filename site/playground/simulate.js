@@ -119,9 +119,9 @@ export function whyLost({ items }, { requests }, place) {
     const isBetween = ({ removedAt }) => last.readAt < removedAt && removedAt <= next.readAt
     const removed = items.slice(0, place).filter(isBetween).length
     const cause = removed === 1 ? 'An item before it was' : `${removed} items before it were`
-    return `Was item ${before + 1}, on page ${pageOf(before)}. ${cause} removed after page ${last.page} was read: it moved to page ${pageOf(after)}, and was never requested.`
+    return `It was item ${before + 1}, on page ${pageOf(before)}. ${cause} removed after page ${last.page} was read, so it moved to page ${pageOf(after)} and was never read.`
   }
-  return 'Was in the list throughout, and was never read.'
+  return 'It was in the list throughout, and was never read.'
 }
 
 function itemsAt(items, time) {
