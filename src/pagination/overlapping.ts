@@ -245,7 +245,7 @@ export class OverlappingReader<T> {
     const { keys, total: totalNow = total } = seen
     // If page 1 shows no known item, all items read so far are gone.
     const isGone = seen.page === 1 && !keys.some(key => known.has(key))
-    const moved = isGone ? 0 : end - this.#endShownBy(seen)
+    const moved = isGone ? end : end - this.#endShownBy(seen)
     const isInPlace = this.#isInPlace(seen)
     // The last item had not moved, so the missed window should have shown it.
     if (isInPlace && missed && missed.start < end && (missed.total ?? totalNow) === totalNow) {

@@ -10,15 +10,15 @@ import { collect, collectWith, createList, createServed, endOf, envelopeOf, ids,
 
 const pool = sampleTransactions(20_000)
 
-/** A list of `size` items, of which `changes` are replaced after each response: the first go, new ones are last. */
-function createRotatingList(size: number, changes: number) {
+/** A list of `size` items. After each response, the first `changes` of them go, and `added` come at the end. */
+function createRotatingList(size: number, changes: number, added = changes) {
   let next = size
   const fake = new FakeService({ transactions: pool.slice(0, size) })
   const fetch = async (url: string, init: RequestInit) => {
     const response = await fake.fetch(url, init)
     fake.transactions.splice(0, changes)
-    fake.transactions.push(...pool.slice(next, next + changes))
-    next += changes
+    fake.transactions.push(...pool.slice(next, next + added))
+    next += added
     return response
   }
   const list = (params: ListParams, options?: ListOptions<Transaction>) =>
@@ -54,6 +54,16 @@ test.each([
     expect(fake.requests.length).toBeLessThanOrEqual(maxRequests)
   },
 )
+
+test('a list that loses two fifths of a page with each response is read before it is gone', () =>
+  checkEach([20, 50, 100], async limit => {
+    vi.spyOn(performance, 'now').mockReturnValue(0)
+    const { fake, list } = createRotatingList(30 * limit, 0.4 * limit, 0)
+    const seen = await collect(list({ limit }, { verified: true }))
+    expectComplete(seen, pool.slice(0, 30 * limit), fake.transactions)
+    expect(fake.requests.length).toBeLessThanOrEqual(55)
+    expect(seen.length).toBeGreaterThan(0.9 * 30 * limit)
+  }))
 
 test('a list that changes is complete at any limit, however small', () =>
   checkEach([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], async limit => {
