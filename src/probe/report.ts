@@ -27,8 +27,8 @@ export class ProbeReport {
     const reasons = groupByKey(notChecked.map(({ observed, id }) => [observed, id]))
     const others = [...reasons].flatMap(([reason, [id = '', ...more]]) =>
       more.length === 0
-        ? wrap(reason, 'not-checked'.padEnd(statusWidth) + id.padEnd(idWidth))
-        : wrap(`${[id, ...more].join(', ')}: ${reason}`, 'not-checked'.padEnd(statusWidth)),
+        ? wrap(reason, toStart('not-checked', id))
+        : wrap(`${reason}: ${[id, ...more].join(', ')}`, toStart('not-checked', `${1 + more.length} checks`)),
     )
     const sent = `${countOf(requests, 'request')} sent.`
     return [...wrap(verdict, ''), '', ...rows, ...others, '', sent].join('\n')
@@ -45,15 +45,15 @@ function toVerdict(findings: readonly Finding[]): string {
     return 'Nothing broken was found, but the list is empty, so most was not checked.'
   const open = ['smaller-limits', 'ids', 'order'].filter(id => !isOk(id))
   return open.length === 0
-    ? 'Nothing is broken. Loops can prove that they are complete if the order is stable.'
+    ? 'Nothing is broken. With a stable order, loops can prove they are complete.'
     : `Nothing broken was found, but loops cannot prove that they are complete: see ${open.join(', ')}.`
 }
 
 const statusWidth = 13
 const idWidth = 16
-const indent = ' '.repeat(statusWidth + idWidth)
+const toStart = (status: string, id: string) => status.padEnd(statusWidth) + id.padEnd(idWidth)
 
 function toRows({ status, id, observed, advice }: Finding): string[] {
-  const rows = wrap(observed, status.padEnd(statusWidth) + id.padEnd(idWidth))
-  return advice === undefined ? rows : [...rows, ...wrap(`-> ${advice}`, indent)]
+  const rows = wrap(observed, toStart(status, id))
+  return advice === undefined ? rows : [...rows, ...wrap(`-> ${advice}`, toStart('', ''))]
 }

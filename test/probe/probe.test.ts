@@ -20,9 +20,7 @@ afterEach(() => vi.useRealTimers())
 test('nothing is broken in a service that conforms to the API specification', async () => {
   const { report, broken, find } = await probeService(undefined, { account })
   expect(broken).toEqual([])
-  expect(report.verdict).toBe(
-    'Nothing is broken. Loops can prove that they are complete if the order is stable.',
-  )
+  expect(report.verdict).toBe('Nothing is broken. With a stable order, loops can prove they are complete.')
   expect(find('largest-limit')).toMatchObject({
     observed: 'limit 1000 is changed to 100',
     advice: 'Loops without a `limit` use it.',
@@ -56,7 +54,7 @@ test('nor is it in a list of any length', () =>
   checkEach([0, 1, 2, 19, 20, 21, 99, 100, 101], async totalItems => {
     const { report, broken } = await probeService(undefined, {}, totalItems)
     expect(broken).toEqual([])
-    const verdict = totalItems === 0 ? 'the list is empty' : 'Loops can prove that they are complete'
+    const verdict = totalItems === 0 ? 'the list is empty' : 'loops can prove they are complete'
     expect(report.verdict).toContain(verdict)
   }))
 
