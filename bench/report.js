@@ -82,19 +82,15 @@ function size() {
   ])
 }
 
-/** Rows for this client and for handwritten loops, for each list. */
 function changing() {
-  const rows = [
-    ['1', 'walk: 10000 items, 100 ms, limit 100, 1 change with each page'],
-    ['3', 'walk: 10000 items, 100 ms, limit 100, 3 change with each page'],
-  ].flatMap(([changes, key]) =>
-    [own, baseline, parallel].map(name => {
-      const values = ['s', 'requests', 'missed'].map(title => figure(key, title).of(name))
-      return [changes, labels[name] ?? name, ...values]
-    }),
+  const [one, three] = ['1 change', '3 change'].map(
+    changes => `walk: 10000 items, 100 ms, limit 100, ${changes} with each page`,
   )
-  const isMeasured = ([, , seconds]) => seconds !== '–'
-  return markdown(['changes a page', '', 's', 'requests', 'missed'], rows.filter(isMeasured))
+  return clients([
+    ['missed at 1', figure(one, 'missed')],
+    ['missed at 3', figure(three, 'missed')],
+    ['s at 3', figure(three, 's')],
+  ])
 }
 
 function unlimited() {
@@ -127,7 +123,7 @@ function requestsAt(limit) {
 
 function requests() {
   const others = `${requestsAt(50)} at 50, ${requestsAt(20)} at 20 and ${requestsAt(10)} at 10`
-  return `100 pages take ${requestsAt(100)} requests at limit 100, ${others}.`
+  return `Because pages overlap, 100 pages take ${requestsAt(100)} requests at limit 100, ${others}.`
 }
 
 function machine() {

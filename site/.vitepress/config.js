@@ -167,7 +167,9 @@ function labelCells(md) {
     for (const [at, token] of tokens.entries()) {
       if (token.type === 'table_open') table = { token, titles: [], place: 0 }
       if (token.type === 'th_open') table.titles.push(tokens[at + 1].content)
-      if (token.type === 'thead_close' && table.titles.length > 2) table.token.attrJoin('class', 'wide')
+      // Numbers of named rows are compared, so these stay a table.
+      if (token.type === 'thead_close' && table.titles[0] && table.titles.length > 2)
+        table.token.attrJoin('class', 'wide')
       if (token.type === 'tr_open') table.place = 0
       if (token.type === 'td_open') {
         token.attrSet('data-label', table.titles[table.place].replaceAll('`', ''))
