@@ -160,6 +160,7 @@ for (const [file, text] of [
     `${requestsAt(100) - 100} % more requests at 100 items a page, ${requestsAt(10) - 100} % at 10`,
   ],
   ['README.md', `${installed} MB on disk, or ${bundled} kB in a bundle`],
+  ['site/index.md', `10,000 items take ${ownTime} s instead of ${loopTime} s`],
   ['docs/lists.md', `\\[${requestsAt(100) - 100} % more requests\\]`],
   [
     'src/pagination/list.ts',
