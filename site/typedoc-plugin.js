@@ -32,6 +32,9 @@ export function load(app) {
       // The top of the page says where properties come from.
       .replaceAll(/^#+ (?:Inherited from|Overrides|Implementation of)\n\n.*\n/gm, '')
       .replaceAll(/^\*\*\*\n/gm, '')
+      .replaceAll('[asyncIterator', '[Symbol.asyncIterator')
+      // In the source, the order of these is for TypeScript's suggestions.
+      .replace(/^(### reactivate\(\)[\s\S]*)(### deactivate\(\)[\s\S]*)/m, '$2\n\n$1')
       .replace('## Constructors\n\n### Constructor\n', `## Constructor\n\n### new ${name}()\n`)
       .replace(/^## Extended by\n\n(?:- .*\n)+/m, '')
       // A separate section would come before the properties. Names that are not exported have no page, so they are left out.

@@ -60,7 +60,7 @@ export class Client {
    * @example
    * ```ts
    * const schema = z.looseObject({ id: z.string() })
-   * const refunds = client.list('/refunds', {}, { schema, itemKey: refund => refund.id })
+   * const refunds = client.list('/refunds', {}, { schema, itemKey: ({ id }) => id })
    * ```
    */
   list<Item>(

@@ -41,7 +41,7 @@ export interface Transactions {
    * @throws TypeError immediately, for invalid params or options.
    * @example
    * ```ts
-   * for await (const transaction of client.transactions.list()) console.log(transaction.id)
+   * for await (const item of client.transactions.list()) console.log(item.id)
    * const page = await client.transactions.list({ page: 2, limit: 50 })
    * ```
    */
