@@ -64,7 +64,11 @@ function lists() {
 
 function limited() {
   const key = 'limit: 200 writes at once, 50 a second'
-  return clients(['succeeded', 's', 'refusals'].map(title => [title, figure(key, title)]))
+  return clients([
+    ['succeeded', figure(key, 'succeeded')],
+    ['s', figure(key, 's')],
+    ['429s', figure(key, 'refusals')],
+  ])
 }
 
 function calls() {
@@ -78,7 +82,7 @@ function size() {
   return clients([
     ['import: CPU ms', figure('import: import and a first Request', 'CPU ms')],
     ['bundle: kB', figure('size: bundled', 'esbuild, min + gzip kB')],
-    ['installed: MB', figure('footprint: installed', 'MB')],
+    ['disk: MB', figure('footprint: installed', 'MB')],
   ])
 }
 
