@@ -7,7 +7,7 @@ export function typeName(value: unknown): string {
   if (typeof value !== 'object') return withArticle(typeof value)
   const tag = Object.prototype.toString.call(value).slice(8, -1)
   if (tag !== 'Object') return withArticle(tag)
-  return isPlain(value) ? 'an object' : 'an object of a class'
+  return isPlain(value) ? 'an object' : 'a class instance'
 }
 
 /** Maximum length of a key or value in a message. */

@@ -97,7 +97,7 @@ describe('options', () => {
   test('of a class are refused: what is inherited would be read or ignored by chance', async () => {
     const inherited = Object.create({ idempotencyKey: 'k1' }) as object
     expect(await rejectionOf(createClient().virtualAccounts.deactivate(account, inherited))).toMatchObject({
-      message: 'options: expected a plain object, got an object of a class',
+      message: 'options: expected a plain object, got a class instance',
     })
     expect(service.requests).toEqual([])
   })

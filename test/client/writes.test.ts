@@ -70,7 +70,7 @@ describe('a write', () => {
         ['nothing from toJSON', { toJSON() {} }, 'an object'],
         ['NaN', { amount: Number.NaN }, 'NaN at "amount"'],
         ['a bigint', { amount: 1n }, 'bigint at "amount"'],
-        ['a record with getters only', [new Getters()], 'class at "0"'],
+        ['a record with getters only', [new Getters()], 'class instance at "0"'],
         ['a circle', circle, 'circular'],
         ['a toJSON that throws', { toJSON }, 'see error.cause'],
       ],

@@ -88,11 +88,11 @@ test('options of a write', () =>
     ),
     option('passes the key alone', 'job-17', 'options: expected a plain object, got a string'),
     option(
-      'passes an object of a class',
+      'passes a class instance',
       new (class Job {
         idempotencyKey = 'job-17'
       })(),
-      'options: expected a plain object, got an object of a class',
+      'options: expected a plain object, got a class instance',
     ),
     option(
       'passes one of the client',
