@@ -172,7 +172,7 @@ export class Position<T> {
     this.#largestTotal = Math.max(this.#largestTotal, this.total)
     if (isAny && this.#spent >= this.#checkpoint) {
       this.#checkpoint = this.#spent + checkpoint
-      const left = Math.min(this.total - this.count, this.remaining)
+      const left = Math.min(this.total - Math.max(this.end, this.count), this.remaining)
       this.#stalls = left < this.#leftBefore ? 0 : this.#stalls + 1
       this.#leftBefore = left
     }

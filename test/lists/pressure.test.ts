@@ -65,6 +65,19 @@ test('a list that loses two fifths of a page with each response is read before i
     expect(seen.length).toBeGreaterThan(0.9 * 30 * limit)
   }))
 
+test('a list that grows at its beginning by half a page with each response is read to its end', () =>
+  checkEach([20, 50, 100], async limit => {
+    vi.spyOn(performance, 'now').mockReturnValue(0)
+    const before = pool.slice(0, 30 * limit)
+    const { list } = createServed((page, size, count) => {
+      const from = before.length + (count * limit) / 2
+      const added = pool.slice(before.length, from).reverse()
+      return envelopeOf([...added, ...before], page, size)
+    })
+    const seen = await collect(list({ limit }, { verified: true, concurrency: 1 }))
+    expectComplete(seen, before, before)
+  }))
+
 test('a list that changes is complete at any limit, however small', () =>
   checkEach([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], async limit => {
     for (const concurrency of [1, 4]) {
