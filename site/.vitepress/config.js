@@ -155,7 +155,7 @@ function wrapCode(md) {
   md.renderer.rules.code_inline = (...given) =>
     render(...given)
       .replace(/(?<=[\w};])\//g, '<wbr>/')
-      .replace(/(?<=\w[_=])(?=\w)/g, '<wbr>')
+      .replace(/\w{17,}=?|\w=/g, name => name.replace(/[_=]/g, '$&<wbr>'))
       .replace(/\w{21,}/g, name => name.replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr>'))
 }
 
