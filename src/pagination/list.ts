@@ -66,11 +66,6 @@ export interface ListParams {
  */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
   /**
-   * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
-   * @defaultValue the client's value, 4 unless set
-   */
-  concurrency?: number | undefined
-  /**
    * Resumes after a cursor, from `batch.cursor` or `error.cursor`, in any process and at any time. In a list that grows at its
    * end, the loop reads only new items. If pages overlap, it misses no item added at the end, however the list changed in
    * between. Pass the same `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts
@@ -118,6 +113,11 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * @defaultValue undefined
    */
   verified?: boolean | undefined
+  /**
+   * Overrides the client's `concurrency` for this list: the maximum number of pages that are fetched in parallel.
+   * @defaultValue the client's value, 4 unless set
+   */
+  concurrency?: number | undefined
 }
 
 /**
@@ -132,7 +132,7 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
  *
  * @example
  * ```ts
- * for await (const transaction of client.transactions.list()) console.log(transaction.id)
+ * for await (const item of client.transactions.list()) console.log(item.id)
  * ```
  */
 export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
