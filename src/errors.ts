@@ -244,7 +244,7 @@ export class InvalidResponseError extends ApiError {
 /**
  * Why a list could not be read completely. Most are also reasons of the `end` event: see {@link IncompleteReason}. The others:
  *
- * - `cursor-gone`: every item that was last read is gone
+ * - `cursor-gone`: all recently read items are gone
  * - `no-progress`: the list changes faster than it can be read, or the service ignores `page`
  * - `contradiction`: a response contradicts the request or another response
  */

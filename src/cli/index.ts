@@ -24,8 +24,8 @@ schema <baseUrl> <path>   Prints a zod schema of a list, and code to read it.
 fake                      Serves a fake service on this machine.
   --port <port>             Default: 4010. 0 takes any free port.
   --transactions <count>    Default: 250.
-  --faults <list>           Makes every fourth request fail, with each of these
-                            in turn: statuses, network-error, truncate, hang.
+  --faults <list>           Makes every fourth request fail, with each in turn:
+                            a status, network-error, truncate or hang.
   --rate <count>            Requests per second. Extra requests get a 429.
 
 help                      Prints this; --version prints the version.
@@ -185,7 +185,9 @@ function connection(
   }
   const { API_KEY: apiKey } = process.env
   if (!apiKey || apiKey === 'undefined' || apiKey === 'null')
-    throw new UsageError('API_KEY is not set. Run: read -rs API_KEY && export API_KEY, then paste the key.')
+    throw new UsageError(
+      'API_KEY is not set. Run this, then paste the key: read -rs API_KEY && export API_KEY',
+    )
   const allowInsecureHttp = values['allow-insecure-http'] ?? false
   return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showRetry }
 }

@@ -39,11 +39,11 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'added-elsewhere': {
     problem: 'the list has grown, but not where this loop reads',
-    hint: 'Or the total may lag or ignore filters, or the service may have committed rows late.',
+    hint: 'Otherwise, the total may lag or ignore filters, or the service may have committed rows late.',
     isFinal: true,
   },
   'cursor-gone': {
-    problem: 'every item that the loop last read is gone from the list, so some may have been missed',
+    problem: 'all recently read items are gone from the list, so others may have been missed',
     hint: 'Start over, without `after`.',
     isFinal: true,
   },

@@ -202,7 +202,7 @@ describe('an iteration fails', () => {
     const others = (page: number, limit: number, count: number) =>
       envelopeOf(count === 1 ? all : sampleTransactions(60, count), page, limit)
     expect(await iterate(others, {}, { page: 2 })).toMatch(
-      /^every item that the loop last read is gone from the list, .* Start over, without `after`\.$/,
+      /^all recently read items are gone from the list, .* Start over, without `after`\.$/,
     )
   })
 

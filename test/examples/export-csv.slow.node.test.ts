@@ -100,7 +100,7 @@ test('leaves a clean line at Ctrl-C, and says how to continue', async () => {
   })
   expect(stopped.code).toBe(130)
   expect(stopped.stderr.split(clearsLine).at(-1)).toMatch(
-    /^Stopped at [1-9]\d* of 1,000\. Run it again: it continues\.\n$/,
+    /^Stopped at [1-9]\d* of 1,000\. Run it again to continue\.\n$/,
   )
 })
 
