@@ -58,6 +58,7 @@ export function load(app) {
             : line,
       )
       .replaceAll(/^\| Parameter \|.*\n.*\n((?:\|.*\n)+)/gm, (_all, rows) => parametersOf(rows))
+      .replaceAll(/(?<=(?:^#+ Throws\n\n|\*\*Throws\*\*).*)(?<![`[])\b\w*Error\b/gm, '`$&`')
       // The signature shows the type. Only a link is worth a section.
       .replaceAll(/^(#+ Returns\n\n)(.+)\n/gm, (_all, heading, type) =>
         type.includes('](') ? `${heading}${codeOf(type)}\n` : '',
