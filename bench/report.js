@@ -56,8 +56,8 @@ function bars() {
 
 function lists() {
   return clients([
-    ['s at 20 ms', figure('walk: 10000 items, 20 ms, limit 100', 's')],
-    ['s at 100 ms', figure('walk: 10000 items, 100 ms, limit 100', 's')],
+    ['20 ms: s', figure('walk: 10000 items, 20 ms, limit 100', 's')],
+    ['100 ms: s', figure('walk: 10000 items, 100 ms, limit 100', 's')],
     ['CPU µs/item', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
   ])
 }
@@ -66,7 +66,7 @@ function limited() {
   const key = 'limit: 200 writes at once, 50 a second'
   return clients([
     ['succeeded', figure(key, 'succeeded')],
-    ['s', figure(key, 's')],
+    ['seconds', figure(key, 's')],
     ['429s', figure(key, 'refusals')],
   ])
 }
@@ -161,7 +161,7 @@ const [smallest, largest] = [Math.min(...sizes), Math.max(...sizes)].map(size =>
 // Other texts that quote the same measurements.
 for (const [file, text] of [
   ['README.md', `\\| ${ownTime} s \\| ${least} to ${most} s \\| ${loopTime} s \\|`],
-  ['README.md', `\\| ${bundled} kB \\| ${smallest} to ${largest} kB \\| 0 \\|`],
+  ['README.md', `\\| ${bundled} kB \\| ${smallest} to ${largest} kB \\| 0 kB \\|`],
   [
     'README.md',
     `${requestsAt(100) - 100} % more requests at 100 items a page, ${requestsAt(10) - 100} % at 10`,

@@ -5,7 +5,7 @@ const root = new URL('..', import.meta.url)
 
 const chosen = [
   { text: 'Start', pages: docs('getting-started', 'options', 'service') },
-  { text: 'Lists', pages: docs('lists', 'exports') },
+  { text: 'Read lists', pages: docs('lists', 'exports') },
   { text: 'Calls', pages: docs('writes', 'errors', 'typing', 'testing') },
   { text: 'Platforms', pages: docs('browser', 'runtimes') },
   { text: 'In production', pages: docs('observing', 'performance') },
