@@ -38,6 +38,16 @@ export class KnownItems {
     return this.#places.has(key as Key)
   }
 
+  /** The index of the first known item, or -1. */
+  firstIn(keys: readonly (Key | undefined)[]): number {
+    return keys.findIndex(key => this.has(key))
+  }
+
+  /** Whether a new item follows the first known one. */
+  hasNewsIn(keys: readonly (Key | undefined)[]): boolean {
+    return keys.slice(this.firstIn(keys)).some(key => !this.has(key))
+  }
+
   /** Records that an item was read, and the item before it. Returns whether it is new. */
   add(key: Key | undefined, inFront: Key | undefined): boolean {
     this.last = key

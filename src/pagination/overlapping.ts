@@ -188,12 +188,10 @@ export class OverlappingReader<T> {
   /** If new items precede the only known one, that one may have moved. Then the window before them is read first. */
   async #beginKnown(seen: ListResponse<T>): Promise<ListResponse<T>> {
     const { known, limit } = this.#at
-    const firstKnown = (keys: ListResponse['keys']) => keys.findIndex(key => known.has(key))
-    const first = firstKnown(seen.keys)
+    const first = known.firstIn(seen.keys)
     if (seen.page === 1 || first === 0 || known.has(seen.keys[first + 1])) return seen
     const inFront = await this.#get(windowBefore(seen.start, limit))
-    const isOfUse = inFront.keys.slice(firstKnown(inFront.keys)).some(key => !known.has(key))
-    if (!this.#showsKnown(inFront) || !isOfUse) return seen
+    if (!this.#showsKnown(inFront) || !known.hasNewsIn(inFront.keys)) return seen
     this.#held.unshift(seen)
     return inFront
   }
@@ -277,7 +275,7 @@ export class OverlappingReader<T> {
   /** Reads the items after the first known one. Returns the number of new ones. */
   *#take(seen: ListResponse<T>): Generator<ReadBatch<T>, number> {
     const at = this.#at
-    const firstKnown = seen.keys.findIndex(key => at.known.has(key))
+    const firstKnown = at.known.firstIn(seen.keys)
     const { total = at.total } = seen
     const hasShrunk = total < at.total
     // If all that follows is known, the last one is farther on, unless it is gone. It is before the held responses.
@@ -285,7 +283,7 @@ export class OverlappingReader<T> {
     const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)
     const end = expected >= heldFrom ? Math.floor((reached + heldFrom) / 2) : expected
-    const isInFront = end > reached && seen.keys.slice(firstKnown).every(key => at.known.has(key))
+    const isInFront = end > reached && !at.known.hasNewsIn(seen.keys)
     if (isInFront) at.end = end
     const news = isInFront ? 0 : yield* at.take(seen, Math.max(0, firstKnown), false)
     this.#shownAt = seen.time

@@ -48,7 +48,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
       if (seen.start < (first.total ?? 0)) continue
     }
     const { data, keys, start, total = at.total, largestTotalBefore } = seen
-    const firstKnown = keys.findIndex(key => known.has(key))
+    const firstKnown = known.firstIn(keys)
     const lost = largestTotalBefore - total
     if (lost > 0 && at.doubt !== 'missed-items') {
       const problem = `the list shrank from ${largestTotalBefore} to ${total} items while it was read, so ${lost} or more items may have been missed`
