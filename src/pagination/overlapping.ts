@@ -241,9 +241,7 @@ export class OverlappingReader<T> {
   #learnFrom(seen: ListResponse<T>, missed: ListResponse<T> | undefined): void {
     const { known, end, total, limit } = this.#at
     const { keys, total: totalNow = total } = seen
-    // If page 1 shows no known item, all items read so far are gone.
-    const isGone = seen.page === 1 && !keys.some(key => known.has(key))
-    const moved = isGone ? end : end - this.#endShownBy(seen)
+    const moved = end - this.#endShownBy(seen)
     const isInPlace = this.#isInPlace(seen)
     // The last item had not moved, so the missed window should have shown it.
     if (isInPlace && missed && missed.start < end && (missed.total ?? totalNow) === totalNow) {
@@ -259,13 +257,13 @@ export class OverlappingReader<T> {
     if (this.#at.before) this.#drift.learn(moved, seen.time - this.#shownAt, limit)
   }
 
-  /** The place after the last item read, according to a response. NaN if it shows no known item. */
+  /** The place after the last item read, according to a response. Only page 1 may show no known item. Then all are gone. */
   #endShownBy({ keys, start }: ListResponse<T>): number {
     const { known } = this.#at
     const index = keys.includes(known.last)
       ? keys.lastIndexOf(known.last)
       : keys.findLastIndex(key => known.has(key))
-    return index < 0 ? Number.NaN : start + index + 1 + known.countAfter(keys[index])
+    return index < 0 ? 0 : start + index + 1 + known.countAfter(keys[index])
   }
 
   #isInPlace(seen: ListResponse<T>): boolean {
