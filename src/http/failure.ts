@@ -77,6 +77,7 @@ export function describeNoResponse(
   const raise = 'Raise `timeout` (milliseconds) if'
   // Without a code, only the message can help. It may come from a mock or from the caller's fetch.
   const message = code === '' && innermostMessage(shown)
+  const moreIn = property(shown, 'cause') ? 'See error.cause.' : 'In a browser, see the console.'
   const [problem, hint] = {
     'not-sent': [
       `the ${attempts > 1 ? 'last retry' : 'request'} was not sent ${within}`,
@@ -99,7 +100,7 @@ export function describeNoResponse(
           `no readable response from ${host}${message ? `: "${toLine(message, 200)}"` : ''}`,
           /^ERR_SSL_/.test(code)
             ? 'Check baseUrl: is this an http port?'
-            : `${checkNetwork}${code ? '' : property(shown, 'cause') ? ' See error.cause.' : ' In a browser, see the console.'}`,
+            : `${checkNetwork}${code ? '' : ` ${moreIn}`}`,
         ],
     hanging: ['not sent, because no request in flight got a response', 'Retry later.'],
     'total-timeout': [

@@ -17,12 +17,11 @@ export function isNotConnected(error: unknown, depth = 0): boolean {
   if (Array.isArray(errors) && errors.length > 0) return errors.every(each => isNotConnected(each, depth + 1))
   const code = property(error, 'code')
   if (code === 'UND_ERR_ABORTED' && refusedByProxy.test(`${property(error, 'message')}`)) return true
+  if (typeof code !== 'string') return isNotConnected(property(error, 'cause'), depth + 1)
   const syscall = property(error, 'syscall')
   if (syscall === 'connect') return true
-  // A caller's fetch may fail to open a file after it got the response.
-  const isOther = syscall !== undefined && syscall !== 'getaddrinfo'
-  if (typeof code === 'string') return !isOther && notConnected.test(code)
-  return isNotConnected(property(error, 'cause'), depth + 1)
+  // Not of another system call, because a caller's fetch may fail to open a file after it got the response.
+  return (syscall === undefined || syscall === 'getaddrinfo') && notConnected.test(code)
 }
 
 /** The first `code` of an error or its causes, such as `ECONNRESET`. Not the message, which differs by runtime. */
