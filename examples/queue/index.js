@@ -151,7 +151,8 @@ async function startRedis() {
   const redis = spawn('redis-server', [...settings, ...kept], { stdio: 'ignore' })
   redis.unref()
   process.on('exit', () => {
-    redis.kill()
+    // Otherwise it would remove its socket while the folder is removed, which may then stay.
+    redis.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })
   redis.on('error', () => {
