@@ -19,7 +19,7 @@ probe <baseUrl>           Checks whether a service works as the client expects.
                             Also deactivates and reactivates this test account.
   --json                    Prints the report as JSON.
 
-schema <baseUrl> <path>   Prints a zod schema of a list, and code to read it.
+schema <baseUrl> <path>   Prints code that reads a list, with a zod schema.
 
 fake                      Serves a fake service on this machine.
   --port <port>             Default: 4010. 0 takes any free port.

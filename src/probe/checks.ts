@@ -261,7 +261,8 @@ function findMoved(pages: readonly ReadPage[]): string | undefined {
     for (const other of pages.slice(index + 1)) {
       const common = other.value.data.flatMap(item => places.get(keyOf(item)) ?? [])
       const isMoved = common.some((place, index) => index > 0 && place < (common[index - 1] ?? 0))
-      if (isMoved) return `${one.name} and ${other.name} have items in different orders`
+      const than = one.name === other.name ? 'when read again' : `than ${one.name}`
+      if (isMoved) return `${other.name} has another order ${than}`
     }
   }
   return undefined

@@ -48,7 +48,7 @@ export async function checkWrites(
   const response = value.data === undefined ? 'empty response' : 'response'
   return ok(
     'idempotency',
-    `a repeated key gets the same ${response} (a new write might do the same)`,
+    `a repeated key gets the same ${response} (a duplicate write might also get it)`,
     howLong,
   )
 }
