@@ -113,7 +113,7 @@ export class Client {
   /**
    * Creates a client with some options replaced. Each given option replaces the old one entirely, even `headers`. `undefined`
    * keeps the old one. Exception: an `apiKey` or `baseUrl` of `undefined` throws. Both clients share the retry budget. With
-   * the same key and URL, they also share the pace of requests. A subclass must accept all options in its constructor.
+   * the same key and URL, they also share rate limits. A subclass must accept all options in its constructor.
    *
    * @throws TypeError for an unknown or wrong option.
    */

@@ -70,8 +70,8 @@ export abstract class ApiError extends Error {
   /** For a list: the `limit` that the page was requested with. `undefined` if the request had none. */
   declare readonly limit: number | undefined
   /**
-   * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that it yielded. If it yielded
-   * none, this is the given `after`, or `undefined`. If the loop had `until`, run it again instead.
+   * For a loop over a list: `list(params, { after: error.cursor })` resumes after the last item that the loop yielded. If it
+   * yielded none, this is the given `after`, or `undefined`. If the loop had `until`, run it again instead.
    */
   declare readonly cursor: string | undefined
   /**

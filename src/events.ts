@@ -77,9 +77,9 @@ export interface DriftEvent extends EventBase<'drift'> {
    * - `missing`: the total, and the total without the items that may have been missed
    */
   readonly change: 'total' | 'missing'
-  /** The first of two numbers. `change` says which. */
+  /** The first number. For its meaning, see `change`. */
   readonly before: number
-  /** The second of two numbers. `change` says which. */
+  /** The second number. For its meaning, see `change`. */
   readonly after: number
 }
 

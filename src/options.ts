@@ -130,8 +130,7 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Maximum number of requests in flight, counted over all calls and loops of this client and clients derived from it. Other
    * requests queue. The `timeout` of an attempt starts when it leaves the queue. If an endpoint hangs, its calls hold their places
-   * until they time out. A derived client with a smaller limit waits until the total is below its limit. `Infinity` lifts the
-   * limit.
+   * until they time out. A derived client with a smaller limit waits until fewer are in flight. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined

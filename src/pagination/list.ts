@@ -70,17 +70,16 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * end, the loop reads only new items. If pages overlap, it misses no item added at the end, however the list changed in
    * between. Pass the same `query`, and no `page`. If your list grows at its beginning, pass `until` instead. `undefined` starts
    * at the beginning.
-   * @throws PaginationError if every item that the cursor names (up to 150) is gone. Then start over without it.
+   * @throws PaginationError if every item that the cursor remembers is gone. Then start over without it.
    * @defaultValue undefined
    */
   after?: string | undefined
   /**
-   * Reads only new items of a list that shows the newest first. The loop ends at the items that the cursor names. Pass the
+   * Reads only new items of a list that shows the newest first. The loop ends at the items that the cursor remembers. Pass the
    * cursor of the first batch of your last finished loop. If that loop yielded nothing, pass the same `until` again. Cannot be
    * combined with `after`, `maxItems` or a later `page`.
    *
-   * It also yields items added between those that the cursor names. If all the named ones are gone, it reads the whole
-   * list, so store items by id.
+   * It also yields items added between the remembered ones. If these are all gone, it reads the whole list, so store items by id.
    * @defaultValue undefined
    */
   until?: string | undefined
@@ -97,8 +96,8 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    */
   itemKey?: ((item: NoInfer<Item>) => string | number | bigint | null | undefined) | undefined
   /**
-   * Whether a loop throws or continues if it may have missed items: if the order of the list is not stable, if the
-   * list ended before its total, or if it shrank while pages could not overlap. If it continues, its `end` event has
+   * Whether a loop throws or continues if it may have missed items. Signs of that are an unstable order, an end before the
+   * total, and a list that shrank while pages could not overlap. If it continues, its `end` event has
    * `isComplete: false`. An empty page in the middle of a list is always an error.
    * @defaultValue 'throw'
    */

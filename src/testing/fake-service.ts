@@ -152,7 +152,7 @@ export class FakeService {
 
   /**
    * Faults of `fail()` that are not used up, oldest first. `times` is the number of requests still to fail.
-   * Expect this to be empty at the end of a test. Otherwise a fault with a misspelt path goes unnoticed.
+   * At the end of a test, assert that it is empty, or a fault with a misspelt path goes unnoticed.
    *
    * @example
    * ```ts
