@@ -56,33 +56,33 @@ function bars() {
 
 function lists() {
   return clients([
-    ['20 ms: s', figure('walk: 10000 items, 20 ms, limit 100', 's')],
-    ['100 ms: s', figure('walk: 10000 items, 100 ms, limit 100', 's')],
-    ['CPU µs/item', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
+    ['seconds at 20 ms', figure('walk: 10000 items, 20 ms, limit 100', 's')],
+    ['seconds at 100 ms', figure('walk: 10000 items, 100 ms, limit 100', 's')],
+    ['CPU µs per item', figure('walk: 100000 items, 0 ms, limit 100', 'CPU µs/item')],
   ])
 }
 
 function limited() {
   const key = 'limit: 200 writes at once, 50 a second'
   return clients([
-    ['succeeded', figure(key, 'succeeded')],
+    ['applied', figure(key, 'succeeded')],
     ['seconds', figure(key, 's')],
-    ['429s', figure(key, 'refusals')],
+    ['refused', figure(key, 'refusals')],
   ])
 }
 
 function calls() {
   return clients([
-    ['CPU µs/GET', figure('call: GET', 'CPU µs')],
-    ['CPU µs/POST', figure('call: POST', 'CPU µs')],
+    ['CPU µs per GET', figure('call: GET', 'CPU µs')],
+    ['CPU µs per POST', figure('call: POST', 'CPU µs')],
   ])
 }
 
 function size() {
   return clients([
-    ['import: CPU ms', figure('import: import and a first Request', 'CPU ms')],
-    ['bundle: kB', figure('size: bundled', 'esbuild, min + gzip kB')],
-    ['disk: MB', figure('footprint: installed', 'MB')],
+    ['import, CPU ms', figure('import: import and a first Request', 'CPU ms')],
+    ['bundle, kB', figure('size: bundled', 'esbuild, min + gzip kB')],
+    ['disk, MB', figure('footprint: installed', 'MB')],
   ])
 }
 
@@ -93,7 +93,7 @@ function changing() {
   return clients([
     ['missed at 1', figure(one, 'missed')],
     ['missed at 3', figure(three, 'missed')],
-    ['s at 3', figure(three, 's')],
+    ['seconds at 3', figure(three, 's')],
   ])
 }
 

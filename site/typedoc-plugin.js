@@ -58,6 +58,7 @@ export function load(app) {
             : line,
       )
       .replaceAll(/^\| Parameter \|.*\n.*\n((?:\|.*\n)+)/gm, (_all, rows) => parametersOf(rows))
+      .replaceAll(/^#### Without a schema[\s\S]*?^#### With a schema(?:\n(?!#{1,4} ).*)+/gm, withoutRepeats)
       .replaceAll(/(?<=(?:^#+ Throws\n\n|\*\*Throws\*\*).*)(?<![`[])\b\w*Error\b/gm, '`$&`')
       // The signature shows the type. Only a link is worth a section.
       .replaceAll(/^(#+ Returns\n\n)(.+)\n/gm, (_all, heading, type) =>
@@ -86,6 +87,15 @@ function parametersOf(rows) {
     /^\| `(\S+)` \| (.*?)(?: \| (.*))? \|$/gm,
     (_all, name, type, text = '-') => `- ${codeOf(`${name}: ${type}`)}${text === '-' ? '' : `<br>${text}`}`,
   )
+}
+
+/** The second signature has only the parameters in which it differs. */
+function withoutRepeats(signatures) {
+  const [first, second] = signatures.split('#### With a schema')
+  const own = second
+    .replaceAll(/^- .*\n\n?/gm, line => (first.includes(line.trimEnd()) ? '' : line))
+    .replace('##### Parameters\n', 'Parameters and errors are as above, except:\n')
+  return `${first}#### With a schema${own}`
 }
 
 /** One table: required properties, then own ones, then inherited ones. The type is below the name, the default in the description. */

@@ -149,7 +149,7 @@ function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
 }
 
-/** Where code in a line may wrap: in paths, variables and long names. Search marks only names that may not. */
+/** Where code in a line may wrap: in paths, variables and long names, not in a short header. Search marks only names that may not. */
 function wrapCode(md) {
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...given) =>
@@ -157,6 +157,7 @@ function wrapCode(md) {
       .replace(/(?<=[\w};])\//g, '<wbr>/')
       .replace(/\w{17,}=?|\w=/g, name => name.replace(/[_=]/g, '$&<wbr>'))
       .replace(/\w{21,}/g, name => name.replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr>'))
+      .replace(/^<code(?=>[\w-]{1,20}<)/, '<code class="whole"')
 }
 
 /** Where a table does not fit, each cell is a line of its own, and says what its column is. See `.vp-doc table.wide`. */
