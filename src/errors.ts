@@ -116,7 +116,7 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * Adds the cursor of a loop, unless this is an error of another loop, such as the caller's abort reason.
+   * Adds the cursor of a loop. An abort reason may be the error of another loop, which stays unchanged.
    * @internal
    */
   inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {
@@ -285,10 +285,10 @@ export type AnyApiError =
   | InvalidResponseError
   | PaginationError
 
-/** Errors that no public method has thrown yet. The stack of an error that a caller passes on stays unchanged. */
+/** Errors that no public method has thrown yet. An error thrown again, such as by `apiKey`, keeps its stack. */
 const unseen = new WeakSet<object>()
 
-/** Starts the stack of a new error at the code that awaits the public method, after a frame of Node's queue. */
+/** Starts the stack of a new error at the code that awaits the public method. Removes a frame of Node's queue. */
 export function atCaller(error: unknown, method: object): unknown {
   return unseen.delete(error as object)
     ? captureCaller(error as Error, method, /\n {4}at process\.processTicks.*/)

@@ -72,7 +72,7 @@ export function validate(
 /** What a built-in schema expected, and the type it got. Never shows values. */
 function describeIssue(issue: StandardSchemaV1.Issue, value: unknown): string {
   const got = (issue.path as readonly PropertyKey[]).reduce(property, value)
-  // A check after that of the type. Its message names what it expected.
+  // The type matched, but a custom check failed. Its message names what it expected.
   if (property(issue, 'code') === 'custom') return `expected ${issue.message}, got another ${typeof got}`
   const type = String(property(issue, 'expected'))
   // parseLosslessJson turned a number into the string of its digits.

@@ -29,9 +29,9 @@ const kyOptions: object = {
   ...unset(
     'baseUrl prefix json signal context totalTimeout parseJson stringifyJson onDownloadProgress onUploadProgress',
   ),
-  // ky copies the inherited properties of an object, so these are on a function.
+  // ky copies an object with its inherited properties, but not a function.
   hooks: Object.assign(() => {}, unset('init beforeRequest beforeRetry beforeError afterResponse')),
-  // ky would drop `undefined` here, or its Request would.
+  // Not `undefined`, which ky or its Request would drop.
   searchParams: [],
   body: null,
 }
@@ -44,7 +44,7 @@ export const noResponse: NoResponse = {
 }
 
 /**
- * Sends one request and reads its whole response. `until` is the time limit. Rejects only with an error of the caller's code. An
+ * Sends one request and reads its whole response until the moment `until`. Rejects only with an error of the caller's code. An
  * abort is an outcome.
  */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {

@@ -1,11 +1,11 @@
 import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
-/** Calls refused in a row that close the pace. If a fifth of the calls has its own quota, this many in a row are rare. */
+/** This many refusals in a row close the pace. They are rare if only a fifth of the calls is over a quota of its own. */
 const row = 6
-/** Maximum total delay of refused calls. Longer than a minute, because many limits are per minute. */
+/** Maximum total delay of a refused call. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
-/** Factor for the next rate, applied to the one that the service accepted or refused. */
+/** The next rate, as a share of the rate that the service accepted before, or has just refused. */
 const easing = 0.85
 /** The logarithm of the rate grows by this times the square of the seconds. Slowly at first, then fast, as the limit may be far. */
 const growth = 0.015
@@ -42,7 +42,7 @@ export class QueuedCall {
 /**
  * Decides when the attempts of all calls with one API key are sent. While open, it sends each one as soon as it has a place. A
  * refused call backs off alone. Several refusals in a row close the pace. It then sends one probe after each pause. Once a probe
- * passes, it is paced. It then sends attempts at the rate that the service accepted before, and faster until the next refusal.
+ * passes, the state is paced. It then sends attempts at the rate that the service accepted before, and ever faster until refused.
  */
 export class Pace {
   state: 'open' | 'closed' | 'paced' = 'open'
@@ -69,7 +69,7 @@ export class Pace {
   #freshPassedAt = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
-  /** Whether a call that was never refused need not wait for the pause, because only calls refused before have closed the pace. */
+  /** Whether the next call that was never refused skips the pause, because calls refused before closed the pace. */
   #exempts = false
 
   /** Takes a call's turn. False if it is not due yet. */
@@ -143,7 +143,7 @@ export class Pace {
       // The patience of a lone call has run out, and no attempt has passed since.
       if (this.isOver) return
       const isAgain = this.#row.has(call)
-      // Two are enough, unless a call that was never refused has passed since.
+      // Two refused calls are enough, unless a fresh call has passed since.
       const few = this.#freshPassedAt < call.refusedAt ? 2 : 3
       call.refusedAt = now
       // Only a call's first refusal counts.

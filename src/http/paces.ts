@@ -3,7 +3,7 @@ import { Pace, type QueuedCall } from './pace.js'
 import { Queue } from './queue.js'
 
 const maxKeys = 1_000
-/** A function whose first keys are all different, this many, makes tokens. Fewer may be the keys of tenants. */
+/** A function makes tokens if its first keys, this many, all differ. Fewer may be the keys of tenants. */
 const manyTokens = 20
 
 /** A pace for each URL and API key, because services limit each key on its own. Shared with derived clients. */
@@ -11,7 +11,7 @@ export class Paces {
   readonly queue: Queue = new Queue()
   /** By URL and API key. */
   readonly #paces = new Map<string, Pace>()
-  /** The pace of the tokens of each `apiKey` function, and its number of new keys, minus infinity once one came again. */
+  /** For each `apiKey` function, a pace for its tokens, and its number of new keys. -Infinity once a key repeats. */
   readonly #functions = new WeakMap<object, { pace: Pace; newKeys: number }>()
 
   /** Gives a call the pace of the API key that it is about to send. */

@@ -22,7 +22,7 @@ export class Queue {
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
 
-  /** A timer that fires is always due, because fake timers of tests may leave the clock alone. */
+  /** At least the time of the last timer, because fake timers of tests may leave the clock alone. */
   get now(): number {
     return Math.max(performance.now(), this.#firedAt)
   }
@@ -51,7 +51,7 @@ export class Queue {
     else this.dispatch()
   }
 
-  /** Waits until the call has what it needs, or must fail. Then it holds nothing. */
+  /** Waits until the call holds what it needs, or must fail and holds nothing. */
   async wait(call: QueuedCall, waiting: Waiting): Promise<void> {
     const key = call.needs === 'place' ? 'next' : call.pace
     const line: Line = this.#lines.get(key) ?? new Map()
@@ -82,7 +82,7 @@ export class Queue {
     this.#timeouts = 0
   }
 
-  /** A call ended with a timeout. If as many in a row do as can be in flight, the service hangs, so waiting calls fail. */
+  /** A call ended with a timeout. After `#most` of them in a row, the service hangs, so waiting calls fail. */
   timedOut(sentAt: number): void {
     if (sentAt < this.#respondedAt || ++this.#timeouts < this.#most) return
     this.#timeouts = 0
@@ -123,7 +123,7 @@ export class Queue {
   }
 }
 
-/** While a pace is closed, calls that were never refused go first. Those of an account with its own quota may never pass. */
+/** While a pace is closed, a call that was never refused goes first. One refused for a quota of its own may never pass. */
 function* freshFirst(key: Pace | 'next' | undefined, line: Line): Iterable<[QueuedCall, () => void]> {
   if (key !== 'next' && key?.state === 'closed')
     for (const entry of line)

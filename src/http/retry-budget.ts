@@ -16,7 +16,7 @@ export class RetryBudget {
 
   /**
    * A success gives its retries back, plus 0.1. If no call asked for a retry for ten seconds, it restores the full budget. Time
-   * alone does not: in a hanging outage, calls ask only once per `timeout`.
+   * alone does not, because in an outage that hangs, calls ask only once per `timeout`.
    */
   giveBack(retries: number): void {
     const isQuiet = performance.now() - this.#lastRetryAt > quietMs

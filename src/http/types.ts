@@ -57,8 +57,8 @@ export interface ReceivedResponse {
 export interface NoResponse {
   readonly status: undefined
   /**
-   * Before `not-sent`, the time limit passed, for example in the `apiKey` function. Before `cut-off` and `no-response`, the request
-   * may have reached the service. `hanging` means that no request in flight got a response.
+   * `not-sent` means that the time limit passed first, such as in the `apiKey` function. With `cut-off` or `no-response`, the
+   * request may have reached the service. `hanging` means that no request in flight got a response.
    */
   readonly reason:
     | 'not-sent'

@@ -6,7 +6,7 @@ export const maxCauseDepth = 4
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EMFILE|ENFILE|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/
 
-/** undici's message if a proxy refused to connect, so nothing was sent. The code alone is the same after a response. */
+/** undici's message if a proxy refused to connect, so nothing was sent. Its code also occurs after a response. */
 const refusedByProxy = /^Proxy response \(\d+\) !== 200 when HTTP Tunneling$/
 
 /** Whether an error proves that the client never connected. Knows the codes of Node (also in Deno and Bun), undici and Bun. */

@@ -37,7 +37,7 @@ export class Waiting {
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const due = performance.now() + ms
-      // After a blocked event loop, the runtime first reads a response that has arrived.
+      // After a blocked event loop, lets the runtime first read a response that has arrived.
       const expire = () =>
         performance.now() - due > lateMs ? setTimeout(resolve, 0, timedOut) : resolve(timedOut)
       const timer = Number.isFinite(ms) ? setTimeout(expire, ms) : undefined

@@ -41,8 +41,8 @@ export class Frontier {
     const isShown = (key: Key) => now.has(key)
     if (!behind.some(isShown) && !this.#others.some(isShown)) {
       const since = [...this.#since, ...news].slice(-shown.length)
-      // If no item shown was read before, the frontier was removed, or is far away.
       const known = new Set(since)
+      // An item was read before, so the frontier is farther on. Else it was removed, or is far away.
       if (shown.some(key => !known.has(key)))
         return { frontier: new Frontier(this.#behind, this.#others, since), isAtEnd: false }
     }

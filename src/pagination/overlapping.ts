@@ -59,7 +59,7 @@ export class OverlappingReader<T> {
       const news = yield* this.#take(seen)
       if (news === 0) at.requests.slowDown(true)
       const { start, data, limit } = seen
-      // `until` or `maxItems` may have cut it.
+      // `until` or `maxItems` may have ended within it.
       const isFull = at.end < start + data.length || data.length === limit
       ends = isFull ? 0 : ends + 1
       if (isFull) continue
@@ -82,7 +82,7 @@ export class OverlappingReader<T> {
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) && !isFast() ? this.#windowAfter(reach(window), time) : undefined
     const endThen = planned ? this.#expectEnd(planned.sent.time) : end
-    // Also if it may be beyond a gap, because dropping it would drop all requests in flight.
+    // Used even beyond a gap, because dropping it would drop all requests in flight.
     const goesOn =
       planned && start(planned.window) < Math.max(end, endThen) && reach(planned.window) > endThen
     return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
@@ -122,7 +122,7 @@ export class OverlappingReader<T> {
 
   /**
    * Adds the total of page 1 to a page that does not exist. If that page should exist, it is requested again. A refusal, or another
-   * page, is then the error of the call. But a service that ignores smaller limits has no page that is beyond the end at its own.
+   * page, then throws. Exception: a service that ignores smaller limits may have no such page at its own limit.
    */
   async #confirm(seen: ListResponse<T>): Promise<ListResponse<T>> {
     if (seen.total !== undefined) return seen
@@ -215,7 +215,7 @@ export class OverlappingReader<T> {
       if (await finds(expected)) return seen
       if (reach(expected) >= first) first = Math.min(first, start(expected))
     }
-    // Steps get larger, because the list may move as fast as the search. A cursor names few items, so no place is skipped.
+    // Steps get larger, because the list may move as fast as the search. After a cursor, which names few items, they are equal.
     for (let skipped = 0; first > 0; first = seen.start) {
       if (await finds(windowBefore(Math.max(1, first - skipped), limit))) return seen
       skipped = known.hasForgotten ? 0 : 2 * skipped + limit
@@ -276,7 +276,7 @@ export class OverlappingReader<T> {
     const firstKnown = at.known.firstIn(seen.keys)
     const { total = at.total } = seen
     const hasShrunk = total < at.total
-    // If all that follows is known, the last one is farther on, unless it is gone. It is before the held responses.
+    // If all that follows is known, the last item is farther on, before the held responses, unless it is gone.
     const reached = seen.start + seen.limit
     const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)

@@ -62,7 +62,7 @@ export type PageJson<T> = {
 }
 
 export interface LoadedPage<T> extends Envelope<T> {
-  /** Whether the response says another limit, its own length, and seems to be the last page. */
+  /** Whether the response seems to be the last page, and gives its own length as the limit. */
   readonly hasOwnLimit: boolean
   /** The items as the service sent them. */
   readonly raw: readonly unknown[]

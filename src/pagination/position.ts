@@ -18,7 +18,7 @@ interface Mark {
   readonly items: number
 }
 
-/** Yields new items. Returns whether `maxItems` ended it. */
+/** Yields new items. Returns whether `maxItems` or `until` ended it. */
 export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 
 /** A search counts as at most this many requests, because one long search is fine. */
@@ -56,13 +56,13 @@ export class Position<T> {
   #sent = 0
   #spent = 0
   #largestTotal = 0
-  /** The number of requests at the next checkpoint, of items left at the last one, and of checkpoints without fewer. */
+  /** Requests at the next checkpoint, items left at the last one, and checkpoints in a row without progress. */
   #checkpoint = checkpoint
   #leftBefore = Number.POSITIVE_INFINITY
   #stalls = 0
   /** The items that `until` names, in list order: the first ones of a batch, and the farthest ones. */
   readonly #until: readonly ReadonlySet<Key | undefined>[]
-  /** The one of these sets that a response has shown items of. */
+  /** The first of these sets with an item that a response has shown. */
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
 
@@ -193,7 +193,7 @@ export class Position<T> {
     return failure(seen, problem)
   }
 
-  /** Throws. If missed items are accepted, the loop continues with plain pages. */
+  /** Throws. If missed items are accepted, `walk.ts` goes on with plain pages. */
   noteDisorder(seen: ListResponse<T>): never {
     this.doubt = 'order-not-stable'
     this.#isDisordered = true

@@ -133,9 +133,8 @@ export class Requests<T> {
   }
 
   /**
-   * Limits the loop to one request at a time, and one more for each later request that succeeds. After a window that missed the last
-   * item, or was of no use otherwise, only half as many more as before, because the list may change faster than prefetched windows
-   * arrive.
+   * Limits the loop to one request at a time, and one more for each later request that succeeds. A useless window, such as
+   * one that missed the last item, halves this growth, because the list may change faster than prefetched windows arrive.
    */
   slowDown(isUseless = false): void {
     if (isUseless) this.#step /= 2

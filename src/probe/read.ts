@@ -33,7 +33,7 @@ export function isConclusive({ error }: Outcome<unknown>): boolean {
   return error.kind !== 'http' || !isThrottled(error.status)
 }
 
-/** Whether a service refuses a parameter with one of these statuses. */
+/** Whether the service responded with one of these error statuses. */
 export function hasStatus({ error }: Outcome<unknown>, ...statuses: readonly number[]): boolean {
   return error?.kind === 'http' && statuses.includes(error.status)
 }
