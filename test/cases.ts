@@ -7,7 +7,7 @@ declare module 'vitest' {
 }
 
 /**
- * How many random cases a property is tried with: half of them in `npm run test:all`, a tenth in `npm test`, and no fewer than
+ * The number of random cases of a property: half of `count` in `npm run test:all`, a tenth in `npm test`, and at least
  * a hundred. The factors are in vitest.config.ts.
  */
 export function cases(count: number): number {

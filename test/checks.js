@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Runs a check, and says how it went. The next one is run in either case; when one failed, the script ends with 1. */
+/** Runs a check, and prints its result. The next one runs even after a failure. The script then exits with 1. */
 export async function check(name, examine) {
   const began = performance.now()
   const seconds = () => `${((performance.now() - began) / 1000).toFixed(1)} s`
@@ -27,7 +27,7 @@ export function run(file, args, { cwd, env = {} }) {
   return execFileSync(process.execPath, [file, ...args], options)
 }
 
-/** npm is a script too, but not everywhere where its command is. */
+/** npm is also a script, but not always next to its command. */
 export const npmCommand = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 function npm(args, cwd) {

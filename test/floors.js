@@ -4,7 +4,7 @@ export const floors = 'Chrome or Edge 120, Firefox 119, Safari 17'
 
 const iterator = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()))
 
-// Not here: what the client uses only where it is (`Error.captureStackTrace`), and what is no property.
+// Without what the client uses only if present (`Error.captureStackTrace`), and what is not a property.
 const names = [
   [globalThis, 'AsyncDisposableStack DisposableStack Float16Array Iterator SuppressedError Temporal'],
   [globalThis, 'Scheduler scheduler'],

@@ -2,7 +2,7 @@
 import { newer } from './floors.js'
 
 const isHidden = Symbol.for('hidden from src')
-/** The path of a module that must do without: of src, except the command, or bundled. Vite's development server has its own. */
+/** The path of a module without newer features: of src, except the command, or bundled. Vite's development server has its own. */
 const ours = /^(?!.*node_modules).*\/src\/(?!cli\/)|(?:node_modules|deps)\/(?:ky|zod)\b/
 
 /** The file that calls a function. Without its text, because a stack's source maps would take most of the time of all tests. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 export const root: string = join(import.meta.dirname, '..')
 
-/** The flags of Node. 22 calls type stripping an experiment, for each type. */
+/** The flags of Node. Node 22 would warn that type stripping is experimental. */
 export const fromSource: readonly string[] = [
   '--disable-warning=ExperimentalWarning',
   '--import',

@@ -61,7 +61,7 @@ describe('an apiKey function', () => {
     expect((await client.virtualAccounts.deactivate(account)).status).toBe(204)
   })
 
-  test('that returns what is no key is a TypeError that does not show it, and nothing is sent', async () => {
+  test('that returns an invalid key causes a TypeError that does not show it, and nothing is sent', async () => {
     await checkEach(
       [
         'secret_with\nline_break',
@@ -87,7 +87,7 @@ describe('an apiKey function', () => {
     )
   })
 
-  test('that is slow is a TimeoutError, and a key that arrives too late sends nothing', async () => {
+  test('that is slow causes a TimeoutError, and a key that arrives too late sends nothing', async () => {
     useFakeTime()
     onTestFinished(() => void vi.useRealTimers())
     const key = Promise.withResolvers<string>()

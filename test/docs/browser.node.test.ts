@@ -48,7 +48,7 @@ describe('a server that adds the key', () => {
     await expect(call).rejects.toMatchObject({ status: 422, body: { message: 'inactive' } })
   })
 
-  test('refuses who is not signed in', async () => {
+  test('refuses users who are not signed in', async () => {
     isSignedIn.mockResolvedValue(false)
     await expect(client.transactions.list()).rejects.toMatchObject({ status: 401 })
     expect(service.requests).toHaveLength(1)

@@ -15,7 +15,7 @@ function toDecimal(source: string): string {
   return `${source.startsWith('-') ? '-' : ''}${digits}e${power}`
 }
 
-/** Whether the number that was written is what its double stands for. */
+/** Whether its double prints as the written number. */
 function isHeld(source: string): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return false
@@ -56,7 +56,7 @@ const atTheEdge = fc
   .map(([edge, more]) => String(edge + more))
 const number = fc.oneof(written, ofDouble, atTheEdge)
 
-/** What may hide a number from a look at every 16th character, or look like one: IBANs, UUIDs, texts about numbers. */
+/** Text that looks like a number, or hides one from a pattern: IBANs, UUIDs, texts about numbers. */
 const text = fc.oneof(
   fc.string(),
   fc.uuid(),
@@ -107,7 +107,7 @@ describe('no digit is lost', () => {
     )
   })
 
-  test('of a number alone, or after a run of short ones in step with a look at some characters only', async () => {
+  test('of a number alone, or after a run of short ones', async () => {
     const short = join(fc.nat(999).map(String), fc.constantFrom(',', ', ', ',\n'))
     const row = fc.tuple(short, short, fc.nat(10)).map(([one, other, count]) => (one + other).repeat(count))
     await fc.assert(

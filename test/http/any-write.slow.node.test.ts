@@ -116,7 +116,7 @@ function check({ plan, keys, events, ...call }: Call, applied: number): void {
   expect(applied, 'how often it was applied').toBeLessThanOrEqual(1)
   expect(new Set(keys).size, 'number of keys').toBeLessThanOrEqual(1)
   if (plan.ownKey && key) expect(key).toBe(`write ${call.number}`)
-  // A refusal counts as no retry.
+  // A refusal is not a retry.
   const refusals = plan.attempts.slice(0, keys.length).filter(([kind]) => kind === '429').length
   expect(keys.length).toBeLessThanOrEqual(plan.maxRetries + 1 + refusals)
   expect(call.isSentAfterAbort, 'sent after the abort').toBe(false)
@@ -148,7 +148,7 @@ function expectNoApiKey(value: unknown): void {
 const settledAs = ({ result, isAborted, error }: Call) =>
   result ? 'result' : isAborted ? 'abort' : isApiError(error) ? `unknown: ${error.outcomeUnknown}` : 'no key'
 
-test('whatever a write meets, it is applied once at most, and how it settles is true', async () => {
+test('whatever a write meets, it is applied once at most, and its result or error is true', async () => {
   await using service = await WriteService.start()
   const queue = fc.sample(plans, cases(5000)).entries()
   const calls: Call[] = []
@@ -156,7 +156,7 @@ test('whatever a write meets, it is applied once at most, and how it settles is 
     for (const [number, plan] of queue) calls.push(await run(service, plan, number))
   }
   await Promise.all(Array.from({ length: 50 }, callOneByOne))
-  // What was sent last arrives, and what responds late.
+  // Waits for the last requests and late responses.
   await soon(50)
 
   await checkEach(

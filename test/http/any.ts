@@ -1,6 +1,6 @@
 import { Client, type ClientOptions, isApiError } from 'virtual-accounts'
 import { account } from '../support.ts'
-// For tests with random values: what may come of a call, whatever it is given.
+// For tests with random values: the documented outcomes of a call.
 
 export const baseUrl = 'https://api.example.com'
 export const apiKey = 'key_of_the_fuzz_tests'

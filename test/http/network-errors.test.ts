@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { account, apiErrorOf, checkEach } from '../support.ts'
 import { failedFetch, ok, stubbed, useFakeTime, write } from './stub.ts'
 
-/** What a write comes to against a fetch that rejects with this code, as Node's does, and how often it is sent. */
+/** The outcome of a write whose fetch rejects with this code, as Node's does, and its number of requests. */
 async function writeWith(code: string, details?: { syscall: string }) {
   const failed = failedFetch(code, details)
   const failing = write([failed], { maxRetries: 0 })
@@ -55,7 +55,7 @@ describe('the code of a failed fetch', () => {
     expect(await writeWith('ENOTFOUND', { syscall: 'getaddrinfo' })).toMatchObject({ outcomeUnknown: false })
   })
 
-  test('does not show otherwise whether the request was sent: a write is retried with its key', () =>
+  test('shows nothing otherwise, so a write is retried with its key', () =>
     expectAfter(
       [
         'ECONNRESET',
@@ -117,7 +117,7 @@ describe('the code of a failed fetch', () => {
     }
   })
 
-  test('with which undici gives up shows it only where a proxy refused to connect', async () => {
+  test('of a request that undici aborts shows that nothing was sent only if a proxy refused to connect', async () => {
     const aborted = (message: string) =>
       new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code: 'UND_ERR_ABORTED' }) })
     expect(await isUnknownAfter(aborted('Proxy response (403) !== 200 when HTTP Tunneling'))).toBe(false)
@@ -133,7 +133,7 @@ describe('the code of a failed fetch', () => {
     for (const thrown of [
       inner,
       new Error('a', { cause: new Error('b', { cause: inner }) }),
-      // As Node's fetch behind a proxy: a numeric code on the way.
+      // As Node's fetch behind a proxy: a numeric code in between.
       new TypeError('a', { cause: Object.assign(new Error('b', { cause: inner }), { code: 0 }) }),
     ]) {
       const { client } = stubbed([thrown], { maxRetries: 0 })

@@ -14,7 +14,7 @@ describe('outcomeUnknown of a write', () => {
     })
   const invalid = status(200, { 'content-type': 'text/html' }, '<html>')
 
-  /** That the outcome of a write is known, or not, after these steps. */
+  /** Checks whether the outcome of a write is known after these steps. */
   const expectOutcome = (isUnknown: boolean, cases: readonly (readonly [after: string, ...StubStep[]])[]) =>
     checkEach(cases, async ([, ...steps]) => {
       const error = await rejectionOf(write(steps, { timeout: 1000 }).call)

@@ -30,7 +30,7 @@ function limited(perSecond: number, options: Partial<ClientOptions> = {}) {
   return { service, client: new Client({ baseUrl, apiKey, fetch, ...options }) }
 }
 
-/** Requests that were sent so far; then those after so long. */
+/** Number of requests sent after this time has passed. */
 async function sentAfter(requests: readonly unknown[], ms: number): Promise<number> {
   await vi.advanceTimersByTimeAsync(ms)
   return requests.length
@@ -48,7 +48,7 @@ describe('a service that limits the rate', () => {
     expect(all.some(account => service.isActive(account))).toBe(false)
   })
 
-  test('gets all writes of a batch that is short of retries', async () => {
+  test('gets all writes of a batch with few retries', async () => {
     const { service, client } = limited(5, { maxRetries: 1 })
     const remaining = accounts(50).values()
     const work = async () => {
@@ -110,7 +110,7 @@ describe('a 429 among responses', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('is like a 403 with Retry-After, and a 503 with it that counts against `maxRetries`', async () => {
+  test('is treated like a 403 or 503 with Retry-After, but only the 503 counts against `maxRetries`', async () => {
     const after = { 'retry-after': '1' }
     const { call } = write([...Array<StubStep>(4).fill(status(403, after)), ok])
     expect((await call).attempts).toBe(5)
@@ -171,7 +171,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all([...first, waiting]))
   })
 
-  test('concern one tenant, even if a function returned the keys of many before, once each', async () => {
+  test('concern one tenant, even if the function returned the keys of many others before', async () => {
     let key = ''
     const { client, requests } = stubbed([...Array<StubStep>(24).fill(ok), busy, busy, ok], {
       apiKey: () => key,
@@ -213,7 +213,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all(first))
   })
 
-  test('end the calls that wait when none has passed for more than a minute, and say whose refusals', async () => {
+  test('fail the waiting calls when none has passed for more than a minute, and name the refused call', async () => {
     const { client, requests } = stubbed([status(429, { 'retry-after': '45' })])
     const first = refusedCalls(client).map(call => call.catch(error => error))
     await vi.advanceTimersByTimeAsync(0)
@@ -238,7 +238,7 @@ describe('several 429 in a row', () => {
     })
   })
 
-  test('are no news after a success of what was sent later', async () => {
+  test('delay no later call if they are few among many calls', async () => {
     const { client, requests } = stubbed([...Array<StubStep>(9).fill(ok), busy, busy, ok])
     const first = accounts(11).map(account => client.virtualAccounts.deactivate(account))
     await vi.advanceTimersByTimeAsync(0)
@@ -248,7 +248,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all(first))
   })
 
-  test('do not let a write be forgotten that may have been applied and then waits in vain', async () => {
+  test('leave the outcome unknown of a write that may have been applied before', async () => {
     const { client } = stubbed(['lost', status(429, { 'retry-after': '40' })])
     const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
     expect(error).toMatchObject({ kind: 'http', status: 429, outcomeUnknown: true })
@@ -287,7 +287,7 @@ describe('several 429 in a row', () => {
     expect(service.requests).toHaveLength(300 + count('retry'))
   })
 
-  test('show in events: `retry` for those that were refused, `wait` once for others, with whose refusal', async () => {
+  test('show in events: `retry` for refused calls, `wait` once for others, with the refusal that they wait for', async () => {
     const { client, events } = stubbed([busy, busy, ok])
     const first = refusedCalls(client)
     await vi.advanceTimersByTimeAsync(0)
@@ -464,7 +464,7 @@ describe('maxInFlight', () => {
     }
   })
 
-  test('lets calls wait for a slow apiKey function, and takes that for no service that hangs', async () => {
+  test('lets calls wait for a slow apiKey function, without concluding that the service hangs', async () => {
     const options = {
       maxInFlight: 2,
       timeout: 150,
@@ -477,7 +477,7 @@ describe('maxInFlight', () => {
       expect((error as Error).message).toContain('the apiKey function needs longer')
   })
 
-  test('takes no service for one that hangs if some of its calls get a response', async () => {
+  test('does not conclude that the service hangs if some calls get a response', async () => {
     const slow = (ms: number) => new Promise<void>(resolve => void setTimeout(resolve, ms))
     const fetch = (url: string) =>
       url.endsWith('/hangs') ? new Promise<never>(() => {}) : slow(20).then(() => new Response(null))
@@ -520,7 +520,7 @@ describe('fake timers that leave performance.now alone', () => {
       const refusal = status(429, retryAfter ? { 'retry-after': retryAfter } : {})
       const { client } = stubbed([refusal, refusal, refusal, refusal, ok])
       const calls = Promise.all([0, 1, 2, 3].map(() => client.virtualAccounts.deactivate(account)))
-      // As a user's test does who knows of one delay.
+      // As in the test of a user who knows of one delay.
       for (let timers = 0; timers < 10; timers++) await vi.advanceTimersToNextTimerAsync()
       expect((await calls).map(({ status }) => status)).toEqual([200, 200, 200, 200])
       expect(vi.getTimerCount()).toBe(0)

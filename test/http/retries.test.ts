@@ -243,14 +243,14 @@ describe('what a framework throws for control flow', () => {
     expect(error.message).toContain('Not retried: apiKey or fetch threw an error. See error.cause.')
   })
 
-  test('is nothing of that kind where the body of a response fails with it', async () => {
+  test('is a ConnectionError if the body of a response fails with it', async () => {
     const cut = () => new Response(new ReadableStream({ start: controller => controller.error(controlFlow) }))
     expect(await apiErrorOf('connection', write([cut], { maxRetries: 0 }).call)).toMatchObject({
       outcomeUnknown: true,
     })
   })
 
-  test('is no error whose digest is not a string', async () => {
+  test('always has a string as its digest', async () => {
     const other = Object.assign(new Error('other'), { digest: 7 })
     expect((await write([other, ok]).call).attempts).toBe(2)
   })

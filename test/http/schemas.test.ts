@@ -101,7 +101,7 @@ describe("a caller's schema", () => {
     expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
-  test('validates each item, with what it says, which may quote values, in `issues` only', async () => {
+  test('validates each item, and its messages, which may quote values, appear in `issues` only', async () => {
     const quoting = ({ input }: { input: unknown }) => `no id: "${input}", ${input}`
     const schema = z.looseObject({ id: z.string({ error: quoting }) })
     respondWithPage('{"id":"a"},{"id":7}', '"page":1,"totalItems":2,"limit":2')

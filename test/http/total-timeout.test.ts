@@ -56,7 +56,7 @@ describe('totalTimeout', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('knows that nothing was sent while the apiKey function is slow, or others were refused', async () => {
+  test('knows that nothing was sent if apiKey is slow, or if the call waited because others were refused', async () => {
     const slow = stubbed([ok], { totalTimeout, apiKey: () => new Promise(() => {}) })
     const error = await apiErrorOf('timeout', passing(slow.client.virtualAccounts.deactivate(account)))
     expect(error).toMatchObject({ attempts: 0, outcomeUnknown: false })

@@ -21,7 +21,7 @@ import { failedFetch } from './stub.ts'
 
 export const apiKey = 'sk/test+key_of_any_write'
 
-/** Whether the service applies a write that it handles so. `conflict`: perhaps, if the caller gave the key. */
+/** Whether the service applies such a write. `conflict`: perhaps, if the caller gave the key. */
 type Applies = 'yes' | 'no' | 'perhaps' | 'conflict'
 
 const success: Record<string, [Applies, Responder]> = {
@@ -71,7 +71,7 @@ const overSockets: Record<string, [Applies, Responder]> = {
   '503 with a stalled body': ['perhaps', stallAfter(head(503, { 'content-length': 9 }), '{')],
 }
 
-/** What a request is sent to instead of the service, which it does not reach. */
+/** Where a request goes instead of to the service. */
 const elsewhere = [
   'refused',
   'reset before the request is read',
@@ -224,7 +224,7 @@ export class WriteService implements AsyncDisposable {
     return new WriteService(service, await FaultServer.startSecure({}), unread, closed)
   }
 
-  /** What a fetch returns for a request that fails so. `may`: whether the service applies the write where it may do either. */
+  /** The response to a request that fails in this way. `may`: whether the service applies the write if both are possible. */
   fetch(kind: string, may: boolean, hasCallerKey: boolean, url: string, init: FetchInit): unknown {
     const path = new URL(url).pathname
     const [applies, respond] = byFetch[kind] ?? []

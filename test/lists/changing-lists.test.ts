@@ -28,7 +28,7 @@ const proving = [undefined, true] as const
 const one = { concurrency: 1 }
 
 describe('a list that changes while it is read', () => {
-  test('has all items that were there throughout yielded, each once, in order', () =>
+  test('yields all items that were in it throughout, each once, in order', () =>
     checkEach<[string, (items: Transaction[]) => unknown]>(
       [
         ['one added at the head', items => items.unshift(...newItems(1))],
@@ -95,7 +95,7 @@ describe('a list that changes while it is read', () => {
     expect(new Set(ids(seen)).size).toBe(seen.length)
   })
 
-  test('is proven although a replica whose total is another shows none of the items read, again and again', async () => {
+  test('is proven although a replica with another total repeatedly shows none of the items read', async () => {
     const all = sampleTransactions(300)
     // The third request is for a window, the fourth for the page that holds the last item, and so on.
     const isBehind = (count: number) => count >= 3 && count <= 11 && count % 2 === 1
@@ -157,7 +157,7 @@ describe('with `verified: false`', () => {
   const list = (of: ReturnType<typeof createList>, options = {}): List<Transaction> =>
     of.list({ limit: 20 }, { verified: false, ...one, ...options })
 
-  test('items that are added are no error, and items that visibly went are one', async () => {
+  test('added items cause no error, and visibly removed items cause one', async () => {
     const growing = createList(400)
     const { transactions } = growing.fake
     const seen = await collectWith(list(growing), 100, () => transactions.unshift(...newItems(30)))
@@ -171,7 +171,7 @@ describe('with `verified: false`', () => {
     }
   })
 
-  test('an item that moved back by more than the total fell is an error: some may have been lost before', async () => {
+  test('an item that moved by more than the total fell causes an error, because others may have been lost', async () => {
     const changing = createList(400)
     const reading = collectWith(list(changing), 160, () => {
       const { transactions } = changing.fake
@@ -203,7 +203,7 @@ describe('where pages cannot overlap', () => {
     })
   })
 
-  test("they are not with onMissedItems: 'continue', and drift and end events say so", async () => {
+  test("removed items cause no error with onMissedItems: 'continue', and drift and end events show them", async () => {
     const items = sampleTransactions(200)
     const all = [...items]
     serve(items)
@@ -230,7 +230,7 @@ describe('where pages cannot overlap', () => {
     return { stage, fetch }
   }
 
-  test('a last page of known items is the end of a list that rolls on', async () => {
+  test('a last page of known items ends a list in which new items replace old ones', async () => {
     const rows = sampleTransactions(41)
     const { list } = createServed((page, limit) => {
       const response = envelopeOf(rows, page, limit)
@@ -240,14 +240,14 @@ describe('where pages cannot overlap', () => {
     expect(await collect(list({ limit: 20 }, { verified: false, concurrency: 1 }))).toHaveLength(40)
   })
 
-  test('of equal rows without ids are read if missed items are accepted', async () => {
+  test('equal rows without ids are read if missed items are accepted', async () => {
     const rows = Array.from({ length: 20 }, () => ({ state: 'ok' }))
     const { client } = createServed((page, limit) => envelopeOf(rows, page, limit))
     const options = { schema: z.object({ state: z.string() }), onMissedItems: 'continue' } as const
     expect(await collect(client.list('/states', { limit: 5 }, options))).toEqual(rows)
   })
 
-  test('many pages that bring nothing new are no error if others do', async () => {
+  test('many pages without new items cause no error if others have some', async () => {
     const items = sampleTransactions(400)
     // At every second request as many are added as a page has.
     respondTo((page, _, count) => envelopeOf([...newItems(10 * (count - (count % 2))), ...items], page, 20))

@@ -252,7 +252,7 @@ describe('a cursor', () => {
     expect(() => client.list('/refunds', { limit: 20 }, verified)).toThrow(TypeError)
   })
 
-  test('has the loop after it say what the loop before it could not prove', async () => {
+  test('passes on what its loop could not prove to the end event of the next loop', async () => {
     const { client, events, fake } = createList(100)
     const { cursor } = await readBatches(client.transactions.list({ limit: 20 }, { verified: false }), 2)
     expect(await collect(client.transactions.list({}, { after: cursor }))).toEqual(
@@ -261,7 +261,7 @@ describe('a cursor', () => {
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'verified-false' })
   })
 
-  test('of maxItems and of a proven loop has the loops together be complete', async () => {
+  test('of a proven loop that maxItems ended makes both loops together complete', async () => {
     const { client, events, all } = createList(100)
     const { items, cursor } = await readBatches(client.transactions.list({ limit: 20 }, { maxItems: 50 }), 9)
     expect(endOf(events)).toMatchObject({ items: 50, isComplete: false, reason: 'max-items' })

@@ -171,7 +171,7 @@ describe('requests in flight', () => {
     expect(await reading).toEqual(stage.items)
   })
 
-  test('are one once a 503 was retried, and one more for each that arrives', async () => {
+  test('are limited to one after a retried 503, and to one more for each response', async () => {
     const stage = createStage(2000)
     const client = createClient({ fetch: stage.fetch })
     vi.spyOn(Math, 'random').mockReturnValue(0)
@@ -223,7 +223,7 @@ describe('requests in flight', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test('are in effect again after windows that failed were dropped', async () => {
+  test('are sent again after failed windows were dropped', async () => {
     const all = fill(400)
     let current = all
     respondTo((page, limit, count) => {

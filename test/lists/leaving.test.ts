@@ -203,7 +203,7 @@ describe('an abort', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('with the error of another call leaves that error as it is, as does an apiKey function', async () => {
+  test('with the error of another call leaves that error unchanged, and so does an apiKey function that throws it', async () => {
     service.fail({ method: 'POST', with: new Response(null, { status: 404 }) })
     const reason = (await rejectionOf(createClient().virtualAccounts.deactivate(account))) as ApiError
     const { message, stack } = Object.freeze(reason)

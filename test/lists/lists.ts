@@ -81,7 +81,7 @@ export function endOf(events: readonly { type: string }[]): EndEvent {
   return end as EndEvent
 }
 
-/** Waits until nothing moves without a push from outside. */
+/** Waits until all pending work is done. */
 export async function idle(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setTimeout(resolve))
 }

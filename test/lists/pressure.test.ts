@@ -158,7 +158,7 @@ describe('`until`', () => {
     return { ...created, until: batch?.cursor }
   }
 
-  test('has a job that runs again and again read what is new, each item once', () =>
+  test('lets a repeated job read only new items, each once', () =>
     checkEach([20, 100, 250, undefined], async limit => {
       for (const concurrency of [1, 4]) {
         const { fake, list, events, all } = createList(700)
@@ -198,7 +198,7 @@ describe('`until`', () => {
       expect(await collect(list({ limit: 50 }, { until: batches[0]?.cursor, verified }))).toEqual([])
     }))
 
-  test('is as good when the newest items that a run found are gone in the next', async () => {
+  test('works even if the newest items that the last run found are gone', async () => {
     const { fake, list, until } = await createGrowing(300)
     fake.transactions.unshift(...pool.slice(5_000, 5_002))
     const [batch] = await collect(list({}, { until }).batches())

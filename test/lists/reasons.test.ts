@@ -82,7 +82,7 @@ describe('equal dates whose order depends on the limit', () => {
       expect(outcomes).toContain(false)
     }))
 
-  test('look like keys that two items share on different pages, which is no less an error', async () => {
+  test('cannot be told from a key that two items share on different pages, which also causes an error', async () => {
     const rows = sampleTransactions(90).map((row, place) => ({ ...row, id: `key${place % 45}` }))
     const { list, events } = createServed((page, limit) => envelopeOf(rows, page, limit))
     const { error } = await iterateToPaginationError(list({ limit: 20 }))
@@ -129,7 +129,7 @@ describe('a loop `until` a cursor', () => {
       expect(endOf(events)).toMatchObject({ isComplete: true, items: 2 })
     }))
 
-  test('whose run was longer than its first batch yields no item of it again', async () => {
+  test("of a run with several batches yields none of the run's items again", async () => {
     const { fake, list, until } = await newestFirst(300)
     const added = newItems(250)
     fake.transactions.unshift(...added)
@@ -209,7 +209,7 @@ describe('a list that grows where a loop does not read', () => {
 describe('a service that contradicts itself', () => {
   const all = sampleTransactions(300)
 
-  test('whose count is of later rows than its page has a complete list', async () => {
+  test('that counts rows after it reads the page is read completely', async () => {
     const rows = sampleTransactions(250)
     const { list, events } = createServed((page, limit) => {
       const { data } = envelopeOf(rows, page, limit)
@@ -221,7 +221,7 @@ describe('a service that contradicts itself', () => {
     expect(endOf(events)).toMatchObject({ isComplete: true })
   })
 
-  test('whose count is always one row ahead of its page has a complete list', () =>
+  test('whose count is always one row ahead of its page is read completely', () =>
     checkEach([5, 40, 150], async count => {
       for (const limit of [undefined, 10]) {
         const rows = sampleTransactions(count)
@@ -352,7 +352,7 @@ describe('a service that contradicts itself', () => {
       expect(error.message).toMatch(/page \d+ is empty, although totalItems is 300/)
     }))
 
-  test('that knows one limit fails no loop with a limit of 1 or 2', () =>
+  test('that accepts only one limit, 1 or 2, is read to its end', () =>
     checkEach([1, 2], async known => {
       for (const verified of [undefined, false]) {
         const { list } = createServed((page, limit) =>
@@ -362,7 +362,7 @@ describe('a service that contradicts itself', () => {
       }
     }))
 
-  test('that filters pages after cutting them is not called complete by a chain of runs', async () => {
+  test('that filters pages after cutting them is never reported as complete, even by resumed runs', async () => {
     const shown = all.slice(0, 70).filter((_, place) => place % 5 > 0)
     const { list, events } = createServed((page, limit) => ({
       ...envelopeOf(all.slice(0, 70), page, limit),

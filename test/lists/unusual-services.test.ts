@@ -597,7 +597,7 @@ describe('services as they are often written', () => {
       expect(endOf(events)).toMatchObject({ isComplete: true })
     }))
 
-  test('a list that grew while it was read, without overlap, is gone on with from its last cursor', async () => {
+  test('a list that grew while it was read without overlap can be resumed from its last cursor', async () => {
     for (const [meanwhile, later] of [
       [0, 0],
       [5, 0],
@@ -620,7 +620,7 @@ describe('services as they are often written', () => {
     }
   })
 
-  test('where the service lowers its largest limit in the middle of a list, a smaller limit goes on', async () => {
+  test('if the service lowers its largest limit in the middle of a list, a loop resumes with a smaller limit', async () => {
     const items = sampleTransactions(600)
     respondTo((page, limit, count) => envelopeOf(items, page, Math.min(limit, count > 2 ? 50 : 100)))
     const { list } = createClient().transactions
@@ -650,7 +650,7 @@ describe('the page size', () => {
   const items = sampleTransactions(150)
   const refusal = new Response(null, { status: 422 })
 
-  test('of a loop without a limit is 100, or that of the service where 100 is refused or not meant', () =>
+  test("of a loop without a limit is 100, or the service's own if it refuses or ignores 100", () =>
     checkEach<
       [string, first: string, later: string, (right: Envelope, count: number) => Partial<Envelope> | Response]
     >(
@@ -702,7 +702,7 @@ describe('the page size', () => {
       },
     ))
 
-  test('without a limit is not remembered where that fails, too', async () => {
+  test("is not remembered as the service's own if the request without a limit also fails", async () => {
     const { list, requested } = createServed((page, limit, count) =>
       count < 3 ? refusal.clone() : envelopeOf(items, page, limit),
     )

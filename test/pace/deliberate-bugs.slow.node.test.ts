@@ -11,7 +11,7 @@ interface DeliberateBug {
   readonly target: object
   readonly method: string
   readonly create: (original: (...args: unknown[]) => unknown) => (this: never, ...args: never[]) => unknown
-  /** That of which a promise is broken. */
+  /** The scenario that must show the bug. */
   readonly scenario: string
 }
 

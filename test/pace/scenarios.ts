@@ -20,7 +20,7 @@ function add(
   scenarios.push({ group, name, limit, calls, problem, ...rest })
 }
 
-/** What is wrong unless every call succeeds, near the time that the limit allows, and without hammering the service. */
+/** Checks that every call succeeds, near the time that the limit allows, and without hammering the service. */
 function steady(mostRefusals = 0.35, factor = 1.35, plus = 5): Problem {
   return ({ failed, seconds, ideal, refusals, timers }) => {
     if (failed > 0) return 'calls failed'
@@ -37,7 +37,7 @@ function within(most: number): Problem {
   return ({ failed, seconds }) => (failed > 0 ? 'calls failed' : seconds > most ? 'slow' : undefined)
 }
 
-/** What is wrong unless calls that are not refused for themselves go on as if there were no others. */
+/** Checks that calls refused for a quota of their own do not delay the others. */
 function undisturbed(others: number, median = 1): Problem {
   return ({ succeeded, seconds, ideal, medianWait, endedAt }) => {
     if (succeeded < others) return 'others failed'
@@ -201,7 +201,7 @@ for (const failure of ['lost', 'refused'] as const) {
   const problem: Problem = ({ failed, seconds }) => (failed > 250 || seconds > 30 ? 'an outage' : undefined)
   add(`a 429, ${failure} for 1.2 s`, bucket(50), 500, problem, { outage })
 }
-/** A call fails whose three attempts fail by chance. Those that fail use up the limit, too. */
+/** A call may fail if all three attempts fail by chance. Failed attempts also use up the limit. */
 const besides =
   (part: number): Problem =>
   ({ failed, seconds, ideal, succeeded }) =>

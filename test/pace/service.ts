@@ -25,11 +25,11 @@ export interface Conditions {
   /** What `Retry-After` says: the right time in whole seconds, always the same, or nothing. */
   readonly retryAfter?: 'exact' | 'none' | number
   readonly status?: 429 | 503
-  /** Refused whatever others do, by the number of the call; -1 is a report. */
+  /** Whether a call, by its number, is over a quota of its own. -1 is a report. */
   readonly isRefusedAlone?: (call: number, now: number) => boolean
-  /** What happens to all requests of a time. */
+  /** How requests fail at this time, if they do. */
   readonly outage?: (now: number, lot: number) => 500 | 503 | 'lost' | 'refused' | 'hang' | false | undefined
-  /** More requests than these at a time have no file descriptor. */
+  /** Number of file descriptors for requests in flight. */
   readonly sockets?: number
 }
 
@@ -60,7 +60,7 @@ function createLimiter({ kind, quota, windowMs = 1_000, phase = 0, burst = quota
   }
 }
 
-/** The time that so many calls take at least, so many at a time. */
+/** The minimum time of these calls, `atATime` of them in parallel. */
 export function idealMs({ limit, latency = 50 }: Conditions, calls: number, atATime: number): number {
   const { kind, quota, windowMs = 1_000, phase = 0, burst = quota } = limit
   const windows = Math.floor((calls - 1) / quota) * windowMs - (calls > quota ? phase : 0)
@@ -81,7 +81,7 @@ function failedFetch(code: string): TypeError {
 
 export class LimitedService {
   requests = 0
-  /** Refused requests, but for those that left before the first refusal was known. */
+  /** Number of refused requests, except those sent before the first refusal was known. */
   refusals = 0
   /** The most requests that were open at a time. */
   mostOpen = 0

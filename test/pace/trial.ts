@@ -8,11 +8,11 @@ export interface Scenario extends Conditions {
   readonly group: string
   readonly name: string
   readonly calls: number
-  /** So many at a time; all if not given. */
+  /** Number of calls at a time. Default: all. */
   readonly atATime?: number
-  /** Calls start so long one after the other, rather than at once. */
+  /** Delay between the starts of two calls. By default, all start at once. */
   readonly everyMs?: number
-  /** So many calls before the others, one every half second. */
+  /** Number of calls before the others, one every half second. */
   readonly warmUp?: number
   /** A report is requested this often, and is refused alone. */
   readonly reportEveryMs?: number
@@ -40,7 +40,7 @@ export interface Outcome {
   /** Of those that succeeded, in seconds. */
   readonly medianWait: number
   readonly requestsPerCall: number
-  /** Refusals a call, but for those of the first burst. */
+  /** Refusals per call, except those of the first burst. */
   readonly refusals: number
   /** The most requests in flight. */
   readonly inFlight: number

@@ -164,7 +164,7 @@ test('a probe whose output nobody reads ends quietly', async () => {
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
 })
 
-test('an old Node is told to be old', async () => {
+test('an old Node gets a message about its version', async () => {
   const old =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
   const stderr = 'virtual-accounts needs Node 22 or later; this is 20.20.2\n'

@@ -50,7 +50,7 @@ test('it says at which end the list seems to grow, if its items have a date', ()
     },
   ))
 
-test('nor is it in a list of any length', () =>
+test('nothing is broken in a list of any length', () =>
   checkEach([0, 1, 2, 19, 20, 21, 99, 100, 101], async totalItems => {
     const { report, broken } = await probeService(undefined, {}, totalItems)
     expect(broken).toEqual([])
@@ -249,7 +249,7 @@ function createRandom(seed: number) {
   }
 }
 
-test('whatever is wrong at random, a page that contradicts itself does not pass', () =>
+test('with random faults, a page that contradicts itself never passes', () =>
   checkEach(
     Array.from({ length: cases(300) }, (_, seed) => seed),
     async seed => {

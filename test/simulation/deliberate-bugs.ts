@@ -34,7 +34,7 @@ function replace<T extends object, K extends Methods<T>>(
   }
 }
 
-/** Changes what is said of a response, or the window that is requested. */
+/** Changes the facts about a response, or the window that is requested. */
 function misreport(
   change: (seen: ListResponse) => Partial<ListResponse>,
   changeWindow: Partial<Window> = {},

@@ -24,8 +24,8 @@ export function receivedIn(exchanges: readonly Exchange[], end = Number.POSITIVE
 }
 
 /**
- * What gave away that items were missed, where nothing proves that none were: worked out from the responses alone, and without
- * regard to how the client does it.
+ * The evidence, in an unproven walk, that items were missed. It is derived from the responses alone, independently of the
+ * client's code.
  */
 export function giveaways(responses: readonly Received[], missing: readonly string[]): string[] {
   const seen = new Set(responses.flatMap(({ ids }) => ids))
@@ -41,7 +41,7 @@ export function giveaways(responses: readonly Received[], missing: readonly stri
   ]
 }
 
-/** Windows of other limits: what a shrink had moved was read again. */
+/** Whether windows had several limits, so items moved by a shrink were read again. */
 function overlaps(responses: readonly Received[]): boolean {
   return responses.some(({ limit }) => limit !== responses[0]?.limit)
 }

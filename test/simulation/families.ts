@@ -6,9 +6,9 @@ import type { Mode } from './trials.ts'
 /** One kind of list, service or reader; each seed makes another walk of it. */
 export interface Family {
   readonly name: string
-  /** Its walks are so long that a tenth of them has to do. */
+  /** Its walks are so long that only a tenth of them are run. */
   readonly isSlow?: boolean
-  /** Changes what a plain walk of an unchanged list would be. */
+  /** Changes the scenario of a plain walk over an unchanged list. */
   readonly vary: (plain: Scenario, random: Random) => Partial<Scenario>
   readonly default: Expectations
   /** What else is expected with `verified: true`, and with `verified: false`. */
@@ -117,19 +117,19 @@ const insertAtHeadOfLongList =
 
 type Expected = Pick<Family, 'default' | 'verified' | 'plain'>
 
-/** Complete, and proven to be; without overlap at first, what nothing shows may be lost. */
+/** Proven to be complete. Without overlap, items may be lost if no response shows it. */
 const proven: Expected = {
   default: { rarelyThrows: true, isProven: true },
   plain: { rarelyThrows: false, isProven: false },
 }
 /** The same where each change shows itself in a total, so that nothing is lost in any mode. */
 const provenAndVisible: Expected = { ...proven, plain: { ...proven.plain, hidesNothing: true } }
-/** What only grows gives no reason to throw. */
+/** A list that only grows gives no reason to throw. */
 const provenAndCalm: Expected = {
   default: { neverThrows: true, isProven: true },
   plain: { isProven: false, hidesNothing: true },
 }
-/** Complete, but for services whose totals or limits contradict themselves. */
+/** Complete, or throws because the service contradicts itself. */
 const mayThrow: Expected = { default: {} }
 const outside: Expected = { default: { isOutsideGuarantee: true } }
 /** Read to the end by pages that do not overlap. */
@@ -443,7 +443,7 @@ export const families: readonly Family[] = [
       service: { ...plain.service, hasRowNumbers: true },
     }),
     default: { mustThrowFromPages: 2, isOutsideGuarantee: true },
-    // Pages that do not overlap are read again, and found to be as they were.
+    // Plain pages are requested again, and are the same.
     plain: { mustThrowFromPages: Number.POSITIVE_INFINITY },
   },
   {
@@ -677,7 +677,7 @@ function lags(random: Random): number[] {
   return [0, ...random.times(random.integer(1, 3), () => random.pick([10, 40, 150, 1000]))]
 }
 
-/** As much as a window can take while the slowest response is under way. */
+/** As many changes as a window can cope with during the slowest response. */
 function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial<Scenario> {
   const limit = Math.max(10, limitOf(plain))
   const slowest = Math.max(...plain.routes.map(({ serveMs, arriveMs }) => serveMs + arriveMs), 1)
@@ -686,8 +686,8 @@ function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial
 }
 
 /**
- * A long list of which up to a fifth of a window goes with each response; or up to a third in the time of one, which varies, so
- * that some overtake others.
+ * A long list that loses up to a fifth of a window with each response, or by the clock up to a third per latency. Latencies then
+ * vary, so some responses overtake others.
  */
 function pressed(
   random: Random,
@@ -710,7 +710,7 @@ function pressed(
   }
 }
 
-/** Stops after a few batches, so often, for moments or for longer than the walk takes. */
+/** Stops a few times after a few batches, for moments or for longer than the walk takes. */
 function cuts(random: Random): Scenario['cuts'] {
   return random.times(random.integer(1, 6), () => ({
     batches: random.integer(1, 4),

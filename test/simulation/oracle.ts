@@ -17,7 +17,7 @@ export type Verdict =
   | 'unseen disorder'
   /** It says that it is not proven, and items are missing although responses gave that away: at most one in a thousand. */
   | 'shown loss'
-  /** A family outside of the guarantees: neither crash nor hang is all that is asked. */
+  /** A family outside of the guarantees. It only must not crash or hang. */
   | 'not judged'
   | `VIOLATION: ${string}`
 
@@ -28,15 +28,15 @@ export interface Expectations {
   readonly neverThrows?: boolean
   /** At most one walk in a hundred may throw. */
   readonly rarelyThrows?: boolean
-  /** A list of at least so many pages cannot be read, and must not seem to have been. */
+  /** A list of at least this many pages cannot be read, so the walk must throw. */
   readonly mustThrowFromPages?: number
   /** Nothing else gives a reason to throw. */
   readonly mayThrow?: readonly PaginationReason[]
-  /** How many times the requests of a list that does not change a walk may take; a third more before it throws, or with more than 4 in flight. */
+  /** Maximum requests, relative to an unchanged list. A third more if it throws, and if over 4 are in flight. */
   readonly mostRequests?: number
   /** Every walk that ends is proven to be complete. */
   readonly isProven?: boolean
-  /** All that happens to the list shows: nothing may be lost unseen. */
+  /** Responses show every change of the list, so nothing may be lost unseen. */
   readonly hidesNothing?: boolean
 }
 
@@ -83,7 +83,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
       )
   const inOrder = kept.filter(id => yielded.includes(id))
   const isProven = outcome === 'completed' ? record.ended?.isComplete === true : expected.isProven === true
-  // Asked to go on, it may miss what it says that it may have missed.
+  // With `onMissedItems: 'continue'`, it may miss items if it says so.
   if (!isProven && scenario.onMissedItems === 'continue') return 'not judged'
   if (scenario.untilRuns === 0 && inOrder.join() !== yielded.filter(id => kept.includes(id)).join()) {
     return isProven || expected.hidesNothing ? 'VIOLATION: wrong order' : 'unseen disorder'
@@ -98,7 +98,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   return expected.hidesNothing ? 'VIOLATION: loses items' : 'unseen loss'
 }
 
-/** Measured by the items that the walk has met: a log goes on while it is read. */
+/** For the items that the walk has yielded, because a list may grow while it is read. */
 function mostRequests({ outcome, scenario, yielded, exchanges }: WalkRecord, factor: number): number {
   const limit = exchanges[0]?.requestedLimit ?? scenario.service.defaultLimit
   const calm = Math.max(scenario.size, yielded.length) / limit / (1 - Math.sqrt(Math.PI / 2 / limit))
@@ -107,7 +107,7 @@ function mostRequests({ outcome, scenario, yielded, exchanges }: WalkRecord, fac
   return (outcome === 'thrown' ? (4 / 3) * most : most) * calm + 8
 }
 
-/** Of an unchanged list with ids that occur twice, nothing is lost, and nothing comes more often than it is there. */
+/** An unchanged list with duplicate ids: each item comes as often as it is in the list. */
 function judgeTwins({ outcome, yielded, states }: WalkRecord): Verdict {
   if (outcome !== 'completed') return outcome as 'left' | 'thrown'
   if (yielded.join() === states[0]?.join()) return 'not proven'
@@ -132,13 +132,13 @@ function keptThroughout({ states }: WalkRecord, received: readonly Received[]): 
   return (between[0] ?? []).filter(id => others.every(ids => ids.has(id)))
 }
 
-/** Of loops that each read what is new: what the last one received, as all of them together yield what it must find. */
+/** The responses of the last loop with `until`, because all such loops together yield the items that it must find. */
 function ofLastUntil({ log, scenario }: WalkRecord, received: readonly Received[]): readonly Received[] {
   const begin = log.findLastIndex(({ type }) => type === 'resume')
   return scenario.untilRuns === 0 ? received : received.filter(({ requestedAt }) => requestedAt > begin)
 }
 
-/** Where the walk begins at a later page, those before it, as the first response shows them, are not part of it. */
+/** The items before the page where the walk begins, in the state that its first response shows. */
 function itemsBeforeFirstPage({ scenario, states }: WalkRecord, received: readonly Received[]): Set<string> {
   const [first] = received
   if (first === undefined) return new Set()

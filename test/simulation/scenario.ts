@@ -57,14 +57,14 @@ export interface Scenario {
   readonly service: {
     readonly defaultLimit: number
     readonly maxLimit: number
-    /** From then on, another maximum. */
+    /** Changes the maximum limit at a time. */
     readonly limitChange: { readonly at: number; readonly maxLimit: number } | undefined
     /** Whatever limit is sent, it uses its default one. */
     readonly ignoresLimit: boolean
     readonly ignoresPage: boolean
     /** It answers 422 to limits that are smaller than its default one. */
     readonly refusesSmallerLimits: boolean
-    /** It says the limit that was sent, and returns pages of its default one. */
+    /** Its responses repeat the limit that was sent, but have pages of its default one. */
     readonly isFixture: boolean
     /** The ids of each page are t1, t2, … */
     readonly hasRowNumbers: boolean

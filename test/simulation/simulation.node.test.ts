@@ -24,7 +24,7 @@ const rows = families.flatMap(({ name, isSkipped }) =>
   modes.filter(mode => !isSkipped?.includes(mode)).map(mode => [name, mode] as const),
 )
 
-/** Where all items of a cursor are gone, or others were added where nobody reads, a run must throw. */
+/** Whether the error is right in any family: a cursor's items are gone, or items were added at the other end. */
 function isRight(error: unknown): boolean {
   return error instanceof PaginationError && ['cursor-gone', 'added-elsewhere'].includes(error.reason)
 }
@@ -50,7 +50,7 @@ test.each(rows)('%s (%s): a walk keeps what is promised', { timeout: patience },
   }
   const walks = each * concurrencies.length
   const { rarelyThrows } = expectationsOf(family, mode)
-  // One list, walked at each concurrency, says nothing yet.
+  // One list may throw at each concurrency.
   if (rarelyThrows) expect(thrown).toBeLessThanOrEqual(Math.max(concurrencies.length, walks / 100))
 })
 

@@ -44,7 +44,7 @@ async function keyInDetails(page: Page) {
 
 const dateWithTime = /\d{1,2}\s[A-Z][a-z]{2}\s\d{4},\s\d\d:\d\d:\d\d/
 
-test('deactivates and reactivates, and shows the last change as what it is', async ({ page }) => {
+test('deactivates and reactivates, and shows the last change, not a status', async ({ page }) => {
   await open(page, 'accounts')
   await expect(page.getByText('Not the status of the accounts')).toBeVisible()
   await deactivate(page)
@@ -249,7 +249,7 @@ test.describe('in two tabs', () => {
     expect(await keyInDetails(one)).toBe(key)
   })
 
-  test('what is settled or discarded in one is said to be so in the other', async ({ context }) => {
+  test('a write settled or discarded in one is shown as such in the other', async ({ context }) => {
     const [one, other] = await twoTabs(context)
     await lose(one)
     await retry(other).click()

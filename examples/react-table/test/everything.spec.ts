@@ -38,7 +38,7 @@ const idsOf = (count: number) => [
   ...['unusual-1', 'unusual-2', 'unusual-3'],
 ]
 
-test('says above the button what it is for, which then stays in its place', async ({ page }) => {
+test('explains the button above it, and the button stays in its place', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 })
   await holdRequests(page, { after: 0 })
   await open(page, 'everything')
