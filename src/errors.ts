@@ -1,5 +1,5 @@
-import { captureCaller } from './internal/checked.js'
 import { toLine } from './internal/describe.js'
+import { captureCaller } from './internal/error-stack.js'
 import { defineHidden, property } from './internal/object.js'
 
 /** The facts about a call that every error shows, and the number of its loop. */

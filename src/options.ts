@@ -1,7 +1,4 @@
 import type { ClientEvent } from './events.js'
-import { readHeaders } from './internal/headers.js'
-import { assertApiKey } from './internal/keys.js'
-import { parseBaseUrl } from './internal/url.js'
 import {
   abortSignal,
   type Checks,
@@ -12,7 +9,10 @@ import {
   readOptions,
   trueOrFalse,
   wholeNumber,
-} from './internal/validate.js'
+} from './internal/arguments.js'
+import { readHeaders } from './internal/headers.js'
+import { assertApiKey } from './internal/keys.js'
+import { parseBaseUrl } from './internal/url.js'
 import type { Schema } from './schema.js'
 
 /**

@@ -6,8 +6,8 @@ import util, { type ParseArgsConfig, parseArgs } from 'node:util'
 // The package's own name lets the built command share the package's code.
 import type { ClientEvent } from 'virtual-accounts'
 import { inferSchema, type ProbeOptions, probe } from 'virtual-accounts/probe'
+import { didYouMean } from '../internal/arguments.js'
 import { describe } from '../internal/describe.js'
-import { didYouMean } from '../internal/validate.js'
 import { wrap } from '../probe/wrap.js'
 import { serveFake } from './fake-server.js'
 

@@ -36,7 +36,7 @@ const kyOptions: object = {
   body: null,
 }
 
-export const noResponse: NoResponse = {
+export const noResponseInTime: NoResponse = {
   status: undefined,
   reason: 'no-response',
   isTimeout: true,
@@ -79,7 +79,7 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
       method,
       // ky would add headers from a polluted `Object.prototype`.
       headers: replaceOption(headers),
-      ...withBody(body),
+      ...bodyAndCache(body),
       // Otherwise fetch would send the API key to the redirect's origin, and turn a POST into a GET.
       redirect: 'manual',
       // The client has its own retries, time limits and errors.
@@ -111,15 +111,15 @@ export async function runAttempt(run: Run, apiKey: string | null, until: number)
 
   const leftMs = Math.ceil(until - performance.now())
   // A blocked event loop or a slow `apiKey` may have used up the time.
-  if (leftMs <= 0) return fail(noResponse)
+  if (leftMs <= 0) return fail(noResponseInTime)
   try {
     const outcome = await waiting.within(leftMs, send())
-    return outcome === timedOut ? fail(noResponse) : outcome
+    return outcome === timedOut ? fail(noResponseInTime) : outcome
   } catch (cause) {
-    if (waiting.isAborted) return fail(noResponse)
+    if (waiting.isAborted) return fail(noResponseInTime)
     const reason = head ? 'cut-off' : reasonOf(cause)
     const failure = fail({ status: undefined, reason, isTimeout: false, cause })
-    if (!isSent || (reason !== 'cut-off' && isControlFlow(cause))) throw report.ownError(cause)
+    if (!isSent || (reason !== 'cut-off' && isControlFlow(cause))) throw report.callerError(cause)
     return failure
   }
 }
@@ -136,7 +136,7 @@ function reasonOf(error: unknown): NoResponse['reason'] {
 /** ky's request as a plain init. Some fetch libraries reject a `Request`, and its body would be sent in chunks. */
 function toInit(request: Request, body: string | undefined, signal: AbortSignal): FetchInit {
   const headers = Object.fromEntries(request.headers)
-  const init = { method: request.method, headers, ...withBody(body), redirect: 'manual' } as const
+  const init = { method: request.method, headers, ...bodyAndCache(body), redirect: 'manual' } as const
   return isAccepted(signal) ? { ...init, signal } : init
 }
 
@@ -154,7 +154,7 @@ function isAccepted(signal: AbortSignal): boolean {
 }
 
 /** Bypasses the HTTP cache, because a cached page may be out of date. Some runtimes reject the option `cache`. */
-function withBody(body: string | undefined): Pick<FetchInit, 'body' | 'cache'> {
+function bodyAndCache(body: string | undefined): Pick<FetchInit, 'body' | 'cache'> {
   const cache = 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {}
   return body === undefined ? cache : { ...cache, body }
 }

@@ -3,7 +3,7 @@ import { resolveBaseUrl } from '../internal/url.js'
 import { timedOut, Waiting } from '../internal/waiting.js'
 import type { Fetch } from '../options.js'
 import { isThenable } from '../schema.js'
-import { noResponse, type Run, runAttempt } from './attempt.js'
+import { noResponseInTime, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
@@ -63,7 +63,7 @@ export async function send<T>(transport: Transport, call: Call, parse: ParseResp
   }
 }
 
-const outOfTime: NoResponse = { ...noResponse, reason: 'total-timeout' }
+const outOfTime: NoResponse = { ...noResponseInTime, reason: 'total-timeout' }
 
 async function attemptUntilSuccess(run: Run): Promise<ReceivedResponse> {
   const { transport, call, report, waiting, queued } = run
@@ -122,7 +122,7 @@ async function sendAttempt(run: Run): Promise<Outcome> {
       const read = await readApiKey(run, apiKey as () => string)
       if (read === timedOut) {
         report.attempts++
-        return { ...noResponse, reason: 'not-sent' }
+        return { ...noResponseInTime, reason: 'not-sent' }
       }
       readMs = performance.now() - report.startedAt
       // The pace depends on the API key, which is known only now.
@@ -144,7 +144,7 @@ async function sendAttempt(run: Run): Promise<Outcome> {
     if (pace && isRefusal(outcome)) {
       const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
       pace.refused(queued, retryAfterMs, queue.now, () => report.createError(outcome, true))
-      if (pace.state === 'closed') queue.tell(pace)
+      if (pace.state === 'closed') queue.reportRefusal(pace)
     } else if (isOutage(outcome) && !waiting.isAborted) pace?.failed(queued, queue.now)
     else if (outcome.status !== undefined && outcome.status !== 429) pace?.passed(queued, queue.now)
     return outcome
@@ -162,7 +162,7 @@ async function waitForTurn({ transport, report, waiting, queued }: Run): Promise
   const why = refusal ? 'no call got through for more than a minute.' : noneResponded
   const { lastError, info } = report
   if (lastError) throw lastError.with({ note: `Not retried: ${why}`, isRetried: false })
-  if (!refusal) throw report.createError({ ...noResponse, reason: 'hanging' }, false)
+  if (!refusal) throw report.createError({ ...noResponseInTime, reason: 'hanging' }, false)
   const note = `Not sent: ${why} The last to be refused was ${refusal.method} ${refusal.path}.`
   throw refusal.with({ info, note, isRetried: false })
 }
@@ -182,7 +182,7 @@ async function readApiKey(run: Run, read: () => string | Promise<string>): Promi
   } catch (cause) {
     waiting.throwIfAborted()
     report.attempts++
-    throw report.ownError(cause)
+    throw report.callerError(cause)
   } finally {
     clearTimeout(timer)
   }

@@ -2,7 +2,7 @@ import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
 /** This many refusals in a row close the pace. They are rare if only a fifth of the calls is over a quota of its own. */
-const row = 6
+const fullRow = 6
 /** Maximum total delay of a refused call. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
 /** The next rate, as a share of the rate that the service accepted before, or has just refused. */
@@ -116,7 +116,7 @@ export class Pace {
 
   /** An attempt failed, but not because of a limit. A few failures say nothing about the rate. In an outage, all attempts fail. */
   failed(call: QueuedCall, now: number): void {
-    if (this.#isProbe(call) || (++this.#lost >= row && this.state === 'paced'))
+    if (this.#isProbe(call) || (++this.#lost >= fullRow && this.state === 'paced'))
       this.#resume('open', Number.POSITIVE_INFINITY, now)
   }
 
@@ -148,7 +148,7 @@ export class Pace {
       call.refusedAt = now
       // Only a call's first refusal counts.
       if (call.waitedMs === 0) this.#row.add(call)
-      if (this.#row.size < (isAgain ? few : Math.min(row, Math.max(2, this.calls)))) {
+      if (this.#row.size < (isAgain ? few : Math.min(fullRow, Math.max(2, this.calls)))) {
         if (call.waitedMs > patienceMs) {
           this.isOver = isAgain
           return

@@ -58,7 +58,7 @@ export class Queue {
     this.#lines.set(key, line)
     const turn = new Promise<void>(resolve => void line.set(call, resolve))
     this.dispatch()
-    if (line.has(call)) this.#tell(call)
+    if (line.has(call)) this.#reportWait(call)
     try {
       await waiting.within(Number.POSITIVE_INFINITY, turn)
     } finally {
@@ -66,14 +66,14 @@ export class Queue {
     }
   }
 
-  #tell({ pace, onWait }: QueuedCall): void {
+  #reportWait({ pace, onWait }: QueuedCall): void {
     const delayMs = Math.max(0, (pace?.nextAt ?? 0) - this.now)
     onWait(delayMs, delayMs > 0 ? pace?.refusal : undefined)
   }
 
   /** Reports a refusal to the calls that wait for a pace. Fails them if the patience has run out. */
-  tell(pace: Pace): void {
-    for (const [call, settle] of this.#lines.get(pace) ?? []) pace.isOver ? settle() : this.#tell(call)
+  reportRefusal(pace: Pace): void {
+    for (const [call, settle] of this.#lines.get(pace) ?? []) pace.isOver ? settle() : this.#reportWait(call)
   }
 
   /** A response has arrived, whatever its status. */

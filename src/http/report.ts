@@ -103,7 +103,7 @@ export class CallReport {
   }
 
   /** The error for one that the caller's code threw. It must not hide that an earlier attempt may have been applied. */
-  ownError(cause: unknown): unknown {
+  callerError(cause: unknown): unknown {
     if (!this.lastError?.outcomeUnknown) return cause
     const note = 'Not retried: apiKey or fetch threw an error. See error.cause.'
     return this.lastError.with({ cause, note, isRetried: false })

@@ -1,10 +1,4 @@
 import { atCaller } from '../errors.js'
-import { checkedAt } from '../internal/checked.js'
-import { wrongArgument } from '../internal/describe.js'
-import { toJson } from '../internal/json-body.js'
-import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
-import { property, withHidden } from '../internal/object.js'
-import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
   bareName,
@@ -12,7 +6,13 @@ import {
   checkedLater,
   type Given,
   readOptions,
-} from '../internal/validate.js'
+} from '../internal/arguments.js'
+import { wrongArgument } from '../internal/describe.js'
+import { checkedAt } from '../internal/error-stack.js'
+import { toJson } from '../internal/json-body.js'
+import { createIdempotencyKey, idempotencyKey } from '../internal/keys.js'
+import { property, withHidden } from '../internal/object.js'
+import { assertPath, encodePathSegment, type Query, toQueryString } from '../internal/url.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import { type FoundIssue, isThenable, resolveSchema, validate } from '../schema.js'
 import { mismatch, parseUnspecifiedBody } from './body.js'
@@ -136,10 +136,10 @@ interface CheckedCall {
 
 async function sendCall<T, Key extends string | undefined>(
   transport: Transport,
-  publicMethod: object,
+  entry: object,
   check: () => CheckedCall,
 ): Promise<Result<T, Key>> {
-  const { validator, call } = checkedAt(publicMethod, () => {
+  const { validator, call } = checkedAt(entry, () => {
     const { method, path, options } = check()
     const { body, idempotencyKey } = options
     const call: Call = {

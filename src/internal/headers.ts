@@ -1,5 +1,5 @@
+import { assertObject } from './arguments.js'
 import { wrongArgument } from './describe.js'
-import { assertObject } from './validate.js'
 
 const expectedShape = 'Headers, an array of [name, value] pairs or an object'
 

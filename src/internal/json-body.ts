@@ -1,6 +1,6 @@
+import { isExactNumber } from './arguments.js'
 import { wrongArgument } from './describe.js'
 import { isPlain } from './object.js'
-import { isExactNumber } from './validate.js'
 
 /** A request body as JSON text. JSON.stringify alone silently alters or drops what JSON cannot hold. */
 export function toJson(body: unknown): string {

@@ -1,5 +1,5 @@
+import type { Check } from './arguments.js'
 import { environmentHint, madeByBug, wrongArgument } from './describe.js'
-import type { Check } from './validate.js'
 
 /** A header value that fetch sends unchanged. Latin-1, without control characters or white space at its ends. */
 const headerValue = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\xa1-\xff])?$/

@@ -1,6 +1,6 @@
+import { assertObject, isExactNumber } from './arguments.js'
 import { describe, environmentHint, madeByBug, wrongArgument } from './describe.js'
 import { property } from './object.js'
-import { assertObject, isExactNumber } from './validate.js'
 
 type QueryValue = string | number | boolean
 

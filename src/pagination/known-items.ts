@@ -23,9 +23,9 @@ export class KnownItems {
   /** Whether some items that were read may be unknown. */
   hasForgotten: boolean
 
-  /** Starts with the items that a cursor names: some in list order, and others. */
-  constructor(inOrder: readonly Key[] = [], others: readonly Key[] = []) {
-    for (const key of others) this.add(key, undefined)
+  /** Starts with the items that a cursor names: those in list order, and the missing ones. */
+  constructor(inOrder: readonly Key[] = [], missing: readonly Key[] = []) {
+    for (const key of missing) this.add(key, undefined)
     for (const [index, key] of inOrder.entries()) this.add(key, inOrder[index - 1])
     this.hasForgotten = inOrder.length > 0
   }

@@ -1,8 +1,5 @@
 import { atCaller } from '../errors.js'
 import type { Transport } from '../http/types.js'
-import { checkedAt } from '../internal/checked.js'
-import { property } from '../internal/object.js'
-import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import {
   assertNoMore,
   type Checks,
@@ -12,7 +9,10 @@ import {
   readOptions,
   trueOrFalse,
   wholeNumber,
-} from '../internal/validate.js'
+} from '../internal/arguments.js'
+import { checkedAt } from '../internal/error-stack.js'
+import { property } from '../internal/object.js'
+import { assertPath, type Query, toQueryString } from '../internal/url.js'
 import { callChecks, mergeSettings, onTheClient, type RequestOptions } from '../options.js'
 import { resolveSchema, type Schema } from '../schema.js'
 import { readCursor } from './cursor.js'

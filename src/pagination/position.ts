@@ -70,18 +70,18 @@ export class Position<T> {
     const { after, until, limit } = options
     this.options = options
     this.requests = new Requests(options, closing)
-    this.known = new KnownItems(after?.behind, after?.others)
+    this.known = new KnownItems(after?.inOrder, after?.missing)
     this.sentLimit = limit
     this.limit = Math.min(after?.limit ?? 1, limit ?? 1)
     this.end = after?.end ?? 0
     this.total = after?.total ?? 0
     this.doubt = after?.doubt
     this.#isDisordered = this.doubt === 'order-not-stable'
-    const frontier = new Frontier(after?.behind, after?.others)
+    const frontier = new Frontier(after?.inOrder, after?.missing)
     const shownBy = after?.shownBy ?? { page: 1, limit: 1 }
     this.mark = { frontier, end: this.end, total: this.total, shownBy, items: 0 }
     this.#patience = 8 + this.known.size / this.limit
-    this.#until = until ? [until.first, until.behind].map(keys => new Set(keys)) : []
+    this.#until = until ? [until.first, until.inOrder].map(keys => new Set(keys)) : []
   }
 
   get remaining(): number {
@@ -176,13 +176,13 @@ export class Position<T> {
       this.#stalls = left < this.#leftBefore ? 0 : this.#stalls + 1
       this.#leftBefore = left
     }
-    const calm = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
+    const newShare = Math.max(0.1, 1 - Math.sqrt(1.6 / limit))
     // A total may be capped. Then places exceed it.
     const most = Math.max(this.#largestTotal, this.end)
     if (
       this.#patience < 0 ||
       this.#stalls === 2 ||
-      this.#spent > 100 + (2.5 * Math.min(this.mark.items, most)) / (limit * calm)
+      this.#spent > 100 + (2.5 * Math.min(this.mark.items, most)) / (limit * newShare)
     )
       throw failure(seen, 'no-progress')
   }
@@ -238,14 +238,14 @@ export class Position<T> {
     const { limit, options } = this
     const doubt = this.#reason
     const hasHashes = (options.after ?? options.until) !== undefined
-    const { behind, others } = frontier.names
+    const { inOrder, missing } = frontier.names
     // A short batch is part of the frontier.
     const first = this.isNearUntil || batch.length > maxNamed ? batch.slice(0, maxNamed) : []
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (hasHashes ? String(key) : hashKey(key)))
     const names = {
-      behind: toHashes(behind),
-      others: toHashes(others),
+      inOrder: toHashes(inOrder),
+      missing: toHashes(missing),
       first: toHashes(first),
     }
     return writeCursor(

@@ -1,6 +1,6 @@
 import { Client, type ClientOptions } from '../index.js'
+import { assertObject } from '../internal/arguments.js'
 import { escapeUnit } from '../internal/describe.js'
-import { assertObject } from '../internal/validate.js'
 import { countOf } from './finding.js'
 import { groupByKey } from './group.js'
 import type { ProbeOptions } from './probe.js'

@@ -1,7 +1,7 @@
 import { Client, type ClientOptions, type Page, type VirtualAccountRef } from '../index.js'
+import { assertObject } from '../internal/arguments.js'
 import { wrongArgument } from '../internal/describe.js'
 import { encodePathSegment } from '../internal/url.js'
-import { assertObject } from '../internal/validate.js'
 import {
   changed,
   checkBeyondEnd,

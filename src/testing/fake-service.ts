@@ -1,5 +1,4 @@
 import type { Transaction, VirtualAccountRef } from '../index.js'
-import { describe, wrongArgument } from '../internal/describe.js'
 import {
   assertNoMore,
   type Checks,
@@ -7,7 +6,8 @@ import {
   maxTimerMs,
   readOptions,
   wholeNumber,
-} from '../internal/validate.js'
+} from '../internal/arguments.js'
+import { describe, wrongArgument } from '../internal/describe.js'
 import { type Fault, FaultQueue, isResponse } from './faults.js'
 import { type RateLimit, RateLimiter } from './rate-limit.js'
 import { type ReceivedRequest, toReceivedRequest, toUrlPath } from './received.js'

@@ -1,5 +1,5 @@
+import { type Checks, checkedLater, readOptions } from '../internal/arguments.js'
 import { describe } from '../internal/describe.js'
-import { type Checks, checkedLater, readOptions } from '../internal/validate.js'
 import { type ReceivedRequest, toUrlPath } from './received.js'
 
 /**

@@ -1,5 +1,5 @@
+import { type Checks, checkedLater, readOptions } from '../internal/arguments.js'
 import { describe, wrongArgument } from '../internal/describe.js'
-import { type Checks, checkedLater, readOptions } from '../internal/validate.js'
 
 /** The rate of requests that a {@link FakeService} accepts. */
 export interface RateLimit {

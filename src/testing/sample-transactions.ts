@@ -1,6 +1,6 @@
 import type { Transaction } from '../index.js'
+import { wholeNumber } from '../internal/arguments.js'
 import { describe } from '../internal/describe.js'
-import { wholeNumber } from '../internal/validate.js'
 
 /**
  * Generates `count` plausible transactions. The same seed gives the same ones in every runtime.

@@ -36,7 +36,7 @@ const bugs: readonly DeliberateBug[] = [
     scenario: '2,000 at once',
   },
   {
-    name: 'a hanging service is waited for by all',
+    name: 'all calls wait for a hanging service',
     target: Queue.prototype,
     method: 'timedOut',
     create: nothing,
@@ -72,7 +72,7 @@ const bugs: readonly DeliberateBug[] = [
     scenario: '5 % of 20 a second, 30',
   },
   {
-    name: 'an outage is waited for like a limit',
+    name: 'calls wait during an outage as for a limit',
     target: Pace.prototype,
     method: 'failed',
     create: nothing,

@@ -4,9 +4,9 @@ import { run } from './trial.ts'
 
 const promises: Readonly<Record<string, string>> = {
   limits: 'every call succeeds, near the time that the limit allows',
-  minutes: 'no call is lost to a limit of so many a minute',
-  alone: 'calls that are refused for themselves do not stall the others',
-  outages: 'an outage stays one: calls fail fast, and get few requests more',
+  minutes: 'no call is lost to a limit per minute',
+  alone: 'calls over a quota of their own do not stall the others',
+  outages: 'in an outage, calls fail fast and send few extra requests',
   unlimited: 'nothing is delayed where nothing is limited',
 }
 

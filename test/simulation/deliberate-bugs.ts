@@ -94,7 +94,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'the end is not held against the total',
+    name: 'the end is not compared with the total',
     inject: () => misreport(({ data, start }) => ({ total: start + data.length })),
     family: 'pages counted from 0',
     mode: 'default',
@@ -132,7 +132,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'a cursor names what was new last, not what is farthest',
+    name: 'a cursor names the newest items, not the farthest',
     inject: () =>
       replace(
         Frontier,
@@ -146,7 +146,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'a cursor names nothing that was missing in its place',
+    name: 'a cursor names no missing item',
     inject: () =>
       replace(
         Frontier,
@@ -154,7 +154,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         original =>
           function (shown, news) {
             const { frontier, isAtEnd } = original.call(this, shown, news)
-            return { frontier: new Frontier(frontier.names.behind), isAtEnd }
+            return { frontier: new Frontier(frontier.names.inOrder), isAtEnd }
           },
       ),
     family: 'cut and resumed, stale replicas, mixed changes',
@@ -169,9 +169,9 @@ export const deliberateBugs: readonly DeliberateBug[] = [
         original =>
           function (shown, news) {
             const { frontier, isAtEnd } = original.call(this, shown, news)
-            const { behind, others } = frontier.names
-            const end = behind.lastIndexOf((shown as Key[]).at(-1) as Key) + 1
-            return { frontier: new Frontier(behind.slice(0, end || undefined), others), isAtEnd }
+            const { inOrder, missing } = frontier.names
+            const end = inOrder.lastIndexOf((shown as Key[]).at(-1) as Key) + 1
+            return { frontier: new Frontier(inOrder.slice(0, end || undefined), missing), isAtEnd }
           },
       ),
     family: 'cut and resumed, items come among those that were read',

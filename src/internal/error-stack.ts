@@ -8,11 +8,11 @@ export function captureCaller(error: Error, method: object, without: RegExp): Er
   return Object.assign(error, { stack: error.stack?.replace(without, '') })
 }
 
-/** Runs checks of arguments. Error stacks start at the caller of the public method, which must call `method` directly. */
-export function checkedAt<T>(method: object, check: () => T): T {
+/** Runs checks of arguments. Error stacks start at the caller of the public method, which must call `entry` directly. */
+export function checkedAt<T>(entry: object, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    throw error instanceof TypeError ? captureCaller(error, method, /\n {4}at .*/) : error
+    throw error instanceof TypeError ? captureCaller(error, entry, /\n {4}at .*/) : error
   }
 }
