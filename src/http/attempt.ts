@@ -29,7 +29,7 @@ const kyOptions: object = {
   ...unset(
     'baseUrl prefix json signal context totalTimeout parseJson stringifyJson onDownloadProgress onUploadProgress',
   ),
-  // ky copies an object with its inherited properties, but not a function.
+  // ky copies an object with its inherited properties, but keeps a function.
   hooks: Object.assign(() => {}, unset('init beforeRequest beforeRetry beforeError afterResponse')),
   // Not `undefined`, which ky or its Request would drop.
   searchParams: [],
