@@ -50,7 +50,7 @@ export interface WaitEvent extends EventBase<'wait'>, Pick<RequestEvent, 'attemp
   readonly error: AnyApiError
 }
 
-/** A call succeeded. This is its last event. Each page of a list is a call. */
+/** A call succeeded. Each page of a list is a call. A `drift` or `end` event of its loop may follow with the same `callId`. */
 export interface SuccessEvent extends EventBase<'success'>, Pick<ApiError, 'attempts'> {
   /** Duration of the whole call, in milliseconds. */
   readonly durationMs: number
@@ -74,7 +74,7 @@ export interface DriftEvent extends EventBase<'drift'> {
   /**
    * The meaning of `before` and `after`:
    * - `total`: `totalItems`, before and after
-   * - `missing`: the total, and the total without the items that may have been missed
+   * - `missing`: `totalItems`, and `totalItems` minus the items that may have been missed
    */
   readonly change: 'total' | 'missing'
   /** The first number. For its meaning, see `change`. */

@@ -129,8 +129,8 @@ export interface ClientOptions extends CommonOptions {
   maxResponseBytes?: number | undefined
   /**
    * Maximum number of requests in flight, counted over all calls and loops of this client and clients derived from it. Other
-   * requests queue. The `timeout` of an attempt starts when it leaves the queue. If an endpoint hangs, its calls hold their places
-   * until they time out. A derived client with a smaller limit waits until fewer are in flight. `Infinity` lifts the limit.
+   * requests queue. The `timeout` of an attempt starts when it leaves the queue. If an endpoint hangs, its calls stay in flight
+   * until they time out. Calls of a derived client wait until fewer than its own limit are in flight. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined
@@ -138,7 +138,7 @@ export interface ClientOptions extends CommonOptions {
    * Replaces the global `fetch`. By default, each call looks up the global one, so later patches take effect. Your function must
    * send each request once, and reject only if no response arrives. It must not retry, as undici's `RetryAgent` does, or follow
    * redirects, as axios and got do. Otherwise an error cannot tell whether a write was applied. Your function must not call this
-   * client, because its own request holds one of the `maxInFlight` places.
+   * client, because it can deadlock.
    */
   fetch?: Fetch | undefined
   /**

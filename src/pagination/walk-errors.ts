@@ -110,7 +110,7 @@ export function pageRepeats(hasKeys: boolean): Partial<Failure> {
     ? 'If not, pass an `itemKey` that is unique for each item.'
     : "If not, pass an `itemKey`. If separate items may look equal, pass `onMissedItems: 'continue'`."
   return {
-    problem: 'a page repeats the items of the page before it, although the list has not grown that much',
+    problem: 'a page repeats the one before it, and no growth of the list explains that',
     hint: `Does the service ignore \`page\`, or does your own proxy drop the query? ${advice}`,
     isFinal: true,
   }

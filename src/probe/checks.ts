@@ -261,8 +261,8 @@ function findMoved(pages: readonly ReadPage[]): string | undefined {
     for (const other of pages.slice(index + 1)) {
       const common = other.value.data.flatMap(item => places.get(keyOf(item)) ?? [])
       const isMoved = common.some((place, index) => index > 0 && place < (common[index - 1] ?? 0))
-      const than = one.name === other.name ? 'when read again' : `than ${one.name}`
-      if (isMoved) return `${other.name} has another order ${than}`
+      if (isMoved && one.name === other.name) return `${other.name} has another order when read again`
+      if (isMoved) return `${other.name} contradicts the order of ${one.name}`
     }
   }
   return undefined

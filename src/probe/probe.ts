@@ -47,7 +47,7 @@ const timeLimitMs = 180_000
  * It sends about 10 to 35 requests, one at a time. If two pages disagree, it reads the list again. After three minutes, it
  * reports its findings so far. It writes nothing without `account`.
  *
- * @throws TypeError for a wrong option. Error if the account may be inactive. Failures of the service are findings.
+ * @throws TypeError for a wrong option. Error if the account may be inactive. Failures of the service become findings.
  * @example
  * ```ts
  * const report = await probe({ baseUrl: 'https://api.example.com', apiKey: process.env.API_KEY })

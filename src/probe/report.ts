@@ -42,7 +42,7 @@ function toVerdict(findings: readonly Finding[]): string {
   if (!isOk('envelope')) return `No list of transactions could be read${ids && `: see ${ids}`}.`
   if (broken.length > 0) return `Broken: ${ids}.`
   if (findings.some(({ id, observed }) => id === 'items' && observed === emptyList))
-    return 'Nothing broken was found, but the list is empty, so most was not checked.'
+    return 'Nothing broken was found, but the list is empty, so most checks were skipped.'
   const open = ['smaller-limits', 'ids', 'order'].filter(id => !isOk(id))
   return open.length === 0
     ? 'Nothing is broken. With a stable order, loops can prove they are complete.'

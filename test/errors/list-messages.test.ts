@@ -194,7 +194,7 @@ describe('an iteration fails', () => {
   test('when a fixture repeats one page', async () => {
     const message = await iterate(page => ({ ...envelopeOf(all, 1, 20), page }))
     expect(message).toMatch(
-      /^a page repeats the items of the page before it, .* ignore `page`, .* pass an `itemKey` that is unique for each item\.$/,
+      /^a page repeats the one before it, .* ignore `page`, .* pass an `itemKey` that is unique for each item\.$/,
     )
   })
 

@@ -47,7 +47,7 @@ test('params of a list', () =>
     params(
       'passes the page in the query',
       { query: { page: 2 } },
-      /^query\.page: pass { page } beside `query`$/,
+      /^query\.page: pass `page` outside `query`$/,
     ),
     params(
       'passes a filter without values, which would select everything',
