@@ -55,7 +55,9 @@ export function validate(
         const key = typeof step === 'object' ? step.key : step
         return typeof key === 'number' ? key : String(key)
       })
-      add(isCustom ? String(issue.message) : describeIssue(issue, value), undefined, path)
+      const got = path.reduce(property, value)
+      const kept = isKeptNumber(got) ? ' (a number that JavaScript would round arrives as a string)' : ''
+      add(isCustom ? `${issue.message}${kept}` : describeIssue(issue, got), undefined, path)
     }
     return found.length === 0 ? add('the schema failed without an issue') : undefined
   }
@@ -70,15 +72,17 @@ export function validate(
 }
 
 /** What a built-in schema expected, and the type it got. Never shows values. */
-function describeIssue(issue: StandardSchemaV1.Issue, value: unknown): string {
-  const got = (issue.path as readonly PropertyKey[]).reduce(property, value)
+function describeIssue(issue: StandardSchemaV1.Issue, got: unknown): string {
   // The type matched, but a custom check failed. Its message names what it expected.
   if (property(issue, 'code') === 'custom') return `expected ${issue.message}, got another ${typeof got}`
   const type = String(property(issue, 'expected'))
-  // parseLosslessJson turned a number into the string of its digits.
-  const isKept = typeof got === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(got) && !isExact(got)
   const digits = 'one that JavaScript would round (kept as a string)'
-  return `expected ${withArticle(type)}, got ${isKept && type === 'number' ? digits : typeName(got)}`
+  return `expected ${withArticle(type)}, got ${isKeptNumber(got) && type === 'number' ? digits : typeName(got)}`
+}
+
+/** Whether parseLosslessJson may have turned a number into this string of its digits. */
+function isKeptNumber(value: unknown): boolean {
+  return typeof value === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value) && !isExact(value)
 }
 
 /** Whether a value must be awaited. Without instanceof, because a caller's promises may be of another class. */

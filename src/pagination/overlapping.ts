@@ -107,16 +107,17 @@ export class OverlappingReader<T> {
     const { requests, limit, total, options } = this.#at
     // A service may reject a larger limit even for page 1.
     const isOther = window.page === 1 && window.limit !== limit
-    const seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
+    let seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
+    // Once a smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
+    if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
+      if (!options.verified || seen.start >= total) throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
+      // Throws for the reason of the refusal, unless only one request was refused.
+      seen = await this.#insist(seen)
+    }
     if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
     // A lowered limit can look like that of a last page. But then the last item is elsewhere.
     if (seen.hasOwnLimit && seen.page > 1 && !this.#isInPlace(seen))
       throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
-    // Once a smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
-    if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
-      if (options.verified && seen.start < total) await this.#insist(seen)
-      throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
-    }
     return seen
   }
 

@@ -59,4 +59,14 @@ describe('a number', () => {
     const page = await createClient().transactions.list({}, { schema })
     expect(page.data[0]?.amount).toBe(9007199254740993n)
   })
+
+  test("that arrives as a string and does not match the caller's schema is explained in the issue", () =>
+    checkEach([true, false], async isRounded => {
+      respondWithPage(valid.replace('200', isRounded ? '9007199254740993' : '"200"'))
+      const schema = z.looseObject({ amount: z.number() })
+      const list = createClient().transactions.list({}, { schema })
+      const [issue] = (await apiErrorOf('invalid-response', list)).issues
+      const hint = ' (a number that JavaScript would round arrives as a string)'
+      expect(issue?.message).toBe(`Invalid input: expected number, received string${isRounded ? hint : ''}`)
+    }))
 })

@@ -131,6 +131,20 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
       },
     ))
 
+  test('unless the service refuses only one request, which a verified loop sends again', () =>
+    checkEach([400, 422], async status => {
+      const { client, events } = createObservedClient()
+      const requested: string[] = []
+      respondTo((page, limit) => {
+        requested.push(`${page}/${limit}`)
+        return requested.length === 2 ? new Response(null, { status }) : envelopeOf(items, page, limit)
+      })
+      const list = client.transactions.list({ limit: 20 }, { verified: true, concurrency: 1 })
+      expect(await collect(list)).toEqual(items)
+      expect(requested.slice(1, 3)).toEqual(['2/19', '2/19'])
+      expect(endOf(events)).toMatchObject({ items: 90, isComplete: true })
+    }))
+
   test('where the service cuts pages by its own limit, whatever limit it says, after some wasted windows', async () => {
     const { client, events } = createObservedClient()
     let total = 90
