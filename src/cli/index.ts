@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module'
 import process from 'node:process'
-// A default import, or old versions of Node would fail before the message about their version.
+// A missing named export would fail before the message about old versions of Node.
 import util, { type ParseArgsConfig, parseArgs } from 'node:util'
 // The package's own name lets the built command share the package's code.
 import type { ClientEvent } from 'virtual-accounts'
@@ -97,11 +97,11 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => interrupted.abort(new Error('Interrupted.')))
-// A closed terminal must not end the program earlier. `… | head` closes the pipe on purpose.
+// A closed terminal must not end a probe early. `… | head` closes the pipe on purpose.
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => interrupted.abort())
 
-/** Parses the arguments of a command. `examples` shows the required ones. Unlike Node's messages, these guess names. */
+/** Parses the arguments of a command. `examples` shows the required ones. Its messages guess names, unlike Node's. */
 function parse<const T extends NonNullable<ParseArgsConfig['options']>>(
   command: string,
   args: string[],

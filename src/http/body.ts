@@ -9,7 +9,7 @@ export class InvalidBody {
   readonly issues: readonly FoundIssue[]
   readonly hint: string
   readonly body: unknown
-  /** The validator that rejected the body. It would reject it again. Messages of a caller's schema may quote values. */
+  /** The validator that rejected the body, and would do so again. Messages of a caller's schema may quote values. */
   readonly validator: Validator | undefined
 
   constructor(issues: readonly FoundIssue[], hint: string, body: unknown, validator?: Validator) {

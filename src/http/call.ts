@@ -167,7 +167,7 @@ async function waitForTurn({ transport, report, waiting, queued }: Run): Promise
   throw refusal.with({ info, note, isRetried: false })
 }
 
-/** After this long, the next call's `apiKey` function is also called. The first one may wait for a call of its own. */
+/** After this long, the next call's `apiKey` function also runs, because the first may wait for a call that it made. */
 const slowMs = 100
 
 async function readApiKey(run: Run, read: () => string | Promise<string>): Promise<string | typeof timedOut> {

@@ -9,7 +9,7 @@ import type { Call, NoResponse, Transport } from './types.js'
 
 type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
-/** Redact the response first, and any other text before it is cut, because the cut may go through a key. */
+/** Takes a redacted response. Redacts all other text before the cut, which may go through a key. */
 export function describeHttpError(
   { status, headers, body, retryAfterMs }: Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>,
   { page = 1, idempotencyKey }: Call,

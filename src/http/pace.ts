@@ -1,13 +1,13 @@
 import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
-/** This many refusals in a row close the pace. They are rare if only a fifth of the calls is over a quota of its own. */
+/** This many refusals in a row close the pace. Rare if only a fifth of the calls exceed their own quota. */
 const fullRow = 6
 /** Maximum total delay of a refused call. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
 /** The next rate, as a share of the rate that the service accepted before, or has just refused. */
 const easing = 0.85
-/** The logarithm of the rate grows by this times the square of the seconds. Slowly at first, then fast, as the limit may be far. */
+/** The logarithm of the rate grows by this times the square of the seconds. Slowly at first, then fast: the limit may be higher. */
 const growth = 0.015
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
@@ -69,7 +69,7 @@ export class Pace {
   #freshPassedAt = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
-  /** Whether the next call that was never refused skips the pause, because calls refused before closed the pace. */
+  /** Whether the next fresh (never refused) call skips the pause, because a repeatedly refused call closed the pace. */
   #exempts = false
 
   /** Takes a call's turn. False if it is not due yet. */
@@ -106,7 +106,7 @@ export class Pace {
     }
     this.#passes = this.#passes * Math.exp((this.#passedAt - now) / 1_000) + 1
     this.#passedAt = now
-    // A call refused for its own quota would not pass. This one passed, so the rate was too high.
+    // A refused call that passes was not over its own quota, so the rate was too high.
     if (call.waitedMs > 0) {
       const rate = this.#rateAt(now)
       this.#rate = Math.min(rate, Math.max(easing * rate, this.#passes))
@@ -160,7 +160,7 @@ export class Pace {
       for (const each of this.#row) each.waitedMs = 0
       this.#row.clear()
       this.#passes *= Math.exp((this.#passedAt - now) / 1_000)
-      // Goes on with the backoffs of a call that was refused before.
+      // Continues the backoff of this call, if it was refused before.
       this.#pauses = call.refusals - 1
       this.#exempts = call.refusals > 1
       this.state = 'closed'

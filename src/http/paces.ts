@@ -3,7 +3,7 @@ import { Pace, type QueuedCall } from './pace.js'
 import { Queue } from './queue.js'
 
 const maxKeys = 1_000
-/** If this many keys of a function differ from the start, they are tokens. Fewer may be the keys of tenants. */
+/** If a function returns this many keys without a repeat, they are tokens. Fewer may be the keys of tenants. */
 const manyTokens = 20
 
 /** A pace for each URL and API key, because services limit each key on its own. Shared with derived clients. */

@@ -12,7 +12,7 @@ export class Queue {
   #inFlight = 0
   /** Number of calls that hold a turn while their `apiKey` function runs. */
   #reading = 0
-  /** The largest `maxInFlight` of a client. */
+  /** The largest `maxInFlight` of its clients. */
   #most = 0
   #respondedAt = Number.NEGATIVE_INFINITY
   /** Number of calls that ended with a timeout and were sent after the last response. */

@@ -102,7 +102,7 @@ export class CallReport {
     return new AbortError({ info, problem, cause: reason })
   }
 
-  /** The error for one that the caller's code threw. It must not hide that an earlier attempt may have been applied. */
+  /** The error to throw when the caller's code threw. It must not hide that an earlier attempt may have been applied. */
   callerError(cause: unknown): unknown {
     if (!this.lastError?.outcomeUnknown) return cause
     const note = 'Not retried: apiKey or fetch threw an error. See error.cause.'

@@ -95,7 +95,7 @@ export async function write<T>(
       return encodePathSegment(id, property(account, id), hint)
     })
     const options = readOptions('options', givenOptions, writeChecks, 'Options of a write', onTheClient)
-    // If an idempotency key were ignored here, a retry would be a duplicate write. A signal could not abort it.
+    // If an idempotency key were ignored here, a retry would duplicate the write. An ignored signal would not abort it.
     for (const [given, value] of Object.entries(account)) {
       const option = notOfAnAccount.find(known => bareName(known) === bareName(given))
       if (option && value !== undefined && value !== options[option as keyof WriteOptions])

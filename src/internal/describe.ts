@@ -13,12 +13,12 @@ export function typeName(value: unknown): string {
 /** Maximum length of a key or value in a message. */
 const maxKeyLength = 60
 
-/** Text that only a bug makes of an id or key, such as `undefined` or `[object Object]`. Also `..`, which URLs drop. */
+/** An id or key that only a bug produces, such as `undefined` or `[object Object]`. Also `..`, which URLs drop. */
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
 /**
- * A caller's wrong argument, for a message. Quotes a URL without user info and query. Of a secret, only text that only a bug
- * makes is shown.
+ * A caller's wrong argument, for a message. Quotes a URL without user info and query. Shows a secret only if a bug made
+ * it.
  */
 export function describe(value: unknown, isSecret = false): string {
   if (value === '') return 'an empty string'

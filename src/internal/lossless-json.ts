@@ -21,7 +21,7 @@ export function parseLosslessJson(text: string): unknown {
 
 /**
  * Whether a double holds the written number exactly. Some services print fractions with 17 significant digits (10.119999999999999
- * for 10.12), so these also count. Whole numbers don't, because JavaScript would print other digits.
+ * for 10.12), so these also pass. Whole numbers don't, because JavaScript would print other digits.
  */
 export function isExact(source: string): boolean {
   const value = Number(source)

@@ -7,7 +7,7 @@ const redacted = '[api key]'
 // A shorter key may be part of any text by chance, and redacting it would garble bodies.
 const minKeyLength = 8
 
-// Matches only this much of a longer key, because text that nearly repeats a key must not take long.
+// Matches only this much of a longer key, because near matches of a long key would be slow.
 const maxKeyLength = 64
 
 // A service may still mention an earlier key, as in "key … was replaced".

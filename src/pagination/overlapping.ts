@@ -115,7 +115,7 @@ export class OverlappingReader<T> {
       seen = await this.#insist(seen)
     }
     if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
-    // A lowered limit can look like that of a last page. But then the last item is elsewhere.
+    // A lowered limit can look like that of a last page, but it moves the last item.
     if (seen.hasOwnLimit && seen.page > 1 && !this.#isInPlace(seen))
       throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
     return seen
@@ -175,7 +175,7 @@ export class OverlappingReader<T> {
       // A cached response is no evidence.
       if (again.total !== total || !isSame || again.response.headers.has('age')) return again
     }
-    // The service may cut a page at the limit without moving it. Then a page of the loop's own limit begins with the same items.
+    // The service may shorten a page without shifting it. Then a page of the loop's own limit begins with the same items.
     if (seen.page > 1 && seen.limit !== at.limit) {
       const whole = await this.#get(windowOf(seen.page, at.limit))
       if (beginsWith(whole.keys, seen.keys)) throw at.cannotOverlap(whole, 'limit-not-honoured')
@@ -277,7 +277,7 @@ export class OverlappingReader<T> {
     const firstKnown = at.known.firstIn(seen.keys)
     const { total = at.total } = seen
     const hasShrunk = total < at.total
-    // If all that follows is known, the last item is farther on, before the held responses, unless it is gone.
+    // If no new item follows, the last item read is farther on, before the held responses, unless it is gone.
     const reached = seen.start + seen.limit
     const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)
@@ -288,7 +288,7 @@ export class OverlappingReader<T> {
     this.#shownAt = seen.time
     at.before = seen
     this.#held = this.#held.filter(held => held !== seen && !at.known.has(held.keys.at(-1)))
-    // Page 1 needs no known item. A service that generates ids always shows new items there, at the same total.
+    // Page 1 needs no known item. If ids are random, it always has new ones, at the same total.
     const isProgress = news > 0 && (firstKnown >= 0 || hasShrunk)
     at.noteProgress(seen, isProgress)
     return news

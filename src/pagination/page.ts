@@ -232,7 +232,7 @@ function missingPage<T>(request: Window, response: SuccessResponse): LoadedPage<
   return { ...empty, page, limit: expectedLimit, hasOwnLimit: false, response }
 }
 
-/** `null` is a missing id in JSON, and `NaN` in a computation. Objects are never equal. */
+/** A missing id is `null` in JSON, and `NaN` when computed. Objects are never equal. */
 function toKey(key: unknown): Key | undefined {
   if (typeof key === 'bigint') return String(key)
   return typeof key === 'string' || Number.isFinite(key) ? (key as Key) : undefined

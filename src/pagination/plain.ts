@@ -74,7 +74,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     }
     // If the service ignores `page`, new items come first, and the last item is known.
     const endsNew = !isSame && !known.has(keys.at(-1))
-    // Other items may now be where items were read. Those after a known one are new.
+    // Places already read may now hold other items. Those after a known one are new.
     yield* at.take(seen, firstKnown < 0 ? read : Math.min(firstKnown, read), true)
     if (at.hasArrived) break
     at.noteProgress(seen, endsNew || at.isNearUntil)

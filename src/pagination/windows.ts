@@ -51,7 +51,7 @@ function bestLimit(maxLimit: number, gainOf: (limit: number) => number): number 
     best = limit
     gain = found
   }
-  // At some places, pages of all allowed limits end. At 12, those of limits 1 to 4 do. Only a larger one continues there.
+  // At some places, pages of every allowed limit end (at 12, those of 1 to 4). Only a larger limit continues there.
   for (let limit = maxLimit + 1; best === 0; limit++) if (gainOf(limit) > 0) best = limit
   return best
 }

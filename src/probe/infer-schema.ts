@@ -175,7 +175,7 @@ function toKey(name: string): string {
   return /^[a-z_$][\w$]*$/i.test(name) ? name : toLiteral(name)
 }
 
-/** Foreign text as a literal that it cannot end early. */
+/** Foreign text as a literal, escaped. */
 function toLiteral(text: string): string {
   return `'${text.replace(/['\\]|[^ -~]/g, escapeUnit)}'`
 }
