@@ -27,7 +27,7 @@ export function run(file, args, { cwd, env = {} }) {
   return execFileSync(process.execPath, [file, ...args], options)
 }
 
-/** npm is also a script, but not always next to its command. */
+/** Not the script of npm, whose path varies. */
 export const npmCommand = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 function npm(args, cwd) {

@@ -1,4 +1,4 @@
-// What is newer than the browsers of docs/runtimes.md, by MDN's browser-compat-data: the package must do without.
+// Features newer than the browsers of docs/runtimes.md, by MDN's browser-compat-data. The package must not need them.
 
 export const floors = 'Chrome or Edge 120, Firefox 119, Safari 17'
 

@@ -16,7 +16,7 @@ const vueIsHere = {
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue($|\/)/.test(id) ? { id, external: true } : undefined),
 }
 
-/** What users may look for in a guide that says it otherwise. */
+/** Search terms that a guide does not contain. */
 const synonyms = { 'docs/lists.md': 'pagination paginate offset', 'docs/options.md': 'authentication bearer' }
 
 export default defineConfig({
@@ -149,7 +149,7 @@ function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
 }
 
-/** Where code in a line may wrap: in paths, variables and long names, not in a short header. Search marks only names that may not. */
+/** Where inline code may wrap: in paths, variables and long names, not in a short header. Search marks only those that cannot. */
 function wrapCode(md) {
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...given) =>

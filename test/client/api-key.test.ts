@@ -25,7 +25,7 @@ describe('apiKey', () => {
 
 describe('an apiKey function', () => {
   const problem = { vault: 'sealed' }
-  // As a lost connection looks, which is retried.
+  // Looks like a lost connection, which is retried.
   const fetchFailed = new TypeError('fetch failed')
 
   test('that throws or rejects lets the call reject with the same error, and nothing is retried', async () => {

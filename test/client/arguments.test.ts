@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createClient, service, startService } from '../service.ts'
 import { account, checkEach, rejectionOf } from '../support.ts'
 
-// That a wrong argument is refused, by its name, before anything is sent. The messages are in mistakes/.
+// A wrong argument is refused by name before anything is sent. The messages are in mistakes/.
 
 startService()
 
@@ -193,7 +193,7 @@ test('options of a client that make no sense are refused at construction, and by
         'https://@api.example.com',
         'https://api.example.com?a=b',
         'https://api.example.com/#',
-        // What URL would repair, and lead elsewhere.
+        // `URL` would repair these, which leads elsewhere.
         'https://api.example.com\\v1',
         'https://api.example.com/v\t1',
         'https://api.example.com/v1\n',

@@ -108,7 +108,7 @@ describe('a listener', () => {
       durationMs: expect.any(Number),
       delayMs: 250,
       page: 2,
-      // What happened, and nothing to do.
+      // What happened, without advice.
       error: { kind: 'http', status: 503, message: 'GET /transactions (page 2): HTTP 503.' },
     })
     expect(events[3]).toMatchObject({ attempt: 2, page: 2, idempotencyKey: undefined })
@@ -179,7 +179,7 @@ describe('a listener', () => {
   })
 })
 
-/** The calls that have one of these events, each as often as it has one. */
+/** The calls of these events, once for each event. */
 const callsOf = (events: readonly ClientEvent[], ...types: ClientEvent['type'][]) =>
   events
     .filter(({ type }) => types.includes(type))

@@ -8,7 +8,7 @@ import { account, rejectionOf } from '../support.ts'
 
 const source = fileURLToPath(new URL('../../src', import.meta.url))
 const ky = fileURLToPath(new URL('../../node_modules/ky/distribution', import.meta.url))
-/** What every program breaks with, as the engine itself reads them. */
+/** These break every program, because the engine itself reads them. */
 const fatal = [
   'get',
   'set',

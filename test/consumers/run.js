@@ -64,7 +64,7 @@ async function webpacked({ context, output, ...options }) {
     mode: 'production',
     context,
     output: { path: join(context, 'dist'), ...output },
-    // It advises to make entries of more than 244 KiB smaller; a page with the fake service in it is no such.
+    // Without its advice on entries over 244 KiB, because the page includes the fake service.
     performance: false,
     ...options,
   })
@@ -102,7 +102,7 @@ async function visit({ browser, servers }, folder, query) {
   }
 }
 
-/** Every case held, so many were run, and nothing was kept from running. */
+/** Every case passed, `count` cases ran, and nothing was blocked. */
 function assertHeld({ results, violations }, count) {
   const broken = results.filter(({ error }) => error !== undefined)
   assert(broken.length === 0, broken.map(({ name, error }) => `${name}: ${error}`).join('\n'))

@@ -144,7 +144,7 @@ async function proxy(state, message, reply) {
   await forward(state, message, reply, { path: message.url.slice('/api'.length), headers })
 }
 
-/** The service by several manners of treating other origins: the first segment of the path. */
+/** The service. The first segment of the path chooses how it treats other origins. */
 async function serveApi(state, message, reply) {
   const { headers, method } = message
   const [, manner, path] = message.url.match(/^\/(\w+)(\/.*)$/)

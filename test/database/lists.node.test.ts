@@ -33,7 +33,7 @@ const growing = { ...changing, kinds: ['add'] } as const
 beforeAll(open, 60_000)
 afterAll(close)
 
-/** Reads such lists, each with a seed of its own. Nearly all loops must come to what is expected, and no more may be wrong. */
+/** Reads such lists, each with a seed of its own. Nearly all loops must end as expected. None may be wrong. */
 async function expectLoops(
   name: string,
   create: (random: Random) => Partial<Design>,
@@ -78,7 +78,7 @@ describe('a loop is complete, and throws for no reason at most once in 20 times'
   ])('%s', (name, design) => expectLoops(name, () => design, { exceptions: walks / 20 }))
 })
 
-test('rows, then count(*), and a row is added in between on average: a loop throws for no reason at most once in 100 times', () => {
+test('rows, then count(*), one row added in between on average: a loop throws for no reason at most once in 100 times', () => {
   // A smaller limit would be read more slowly than the list grows.
   const createWalk = (random: Random) => ({ limit: random.pick([50, 100]) })
   return expectLoops('gaps', () => ({ ...growing, chance: 0.5 }), { createWalk, exceptions: walks / 100 })
@@ -110,7 +110,7 @@ test.each<[name: string, rows: readonly number[], ties: number, limits: readonly
   })
 })
 
-test('whatever the service, a loop that calls itself complete is', () => {
+test('whatever the service, loops that report completeness are complete', () => {
   const create = (random: Random): Partial<Design> => ({
     count: random.pick(['after the rows', 'before the rows', 'with the rows', 'cached', 'capped']),
     order: random.pick([usual.order, newestFirst.order]),

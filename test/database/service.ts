@@ -21,7 +21,7 @@ export interface Design {
   readonly kinds: readonly ('add' | 'add late' | 'remove' | 'remove the oldest' | 'rewrite')[]
   /** How probable that is before each statement, and after it. */
   readonly chance: number
-  /** Rows that are added late have their date at once. Their transaction commits up to so many chances of a change later. */
+  /** Rows that are added late have their date at once. Their transaction commits up to this many possible changes later. */
   readonly commitsWithin: number
 }
 
@@ -55,7 +55,7 @@ export async function createService(design: Design, size: number, seed: string) 
   let time = 0
   const where = () => `WHERE committed_at <= ${time} ${filtersAfterwards ? '' : 'AND NOT deleted'}`
   let requests = 0
-  // It was filled when the list was as long as a page of it.
+  // It was cached when the list had one page.
   let cached = { total: random.pick([20, 50, 100]), until: count === 'cached' ? cachedFor : 0 }
 
   async function add(number: number, isLate = false): Promise<void> {

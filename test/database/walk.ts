@@ -11,7 +11,7 @@ import type { DatabaseService, Design } from './service.ts'
 
 export type Walk = ReturnType<typeof createWalk>
 
-/** How a list is read. After so many batches a loop is left, and another one goes on with the cursor. */
+/** How a list is read. After this many batches, another loop continues with the cursor. */
 export function createWalk(random: Random, { limits, count, filtersAfterwards }: Design) {
   const isOdd = limits === 'ignored' || count === 'cached' || filtersAfterwards
   const removesWhatItReads = !isOdd && random.chance(0.1)

@@ -44,7 +44,7 @@ afterAll(async () => {
   await db.close()
 })
 
-/** Runs a program; kills it soon after so many requests, if it has not ended by then. Returns what it printed, or nothing. */
+/** Runs a program. Kills it soon after this many requests, if it has not ended by then. Returns what it printed, or nothing. */
 async function run(code: string, killedAfter = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   const env = environment({
     BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -10,7 +10,7 @@ export interface Snippet {
   readonly heading: string
   readonly language: string
   readonly code: string
-  /** The block of text right after it: what it prints, too. */
+  /** The text block right after it, which it also prints. */
   readonly shown: string | undefined
 }
 

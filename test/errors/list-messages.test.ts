@@ -6,7 +6,7 @@ import { collect, type Envelope, envelopeOf, respondTo } from '../lists/lists.ts
 import { createClient, respondWith, startService } from '../service.ts'
 import { checkEach, rejectionOf } from '../support.ts'
 
-// What a list that fails says: the problem word for word, and of the advice what makes it useful.
+// Messages of lists that fail: the problem word for word, and the useful part of the advice.
 
 startService()
 
@@ -128,7 +128,7 @@ describe('an iteration fails', () => {
     return messageOf(collect(list))
   }
 
-  test('with its cursor to resume, unless it would meet the same item that does not match, or has `until`', async () => {
+  test('with a cursor to resume, unless it would meet the same invalid item, or has `until`', async () => {
     const failing = (second: Response, until?: string) => {
       const first = Response.json(envelopeOf(all, 1, 20))
       const fetch = async (url: string) => (url.includes('page=1&') ? first : second).clone()

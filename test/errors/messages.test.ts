@@ -138,7 +138,7 @@ describe('the message of an HttpError', () => {
     )
   })
 
-  test('says when the retry budget is used up, and never that it is not', async () => {
+  test('says when the retry budget is used up, and otherwise does not mention it', async () => {
     useFakeTime()
     onTestFinished(() => void vi.useRealTimers())
     const { client } = stubbed([() => respond(500)], { maxRetries: 1 })
@@ -175,7 +175,7 @@ describe('the message of an HttpError', () => {
   })
 })
 
-test('the message of a ConnectionError says where to, what is known, and what to check', () =>
+test('the message of a ConnectionError names the host, what is known, and what to check', () =>
   checkMessages([
     [
       'a refused connection',

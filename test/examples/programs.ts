@@ -28,7 +28,6 @@ interface RunOptions {
   /** BASE_URL and API_KEY are not set unless given. */
   readonly env?: Record<string, string>
   readonly args?: readonly string[]
-  /** Flags of Node. */
   readonly flags?: readonly string[]
   readonly folder?: string
   /** Ctrl-C as soon as stderr matches. */

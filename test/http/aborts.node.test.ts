@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 describe('an abort', () => {
-  test('at once after the call sends nothing, even by a fetch that only listens for aborts', async () => {
+  test('at once after the call sends nothing, even if fetch only listens for aborts', async () => {
     const { client, requests } = stubbed([status(200)])
     const controller = new AbortController()
     const { signal } = controller

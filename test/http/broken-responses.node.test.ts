@@ -80,7 +80,7 @@ describe.concurrent('a response that breaks off', () => {
 })
 
 describe.concurrent('an odd response', () => {
-  test('that is not HTTP/1.1 is one that could not be read, not a lost connection', () =>
+  test('that is not HTTP/1.1 counts as unreadable, not as a lost connection', () =>
     checkInParallel(
       [
         ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],

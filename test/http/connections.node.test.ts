@@ -89,7 +89,7 @@ describe.concurrent('a connection that fails', () => {
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
   })
 
-  test('because a proxy refuses to connect cannot have been applied; what it loses may have been', async () => {
+  test('because a proxy refuses it cannot have been applied; one it loses may have been', async () => {
     const refuse = (status: number) => closeAfter(`HTTP/1.1 ${status} No\r\n\r\n`)
     await checkInParallel(
       [

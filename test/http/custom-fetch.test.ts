@@ -21,7 +21,7 @@ describe('a custom fetch', () => {
     expect(requests[1]?.init.body).toBeUndefined()
   })
 
-  test('may reject with an error that is named as one of ky is: nothing of it is lost', async () => {
+  test('may reject with an error that has the name of a ky error: nothing of it is lost', async () => {
     const thrown = Object.assign(new Error('no such host'), { name: 'NetworkError', code: 'ENOTFOUND' })
     const { client } = stubbed([], { fetch: () => Promise.reject(thrown), maxRetries: 0 })
     const error = await apiErrorOf('connection', client.virtualAccounts.deactivate(account))
@@ -135,7 +135,7 @@ describe('a custom fetch', () => {
       expect(error.body).toEqual({ code: 7 })
     })
 
-    test('may not exceed maxResponseBytes, nor have a text() that gives something else', async () => {
+    test('may not exceed maxResponseBytes, nor have a text() that returns no text', async () => {
       for (const [maxResponseBytes, isRead] of [
         [4, true],
         [3, false],

@@ -28,7 +28,6 @@ export class FaultServer implements AsyncDisposable {
   /** The requests received, oldest first. */
   readonly requests: ReceivedRequest[] = []
   readonly steps: Responder[]
-  /** Number of connections made. */
   connections = 0
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
@@ -66,7 +65,6 @@ export class FaultServer implements AsyncDisposable {
     return this
   }
 
-  /** The idempotency keys of the requests received. */
   get idempotencyKeys(): (string | undefined)[] {
     return this.requests.map(({ headers }) => headers['idempotency-key'])
   }
@@ -138,7 +136,6 @@ export class FaultServer implements AsyncDisposable {
   }
 }
 
-/** Creates a client of a server. */
 export function clientOf({ url }: Pick<FaultServer, 'url'>, options: Partial<ClientOptions> = {}): Client {
   return new Client({ baseUrl: url, apiKey, ...options })
 }
@@ -189,7 +186,7 @@ export function head(status: number, headers: Headers = {}): string {
   return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`
 }
 
-/** The head of JSON that is longer than what follows it in these tests. */
+/** The head of JSON. Its length exceeds what these tests send. */
 export const jsonHead: string = head(200, { 'content-type': 'application/json', 'content-length': 1000 })
 export const chunkedHead: string = head(200, {
   'content-type': 'application/json',

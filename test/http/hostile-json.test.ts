@@ -63,7 +63,7 @@ describe('hostile JSON', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
 
-  test('with what is required under __proto__ is neither a page nor a transaction', async () => {
+  test('with required fields in __proto__ is neither a page nor a transaction', async () => {
     for (const [body, place] of [
       [`{"__proto__":${envelope('')}}`, 'data'],
       [envelope(`{"__proto__":${transaction()}}`), 'data.0.id'],

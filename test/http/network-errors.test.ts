@@ -87,7 +87,7 @@ describe('the code of a failed fetch', () => {
     return (await apiErrorOf('connection', client.virtualAccounts.deactivate(account))).outcomeUnknown
   }
 
-  test('of the system call connect shows that nothing was sent, whatever it is; of any other it does not', async () => {
+  test('of the system call connect always shows that nothing was sent; that of another does not', async () => {
     await checkEach(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET', 'ENEW'], async code => {
       expect(await isUnknownAfter(failedFetch(code, { syscall: 'connect' }))).toBe(false)
       for (const syscall of ['read', 'write', 'reconnect', '']) {

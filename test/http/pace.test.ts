@@ -102,7 +102,7 @@ describe('a 429 among responses', () => {
     expect(requests).toHaveLength(10)
   })
 
-  test('of longer than the patience ends its call at once, and delays no other', async () => {
+  test('whose delay exceeds the patience ends its call at once, and delays no other', async () => {
     const { client, requests } = stubbed([status(429, { 'retry-after': '81' }), ok])
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ attempts: 1, retryAfterMs: 81_000 })
@@ -158,7 +158,7 @@ describe('several 429 in a row', () => {
     let key = 'the key of tenant A'
     const responses = [...Array<StubStep>(20).fill(ok), busy, busy, ok]
     const service = stubbed(responses, { apiKey: async () => key })
-    // No fresh token for each attempt.
+    // A repeated key is no token.
     for (let call = 0; call < 20; call++) await service.client.virtualAccounts.reactivate(account)
     const first = refusedCalls(service.client)
     await vi.advanceTimersByTimeAsync(0)
@@ -190,7 +190,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all(first))
   })
 
-  test('send a call with the key that a function returns after waiting', async () => {
+  test('let calls wait before their apiKey function is called', async () => {
     let key = 'an old key'
     const { client, requests } = stubbed([busy, busy, ok], { apiKey: () => key })
     const first = refusedCalls(client)
@@ -248,7 +248,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all(first))
   })
 
-  test('leave the outcome unknown of a write that may have been applied before', async () => {
+  test('leave the outcome of a write unknown that may have been applied before', async () => {
     const { client } = stubbed(['lost', status(429, { 'retry-after': '40' })])
     const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
     expect(error).toMatchObject({ kind: 'http', status: 429, outcomeUnknown: true })
@@ -322,7 +322,7 @@ describe('maxInFlight', () => {
     return { client, open, respond }
   }
 
-  test('of 50 requests is in flight by default; others wait in order, and their timeout starts when they leave', async () => {
+  test('is 50 by default; other requests wait in order, and their timeout starts when they leave', async () => {
     const { client, open, respond } = held({ timeout: 1_000, maxRetries: 0 })
     const outcomes: number[] = []
     const calls = accounts(60).map((account, at) =>
@@ -520,14 +520,14 @@ describe('fake timers that leave performance.now alone', () => {
       const refusal = status(429, retryAfter ? { 'retry-after': retryAfter } : {})
       const { client } = stubbed([refusal, refusal, refusal, refusal, ok])
       const calls = Promise.all([0, 1, 2, 3].map(() => client.virtualAccounts.deactivate(account)))
-      // As in the test of a user who knows of one delay.
+      // Like a user's test that expects one delay.
       for (let timers = 0; timers < 10; timers++) await vi.advanceTimersToNextTimerAsync()
       expect((await calls).map(({ status }) => status)).toEqual([200, 200, 200, 200])
       expect(vi.getTimerCount()).toBe(0)
     })
   })
 
-  test('release a lone call that was refused by one timer', async () => {
+  test('release a lone refused call with one timer', async () => {
     vi.useRealTimers()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { client, requests } = stubbed([busy, ok])

@@ -57,7 +57,7 @@ describe('the retry budget', () => {
     expect(await requestsOfCalls(1, service)).toEqual([1])
   })
 
-  test('is full again when a call succeeds and nothing has asked for ten seconds', async () => {
+  test('is full again when a call succeeds after ten seconds without a retry', async () => {
     let isDown = true
     const service = stubbed([() => (isDown ? status(503)() : ok())], { maxRetries: 1 })
     const afterQuiet = async (ms: number) => {

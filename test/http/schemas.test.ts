@@ -78,7 +78,7 @@ describe("a caller's schema", () => {
     expect(error.cause).toMatchObject({ name: 'RangeError' })
   })
 
-  test('whose output alone is a promise that rejects has not accepted the response either', async () => {
+  test('whose output is a promise that rejects has not accepted the response either', async () => {
     const validate = () => ({ value: Promise.reject(new RangeError('oops')) })
     const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
     const write = createClient().virtualAccounts.deactivate(account, { schema })

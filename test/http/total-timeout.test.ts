@@ -46,7 +46,7 @@ describe('totalTimeout', () => {
     )
   })
 
-  test('lets no retry leave past it after a blocked event loop, whose timers fire in any order', async () => {
+  test('allows no retry after it, even if a blocked event loop fires timers in any order', async () => {
     const { client, requests } = stubbed([status(503), ok])
     const call = rejectionOf(client.virtualAccounts.deactivate(account, { totalTimeout }))
     await vi.advanceTimersByTimeAsync(0)

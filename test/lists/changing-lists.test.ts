@@ -171,7 +171,7 @@ describe('with `verified: false`', () => {
     }
   })
 
-  test('an item that moved by more than the total fell causes an error, because others may have been lost', async () => {
+  test('an item that moved farther than the total fell causes an error, because others may have been lost', async () => {
     const changing = createList(400)
     const reading = collectWith(list(changing), 160, () => {
       const { transactions } = changing.fake
@@ -271,7 +271,7 @@ describe('where pages cannot overlap', () => {
 })
 
 describe('drift and end events', () => {
-  test('say nothing of a list that does not change, but that it is complete', () =>
+  test('say only that it is complete if a list does not change', () =>
     checkEach(modes, async verified => {
       const { list, events } = createList(100)
       await collect(list({ limit: 20 }, { verified }))

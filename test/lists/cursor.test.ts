@@ -36,7 +36,7 @@ function goOn(
   return client.transactions.list(params, { after: cursor && JSON.parse(JSON.stringify(cursor)), ...options })
 }
 
-/** Reads so many batches. Returns their items, and the cursor of the last. */
+/** Reads this many batches. Returns their items, and the cursor of the last. */
 async function readBatches(list: ReturnType<typeof goOn>, count: number) {
   const items: Transaction[] = []
   let cursor: string | undefined
@@ -87,7 +87,7 @@ describe('a cursor', () => {
       },
     ))
 
-  test('knows what was read and has moved on, while the loop reads what came in its place', () =>
+  test('knows items that were read and moved on, while the loop reads those in their place', () =>
     checkEach([6, 7, 8, 9], async cut => {
       const { fake, all } = createList(400)
       const read: Transaction[] = []
@@ -199,7 +199,7 @@ describe('a cursor', () => {
     expect(error.cursor).toBeTypeOf('string')
   })
 
-  test('is looked for where its items are by the total, then back to page 1, then on to the end, each once', () =>
+  test('is looked for where the total places it, then back to page 1, then on to the end, each once', () =>
     checkEach<[string, batches: number, (items: Transaction[]) => unknown, pages: number[]]>(
       [
         ['moved back, with the total', 6, items => items.splice(0, 60), [4]],

@@ -29,7 +29,7 @@ describe('iterating a list', () => {
     await expect(collect(createClient({ apiKey }).transactions.list())).rejects.toBeUndefined()
   })
 
-  test('yields nothing, with one request, of an empty list and beyond the end', () =>
+  test('yields nothing from an empty list or beyond the end, with one request', () =>
     checkEach(
       [
         [0, 1],
@@ -45,7 +45,7 @@ describe('iterating a list', () => {
       },
     ))
 
-  test('begins at a later page, of any mode', () =>
+  test('begins at a later page, in any mode', () =>
     checkEach(modes, async verified => {
       const { list, all } = createList(130)
       expect(await collect(list({ page: 3, limit: 20 }, { verified }))).toEqual(all.slice(40))
@@ -183,7 +183,7 @@ describe('requests in flight', () => {
     const retry = await stage.of(failing?.page ?? 0)
     retry.respond()
     await idle()
-    // The others of that time arrive without being replaced.
+    // The others in flight then arrive without being replaced.
     while (stage.inFlight.length > 1) await respondToLast()
     const most: number[] = []
     for (let arrived = 0; arrived < 4; arrived++) {

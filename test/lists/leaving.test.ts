@@ -10,7 +10,7 @@ const iterations = {
   items: (list: List<Transaction>): AsyncGenerator<unknown, void> => list[Symbol.asyncIterator](),
   batches: (list: List<Transaction>): AsyncGenerator<unknown, void> => list.batches(),
 }
-/** With how many are read when the third response is, and more are in flight. */
+/** Each with its number of values up to the third response. More are in flight. */
 const cases = [
   ['items', iterations.items, 45],
   ['batches', iterations.batches, 3],
@@ -24,7 +24,7 @@ function start(iterate: (list: List<Transaction>) => AsyncGenerator<unknown, voi
   return { stage, controller, iteration }
 }
 
-/** Reads so many, up to those of the third response. */
+/** Reads this many, up to those of the third response. */
 async function startAndRead(...[, iterate, count]: (typeof cases)[number]) {
   const started = start(iterate)
   const reading = Array.from({ length: count }, () => started.iteration.next())

@@ -197,7 +197,7 @@ export function createStage(count: number, defaultLimit = 20) {
       await vi.waitFor(() => expect(found(), `page ${page} in flight`).toBeDefined(), { interval: 1 })
       return found() as PendingRequest
     },
-    /** Responds to so many requests, the oldest first, and waits for what follows each. */
+    /** Responds to this many requests, oldest first, and waits for what follows each. */
     async respond(count = 1): Promise<void> {
       for (let responses = 0; responses < count; responses++) {
         await vi.waitFor(() => expect(inFlight()).not.toEqual([]), { interval: 1 })

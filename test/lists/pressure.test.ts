@@ -176,13 +176,13 @@ describe('`until`', () => {
       }
     }))
 
-  test('ends wherever on a page its first item is, also behind a page of which nothing is left to read', () =>
+  test('ends wherever its first item is on a page, also after a page with nothing left to read', () =>
     checkEach(modes, async verified => {
       for (const count of [19, 20, 21, 39, 40, 58, 59, 60]) {
         const { fake, list, events, until } = await createGrowing(10, { limit: 20 })
         const added = pool.slice(5_000, 5_000 + count)
         fake.transactions.unshift(...added)
-        // Together with those that are known, pages of plain loops are full, or the last one is short.
+        // With the known items, the pages of plain loops are full, or the last is short.
         expect(await collect(list({ limit: 20 }, { until, verified }))).toEqual(added)
         expect(endOf(events).items).toBe(count)
       }

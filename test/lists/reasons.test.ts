@@ -20,7 +20,7 @@ import {
 // What a loop says when it cannot be complete, or has no end. What changing lists need is in changing-lists.test.ts and pressure.test.ts.
 
 describe('equal dates whose order depends on the limit', () => {
-  /** As PostgreSQL sorts equal dates: the same request gives the same rows, another limit others. */
+  /** As PostgreSQL sorts equal dates: the order depends on the limit, and on nothing else. */
   const tied = (count: number) => {
     const rows = sampleTransactions(count)
     return (page: number, limit: number): Envelope => {
@@ -56,7 +56,7 @@ describe('equal dates whose order depends on the limit', () => {
     expect(endOf(events)).toMatchObject({ isComplete: false, reason: 'order-not-stable' })
   })
 
-  test('are an error where only requests that reach the end sort in another way, or no row is lost', () =>
+  test('are an error if only requests that reach the end sort differently, or no row is lost', () =>
     checkEach([2, 5, 20, 1_000], async ties => {
       const outcomes = new Set<boolean>()
       for (let seed = 1; seed <= 30; seed++) {
@@ -187,7 +187,7 @@ describe('a list that grows where a loop does not read', () => {
     expect(endOf(events)).toMatchObject({ isComplete: true })
   })
 
-  test('is complete where the loop finds what was added, or nothing was', () =>
+  test('is complete if the loop finds all additions, or there are none', () =>
     checkEach(
       [
         ['until', 'at the beginning'],

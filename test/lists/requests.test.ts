@@ -12,7 +12,7 @@ interface Row {
   readonly items: number
   readonly params?: ListParams
   readonly options?: ListOptions<Transaction>
-  /** `page/limit` of each request, for each value of `verified`, if it is not that of the default. `!`: then it throws. */
+  /** `page/limit` of each request. `true` and `false` (`verified`) only if they differ. `!`: it throws. */
   readonly default: string
   readonly true?: string
   readonly false?: string
@@ -75,9 +75,9 @@ const rows: Row[] = [
     false: '1/100 2/100 3/100 4/100 5/100',
   },
   { service: 'plain', items: 12, params: { limit: 5 }, default: '1/5 2/4 2/5 3/4 3/5', false: '1/5 2/5 3/5' },
-  // Where a page of every allowed limit ends, a larger one goes on.
+  // Where pages of every allowed limit end, a larger limit continues.
   { service: 'plain', items: 3, params: { limit: 1 }, default: '1/1 1/2 1/3 2/2', false: '1/1 2/1 3/1' },
-  // A limit that is not given is 100, but for a loop that begins later: a page of another limit would be another one.
+  // The default limit is 100, except for a loop from a later page, which would be another page at that limit.
   { service: 'plain', items: 45, default: '1/100' },
   { service: 'plain', items: 250, default: '1/100 2/99 3/98', false: '1/100 2/100 3/100' },
   { service: '404 beyond the end', items: 70, params: { page: 3 }, default: '3/ 4/19', false: '3/ 4/' },

@@ -139,7 +139,7 @@ describe('a service that ignores the page', () => {
 })
 
 describe('the end', () => {
-  /** What a service does beyond its end that has no empty page there. */
+  /** The response beyond the end, if it is no empty page. */
   const beyond = {
     404: () => new Response(null, { status: 404 }),
     'its last page': (limit: number) => envelopeOf(all, Math.ceil(100 / limit), limit),
@@ -147,7 +147,7 @@ describe('the end', () => {
 
   test('is where a service has no page beyond it, or sends its last one, whatever its total says', () =>
     checkEach(Object.entries(beyond), async ([, respond]) => {
-      // Plain pages take a total that falls for a list that has shrunk.
+      // To plain pages, a falling total is a shrunk list.
       for (const verified of [undefined, true]) {
         // Larger in every second response: another page has to be requested.
         respondTo((page, limit, count) =>
@@ -176,7 +176,7 @@ describe('the end', () => {
     expect(await collect(createClient().list('/rows', { limit: 20 }, { schema }))).toEqual(all)
   })
 
-  test('is not where pages that are short throughout reach the total by their limit alone', async () => {
+  test('is not where pages that are always short reach the total only by their limits', async () => {
     // Ten items a page, whatever it says of its limit.
     respondTo(page => ({ ...envelopeOf(all.slice(0, 40), page, 10), limit: 20 }))
     expect(await collect(createClient().transactions.list({ limit: 20 }))).toEqual(all.slice(0, 40))
@@ -196,10 +196,10 @@ describe('the end', () => {
       for (const verified of modes) {
         respondTo(respond)
         const { error } = await iterateToError(createClient().transactions.list({ limit: 20 }, { verified }))
-        // A page that should exist by the total, and is missing, is the error that it is.
+        // A page missing below the total is an HttpError.
         if (respond === tooLargeThenMissing && verified === false)
           expect(error).toMatchObject({ status: 404, page: 6 })
-        // Pages that overlap elsewhere than they should look like an order that depends on the request.
+        // Pages that overlap in the wrong place look like an order that depends on the request.
         else
           expect((error as PaginationError).reason).toMatch(
             /^(?:missed-items|order-not-stable|contradiction)$/,

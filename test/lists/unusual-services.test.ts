@@ -64,7 +64,7 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
         ],
       ],
       async ([, keyOf, isOnOnePage]) => {
-        // Plain pages take one that they know for an item that has moved.
+        // To plain pages, a known item has moved.
         for (const verified of isOnOnePage ? [undefined, false] : [undefined]) {
           for (const concurrency of [1, 4]) {
             const { client, events } = createObservedClient()
@@ -706,7 +706,7 @@ describe('the page size', () => {
           await iterateOrCollect(transactions.list({}, { concurrency: 1 }))
           expect(`${requested.join(' ')} `).toMatch(new RegExp(`^${expected} `))
         }
-        // Of another path; of a page; of a loop that begins later.
+        // Other first requests: another path, a page, a later loop.
         requested.length = 0
         await iterateOrCollect(client.list('/notes', {}, { schema, itemKey, maxItems: 1 }))
         await client.transactions.list()

@@ -125,7 +125,7 @@ test('creating a client', () =>
       { concurency_: 5, concurrancie: 5 },
       /Did you mean `concurrency`\? /,
     ),
-    option('calls it as other libraries do', { retries: 5 }, /^retries: unknown option\. .*, maxRetries, /),
+    option('uses the name of other libraries', { retries: 5 }, /^retries: unknown option\. .*, maxRetries, /),
     option('keeps the quotes of the key', { apiKey: "'sk_live_secret'" }, /^apiKey: it is in quotes, [^_]*$/),
     option(
       'has a variable that nothing replaces',

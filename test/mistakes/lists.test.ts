@@ -28,7 +28,7 @@ const options = (mistake: string, options: unknown, gets: string | RegExp): Row 
 
 test('params of a list', () =>
   checkMistakes([
-    params('calls `limit` as others do', { perPage: 50 }, /^perPage: .* List params are: limit, page, query/),
+    params('names `limit` as others do', { perPage: 50 }, /^perPage: .* List params are: limit, page, query/),
     params('passes a filter beside `query`', { currency: 'AED' }, /^currency: .*\bquery\b/),
     params('passes an option among the params', { signal }, /signal: .*second argument/),
     params('passes the limit as a string', { limit: '50' }, /^limit: .* 1, got "50"$/),

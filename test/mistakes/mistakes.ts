@@ -7,7 +7,7 @@ import { checkEach } from '../support.ts'
 export interface Mistake {
   readonly mistake: string
   readonly wrote: () => unknown
-  /** The message of a TypeError that is thrown, before anything is sent; a pattern where another table has its words. */
+  /** The message of a TypeError, thrown before anything is sent. A pattern if another table pins its words. */
   readonly gets?: string | RegExp
   /** It shows only when a response is read. */
   readonly sends?: boolean

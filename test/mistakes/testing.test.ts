@@ -43,7 +43,7 @@ test('reading errors', () =>
         /HTTP 404: "There is nothing at \/v1\/customers.*Check the ids, the path and baseUrl \(https:\/\/virtual-accounts\.test\/v1\)\.$/,
     },
     {
-      mistake: 'takes `timeout` for seconds',
+      mistake: 'passes `timeout` in seconds',
       wrote: () => {
         service.fail({ with: 'hang' })
         return client.withOptions({ timeout: 5 }).transactions.list()
@@ -160,7 +160,7 @@ test('testing with a FakeService', () =>
       () => service.isActive({ customerId: 'c1' } as never),
       /^account: .* undefined \}$/,
     ),
-    row('counts in text', () => sampleTransactions('25' as never), /^count: .* 0, got "25"$/),
+    row('passes text', () => sampleTransactions('25' as never), /^count: .* 0, got "25"$/),
     row(
       'passes what MSW gives to a handler',
       () => service.handle({ request: new Request(baseUrl) } as never),

@@ -5,8 +5,8 @@ import type { VirtualTime } from '../simulation/virtual-time.ts'
 export interface Limit {
   /**
    * - `bucket`: `burst` at once, refilled at the rate
-   * - `fixed`, `sliding`: so many in each window
-   * - `in-flight`: so many at the same time
+   * - `fixed`, `sliding`: the quota in each window
+   * - `in-flight`: the quota at the same time
    */
   readonly kind: 'bucket' | 'fixed' | 'sliding' | 'in-flight' | 'none'
   /** Requests in a window; those in flight for `in-flight`. */

@@ -356,7 +356,7 @@ describe('writes', () => {
   const none = () => new Response(null, { status: 204 })
   const reordered = () => json({ by: 'me', at: 1 })
   const marked = () => Response.json({}, { headers: { 'Idempotent-Replayed': 'true' } })
-  test('the key is judged by what it gets the second time', () =>
+  test('the second response shows whether the key is honoured', () =>
     checkEach<[name: string, responses: (() => Response)[], status: string, observed: string]>(
       [
         ['the same', [ok, reordered], 'ok', 'gets the same response'],

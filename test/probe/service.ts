@@ -9,7 +9,7 @@ export interface PageBody {
 }
 
 /**
- * What a request for a page gets instead: fields that replace those of the page, any response, or, if false, nothing else.
+ * What a request for a page gets instead: fields that replace those of the page, any response, or false for no change.
  * `asked` is the limit, 20 if none is requested; `number` counts the requests from 1.
  */
 export type Change = (page: PageBody, asked: number, number: number) => object | false | undefined

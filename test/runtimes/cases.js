@@ -53,7 +53,7 @@ const cases = {
     const { client, seen } = visit('reset once')
     const { data, idempotencyKey } = await client.virtualAccounts.deactivate(account)
     equal(data, { done: true })
-    // By the client, or before it hears of it by the runtime, as Deno does on a connection that was used before.
+    // Sent again by the client, or before that by the runtime, as Deno does on a reused connection.
     equal(keysOf(await seen()), [idempotencyKey, idempotencyKey])
   },
 

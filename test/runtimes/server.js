@@ -96,7 +96,7 @@ const behaviours = {
   },
   'cut once': ({ reply, count }) => {
     if (count > 1) return json(reply, { done: true })
-    // Only what has left for certain, or the end of the connection takes it along.
+    // Only once these bytes have left, or closing the connection would drop them.
     beginning(reply, () => reply.destroy())
   },
   'cut a list once': ({ reply, request, count }) => {

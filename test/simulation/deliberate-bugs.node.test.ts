@@ -16,7 +16,7 @@ test.each(deliberateBugs)('the simulator finds that $name', async ({ inject, fam
         const { verdict } = await run(trial, trial.scenario)
         walks++
         if (verdict === 'shown loss') shownLosses++
-        // One in a thousand is allowed.
+        // One in a thousand is normal.
         if (isViolation(verdict) || shownLosses > 3 + walks / 100) return
       }
     }

@@ -9,7 +9,7 @@ import type { Mode } from './trials.ts'
 /** A bug that the simulator has to find: the public method of a class is replaced. */
 export interface DeliberateBug {
   readonly name: string
-  /** Puts the bug in, and returns what takes it out again. */
+  /** Injects the bug, and returns a function that removes it. */
   readonly inject: () => () => void
   /** Where it shows: walks of this family, in this mode, break a promise. */
   readonly family: string
@@ -67,7 +67,7 @@ function boast({ response }: ListResponse): Partial<ListResponse> {
 
 export const deliberateBugs: readonly DeliberateBug[] = [
   {
-    name: 'a window is read without an item that was read',
+    name: 'a window without a known item is read',
     inject: () => replace(KnownItems, 'has', () => () => true),
     family: 'bulk changes',
     mode: 'default',
@@ -161,7 +161,7 @@ export const deliberateBugs: readonly DeliberateBug[] = [
     mode: 'default',
   },
   {
-    name: 'a cursor does not name what lies ahead of a response that goes over known items',
+    name: 'a cursor does not name items beyond a response with known items',
     inject: () =>
       replace(
         Frontier,

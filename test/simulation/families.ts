@@ -122,7 +122,7 @@ const proven: Expected = {
   default: { rarelyThrows: true, isProven: true },
   plain: { rarelyThrows: false, isProven: false },
 }
-/** The same where each change shows itself in a total, so that nothing is lost in any mode. */
+/** The same, but a total shows each change, so nothing is lost in any mode. */
 const provenAndVisible: Expected = { ...proven, plain: { ...proven.plain, hidesNothing: true } }
 /** A list that only grows gives no reason to throw. */
 const provenAndCalm: Expected = {
@@ -320,7 +320,7 @@ export const families: readonly Family[] = [
     name: 'throttled, mixed changes',
     vary: (plain, random) => ({
       changes: mixed(plain, random),
-      // More than there are faults, as all of them may hit one page.
+      // As many as faults, because all may hit one page.
       maxRetries: 5,
       service: { ...plain.service, faults: throttling(random) },
     }),
@@ -399,7 +399,7 @@ export const families: readonly Family[] = [
   {
     name: 'smaller limits refused',
     vary: plain => {
-      // At a limit of 2, pages overlap by limits that are larger.
+      // At a limit of 2, windows overlap only at larger limits.
       const limit = Math.max(3, limitOf(plain))
       const service = { ...plain.service, defaultLimit: limit, refusesSmallerLimits: true }
       return { limit, size: plain.size + limit, service }
@@ -582,7 +582,7 @@ export const families: readonly Family[] = [
       name: `never at rest: ${kind}`,
       vary: plain => ceaseless(plain, kind),
       ...proven,
-      // Page after page, such a list may have no end.
+      // Plain pages of such a list may never end.
       isSkipped: ['plain'],
     },
     {
@@ -686,7 +686,7 @@ function ceaseless(plain: Scenario, kind: Ceaseless['kind'], slack = 1): Partial
 }
 
 /**
- * A long list that loses up to a fifth of a window with each response, or by the clock up to a third per latency. Latencies then
+ * A long list that loses up to a fifth of a window with each response, or up to a third per latency by the clock. Latencies then
  * vary, so some responses overtake others.
  */
 function pressed(

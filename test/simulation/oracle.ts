@@ -22,7 +22,7 @@ export type Verdict =
   | `VIOLATION: ${string}`
 
 export interface Expectations {
-  /** Nothing but "no crash, no hang" is promised: the order changes, say. */
+  /** The walk only has to end, for example because the order changes. */
   readonly isOutsideGuarantee?: boolean
   /** Nothing gives a reason to throw. */
   readonly neverThrows?: boolean
@@ -30,7 +30,7 @@ export interface Expectations {
   readonly rarelyThrows?: boolean
   /** A list of at least this many pages cannot be read, so the walk must throw. */
   readonly mustThrowFromPages?: number
-  /** Nothing else gives a reason to throw. */
+  /** The only accepted reasons to throw. */
   readonly mayThrow?: readonly PaginationReason[]
   /** Maximum requests, relative to an unchanged list. A third more if it throws, and if over 4 are in flight. */
   readonly mostRequests?: number
@@ -64,7 +64,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
     return 'VIOLATION: throws for another reason'
   if (expected.mostRequests && record.exchanges.length > mostRequests(record, expected.mostRequests))
     return 'VIOLATION: too many requests'
-  // A loop that goes on from the end of a list may say so, and be right.
+  // A loop resumed at the end may rightly say `added-elsewhere`.
   const isProvenEnough = record.ended?.isComplete || record.ended?.reason === 'added-elsewhere'
   if (outcome === 'completed' && expected.isProven && !isProvenEnough) return 'VIOLATION: not proven'
   if (scenario.twinDistance !== undefined) return judgeTwins(record)
@@ -91,7 +91,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
   if (outcome !== 'completed') return outcome
   const missing = kept.filter(id => !yielded.includes(id))
   if (missing.length === 0) return isProven ? 'right' : 'not proven'
-  // By its total, one response held the whole list.
+  // One response held the whole list, by its total.
   if (received.length === 1 && scenario.verified !== true) return 'unseen loss'
   if (isProven) return 'VIOLATION: loses items and says that it is complete'
   if (giveaways(received, missing).length > 0) return 'shown loss'
@@ -102,7 +102,7 @@ export function judge(record: WalkRecord, expected: Expectations): Verdict {
 function mostRequests({ outcome, scenario, yielded, exchanges }: WalkRecord, factor: number): number {
   const limit = exchanges[0]?.requestedLimit ?? scenario.service.defaultLimit
   const calm = Math.max(scenario.size, yielded.length) / limit / (1 - Math.sqrt(Math.PI / 2 / limit))
-  // With many in flight, many are lost where the pace changes.
+  // With many in flight, a change of pace wastes many.
   const most = scenario.concurrency > 4 ? (4 / 3) * factor : factor
   return (outcome === 'thrown' ? (4 / 3) * most : most) * calm + 8
 }
@@ -122,8 +122,8 @@ function hasCursor(error: unknown): boolean {
 
 /**
  * The items that were in every state from the oldest to the newest that the client received, in the order of the list.
- * A change after the newest, or before the oldest, is one that it can know nothing of: the walk is then the same as one
- * that ended, or began, on the other side of it.
+ * It cannot know of changes after the newest state, or before the oldest. These might as well have happened after or
+ * before the walk.
  */
 function keptThroughout({ states }: WalkRecord, received: readonly Received[]): string[] {
   const versions = received.map(({ version }) => version)

@@ -7,7 +7,7 @@ export interface Change {
   readonly at: number
   readonly remove?: { readonly place: Place; readonly count: number }
   readonly insert?: { readonly place: Place; readonly count: number }
-  /** One item leaves its place and becomes the first, or moves by so many places. */
+  /** One item becomes the first, or moves by this many places. */
   readonly moveToHead?: Place
   readonly move?: { readonly place: Place; readonly by: number }
 }
@@ -26,7 +26,7 @@ export interface Ceaseless {
 
 /** How one request fares; the requests of a walk take these in turn. */
 export interface Route {
-  /** Until its state of the list is taken. */
+  /** Until the service reads the list. */
   readonly serveMs: number
   /** From there until the response arrives. */
   readonly arriveMs: number
@@ -42,7 +42,7 @@ export interface Scenario {
   readonly onMissedItems: 'throw' | 'continue'
   /** Items t1, t2, … in the list when the walk begins. */
   readonly size: number
-  /** Every item of the list is there a second time, so many places further on. */
+  /** Every item appears again, this many places further on. */
   readonly twinDistance: number | undefined
   /** The page that the walk begins with. */
   readonly firstPage: number
@@ -68,7 +68,7 @@ export interface Scenario {
     readonly isFixture: boolean
     /** The ids of each page are t1, t2, … */
     readonly hasRowNumbers: boolean
-    /** Every so many-th item of a page is left out after the page was cut; the total counts it. */
+    /** Leaves out every nth item of a page after cutting it. The total counts it. */
     readonly hidesEvery: number | undefined
     /** Its first page is 0, which the client never requests. */
     readonly countsFromZero: boolean
@@ -87,11 +87,11 @@ export interface Scenario {
   }
   /** The reader pauses now and then. */
   readonly pause: { readonly everyItems: number; readonly ms: number } | undefined
-  /** The reader leaves the loop after so many items. */
+  /** The reader leaves the loop after this many items. */
   readonly leaveAfter: number | undefined
-  /** The reader stops after so many batches, and goes on in another process, with the cursor, so many ms later; each in turn. */
+  /** Each in turn: the reader stops after this many batches, and another process resumes with the cursor this many ms later. */
   readonly cuts: readonly { readonly batches: number; readonly ms: number }[]
-  /** The list has its newest items first: after so many complete loops, what is new is read until the cursor of the one before. */
+  /** The list has its newest items first. After the first loop, this many read until the cursor of the one before. */
   readonly untilRuns: number
   /** The reader goes on in the same way after an error, once the service has been repaired. */
   readonly resumesAfterErrors: boolean

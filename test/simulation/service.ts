@@ -32,7 +32,7 @@ export type LogEntry =
 
 /** A list that changes, behind an HTTP service that takes its time. */
 export class SimulatedService {
-  /** The ids of the list after so many changes. */
+  /** The ids of the list, by number of changes. */
   readonly states: string[][]
   readonly exchanges: Exchange[] = []
   readonly log: LogEntry[] = []
@@ -45,7 +45,7 @@ export class SimulatedService {
   #isRepaired = false
   #isAtRest = false
   #inserted = 0
-  /** What the ceaseless changes are chosen by. */
+  /** Chooses the ceaseless changes. */
   readonly #random: Random
   /** The items that have moved. */
   readonly moved = new Set<string>()
@@ -82,7 +82,7 @@ export class SimulatedService {
     return this.#inFlight.size
   }
 
-  /** From here on, no request fails for good. */
+  /** From now on, no request fails permanently. */
   repair(): void {
     this.#isRepaired = true
   }
@@ -249,7 +249,7 @@ const immediate = { serveMs: 1, arriveMs: 1, replica: 0 }
 function initialIds({ size, twinDistance }: Scenario): string[] {
   const ids = Array.from({ length: size }, (_, index) => `t${index + 1}`)
   if (twinDistance === undefined) return ids
-  // By places: each id where it is, and once more so many places further on.
+  // Each id at its place, and again this many places further on.
   const places = ids.flatMap((id, index) => [
     { id, place: index },
     { id, place: index + twinDistance + 0.5 },

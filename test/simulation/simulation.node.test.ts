@@ -17,7 +17,7 @@ import { walk } from './walk.ts'
 
 // Not `cases(…)`: a hundred walks of each of fifty families in three modes, its minimum, take too long for `npm test`.
 const walksEach = 100 * inject('casesFactor')
-// A busy machine takes longer, and that must not be what a test says.
+// A busy machine takes longer, which must not fail a test.
 const patience = 60_000
 
 const rows = families.flatMap(({ name, isSkipped }) =>
@@ -31,7 +31,7 @@ function isRight(error: unknown): boolean {
 
 const all = { walks: 0, shownLosses: 0 }
 
-test.each(rows)('%s (%s): a walk keeps what is promised', { timeout: patience }, async (name, mode) => {
+test.each(rows)('%s (%s): a walk keeps its promises', { timeout: patience }, async (name, mode) => {
   const family = findFamily(name)
   const each = Math.max(1, Math.floor((family.isSlow ? walksEach / 10 : walksEach) / concurrencies.length))
   let thrown = 0
@@ -58,7 +58,7 @@ test.each([
   ['1407-verified-1', 'a cursor named items, and not those behind them'],
   ['2095-default-16', 'a cursor named items, and not those behind them'],
   ['806-default-2', 'a cursor named items in an order that no response had shown'],
-])('%s is right: %s', { timeout: patience }, async seed => {
+])('%s passes. Once, %s', { timeout: patience }, async seed => {
   const { family, mode, scenario } = findTrial('cut and resumed, stale replicas, mixed changes', seed)
   const { record, verdict } = await run({ family, mode }, scenario)
   expect(isRight(record.error) ? 'right' : verdict, traceOf(record)).toBe('right')
@@ -72,7 +72,7 @@ test('items before a known one that has moved are not passed over', { timeout: p
   }
 })
 
-test('at most one walk in a thousand loses silently what a dropped response had shown', () => {
+test('at most one walk in a thousand silently loses what a dropped response showed', () => {
   expect(all.shownLosses).toBeLessThanOrEqual(Math.ceil(all.walks / 1_000))
 })
 

@@ -127,7 +127,7 @@ async function read(scenario: Scenario, service: SimulatedService, time: Virtual
   if (outcome === undefined) finish(isSettled ? 'endless' : 'hung')
 
   service.rest()
-  // What the walk still has in flight, or sends from here on, nobody wants.
+  // Requests still in flight, or sent from now on, are left over.
   const requests = service.exchanges.length
   const { inFlight, exchanges, states, log, moved, mostInFlight } = service
   if (outcome !== 'endless') await time.run(() => false)

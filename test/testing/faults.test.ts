@@ -297,7 +297,7 @@ test('faults that no request has met are listed, with how many requests each wou
 })
 
 describe('a rate limit', () => {
-  test('refuses what is too many, with the time after which one more is taken', async () => {
+  test('refuses extra requests, with the time until the next is accepted', async () => {
     const service = new FakeService()
     service.limit({ perSecond: 2 })
     expect((await post(service, deactivate, 'k1')).status).toBe(200)

@@ -26,7 +26,7 @@ export async function open(page: Page, view: string, query = '?count=2000&latenc
 }
 
 /**
- * From the next `open` on, the fake service gets only so many requests; those after them wait for `pass`. What a test
+ * From the next `open` on, the fake service gets only this many requests. Later ones wait for `pass`. What a test
  * looks at in between lasts as long as it looks, however slow the machine is.
  */
 export async function holdRequests(page: Page, { after }: { after: number }) {
@@ -47,7 +47,7 @@ export async function holdRequests(page: Page, { after }: { after: number }) {
     }
     Object.assign(globalThis, { pass })
   }, after)
-  /** Lets so many more pass, or all. */
+  /** Lets this many more pass, or all. */
   const pass = (count = Number.POSITIVE_INFINITY) =>
     page.evaluate(count => (globalThis as unknown as { pass: (count: number) => void }).pass(count), count)
   return { pass }

@@ -126,7 +126,7 @@ test('turns to any page, back, to the last and no further', async ({ page }) => 
   await expect(picker(page)).toHaveValue('80')
 })
 
-test('a URL beyond the end leads to the last page, and what is wrong in one is dropped', async ({ page }) => {
+test('a URL beyond the end leads to the last page, and its invalid parts are dropped', async ({ page }) => {
   await openLoaded(page, 'transactions?page=99999')
   await expect(rows(page).last()).toContainText('@SUM(1+1)')
   await expect(page).toHaveURL(/#transactions\?page=80$/)

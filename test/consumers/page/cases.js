@@ -45,10 +45,7 @@ const quiet = {
     equal(proxied.at(-1)['idempotency-key'], idempotencyKey)
   },
 
-  async 'another origin is asked for leave to send the three headers, and no more'(
-    { Client },
-    { ids, service },
-  ) {
+  async 'a preflight asks another origin for the three headers, and no more'({ Client }, { ids, service }) {
     const client = new Client({ baseUrl: `${service}/exposing`, apiKey: 'test_key' })
     equal(await idsOf(client.transactions.list({ limit: 20 }, { verified: false })), ids)
     await client.virtualAccounts.reactivate(account)
@@ -77,7 +74,7 @@ const quiet = {
     equal([error instanceof HttpError, error.status, error.attempts], [true, 0, 1])
   },
 
-  async 'a function gives keys that live short'({ Client }, { ids, service }) {
+  async 'a function gives short-lived keys'({ Client }, { ids, service }) {
     const given = []
     const apiKey = async () => {
       const { key } = await ask('/key')
@@ -111,7 +108,7 @@ const quiet = {
     equal(fake.isActive(account), false)
   },
 
-  async 'a write that the page was left with is repeated with its key'({ Client }, { service }) {
+  async 'a write interrupted by leaving the page is repeated with its key'({ Client }, { service }) {
     const idempotencyKey = sessionStorage.getItem('pending')
     const client = new Client({ baseUrl: `${service}/exposing`, apiKey: 'test_key' })
     await client.virtualAccounts.deactivate(account, { idempotencyKey })
