@@ -107,10 +107,10 @@ export default defineConfig([
       'globalThis.ReadableStream': 'undefined',
       'globalThis.FormData': 'undefined',
     },
-    // Lists the bundled packages, which npm and scanners cannot see.
     plugins: [plainModules],
     esbuildPlugins: [
       withoutUnreachable,
+      // Lists the bundled packages, which npm and scanners cannot see.
       cyclonedxEsbuildPlugin({
         outputFile: 'sbom.cdx.json',
         mcType: 'library',
