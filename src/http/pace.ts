@@ -7,7 +7,7 @@ const fullRow = 6
 export const patienceMs = 80_000
 /** The next rate, as a share of the rate that the service accepted before, or has just refused. */
 const easing = 0.85
-/** The logarithm of the rate grows by this times the square of the seconds. Slowly at first, then fast: the limit may be higher. */
+/** The logarithm of the rate grows by this per square second. Slowly at first, then fast, because the limit may be higher. */
 const growth = 0.015
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
