@@ -73,7 +73,7 @@ test.concurrent('connections are reused after any response, as its body is read'
 })
 
 describe.concurrent('a connection that fails', () => {
-  test('because it is refused is tried again, and the write cannot have been applied', async () => {
+  test('because it is refused is retried, and the write cannot have been applied', async () => {
     const server = await FaultServer.start()
     await server[Symbol.asyncDispose]()
     const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
@@ -135,7 +135,7 @@ describe.concurrent('a connection that fails', () => {
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
   })
 
-  test('because of a self-signed certificate is not tried again, and nothing is sent', async () => {
+  test('because of a self-signed certificate is not retried, and nothing is sent', async () => {
     await using server = await FaultServer.startSecure({}, json({}))
     const error = await apiErrorOf('connection', clientOf(server).virtualAccounts.deactivate(account))
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
@@ -143,7 +143,7 @@ describe.concurrent('a connection that fails', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('in any other way is tried again with the same key, and proves nothing', async () => {
+  test('in any other way is retried with the same key, and proves nothing', async () => {
     const faults: [string, protocol: string, Responder][] = [
       ['reset before the request is read', 'http:', resetAfter()],
       ['no TLS', 'https:', closeAfter(head(400))],

@@ -87,7 +87,7 @@ describe('a list that changes while it is read', () => {
     const old = sampleTransactions(4_000)
     const added = newItems(1_150)
     const stateAfter = (count: number) => [...added.slice(added.length - count), ...old]
-    // One replica is far ahead of the others, and answers twice.
+    // One replica is far ahead of the others, and responds twice.
     const addedAt = (count: number) => (count <= 11 ? 0 : count === 12 || count === 22 ? 1_150 : 130)
     respondTo((page, limit, count) => envelopeOf(stateAfter(addedAt(count)), page, limit))
     const seen = await collect(createClient().transactions.list({ limit: 125 }, one))

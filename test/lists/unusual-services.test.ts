@@ -472,7 +472,7 @@ describe('services as they are often written', () => {
       }
     }))
 
-  test('a page that contradicts its total is asked for again by a loop, twice at most', () =>
+  test('a page that contradicts its total is requested again by a loop, twice at most', () =>
     checkEach<[string, times: number, verified: boolean | undefined, requested: string]>(
       [
         ['once', 1, undefined, '1/20 1/20 2/19 2/19 3/18 3/18'],

@@ -397,7 +397,7 @@ describe('writes', () => {
 
 describe('CORS', () => {
   const origin = 'https://app.example.com'
-  /** Probes a service that answers preflights, and all else, with these headers. */
+  /** Probes a service that responds to preflights, and all else, with these headers. */
   const probeCors = (preflight: HeadersInit, headers: HeadersInit, status = 204) => {
     const fetch: typeof service.fetch = async (input, init) => {
       const request = new Request(input, init)

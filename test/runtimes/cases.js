@@ -19,7 +19,7 @@ const cases = {
     equal((await seen()).map(pageOf).toSorted(byNumber), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   },
 
-  'a compressed answer is read, and its text is whole': async ({ visit }) => {
+  'a compressed response is read, and its text is whole': async ({ visit }) => {
     const { client } = visit('list in gzip')
     const { data, totalItems } = await client.transactions.list({ limit: 2 })
     equal([data.length, totalItems, data[1].description], [2, 95, 'Straße ☂'])
@@ -46,7 +46,7 @@ const cases = {
     equal(path, "/customers/a%2Fb%252e/virtual_accounts/%C3%BC%20'*/reactivate")
   },
 
-  'a write that meets 503 is tried again with the same idempotency key': ({ visit }) =>
+  'a write that meets 503 is retried with the same idempotency key': ({ visit }) =>
     succeedsTheSecondTime(visit('busy once')),
 
   'a write whose connection is reset is sent again with the same idempotency key': async ({ visit }) => {
@@ -57,10 +57,10 @@ const cases = {
     equal(keysOf(await seen()), [idempotencyKey, idempotencyKey])
   },
 
-  'a write whose answer is cut off is tried again with the same idempotency key': ({ visit }) =>
+  'a write whose response is cut off is retried with the same idempotency key': ({ visit }) =>
     succeedsTheSecondTime(visit('cut once')),
 
-  'a page that is cut off is asked for again': async ({ visit }) => {
+  'a page that is cut off is requested again': async ({ visit }) => {
     const { client, seen } = visit('cut a list once')
     const { data } = await client.transactions.list({ limit: 3 })
     equal([data.length, (await seen()).length], [3, 2])
@@ -76,14 +76,14 @@ const cases = {
     )
   },
 
-  'an answer that does not begin in time is a TimeoutError': ({ visit }) => timesOut(visit('silence')),
+  'a response that does not begin in time is a TimeoutError': ({ visit }) => timesOut(visit('silence')),
 
-  'an answer that does not end in time is a TimeoutError': ({ visit }) => timesOut(visit('half an answer')),
+  'a response that does not end in time is a TimeoutError': ({ visit }) => timesOut(visit('half an answer')),
 
-  'an abort before the answer is an AbortError with its reason, and ends the connection': ({ visit }) =>
+  'an abort before the response is an AbortError with its reason, and ends the connection': ({ visit }) =>
     abortEndsTheConnection(visit('silence')),
 
-  'an abort within the answer is an AbortError with its reason, and ends the connection': ({ visit }) =>
+  'an abort within the response is an AbortError with its reason, and ends the connection': ({ visit }) =>
     abortEndsTheConnection(visit('half an answer')),
 
   'an abort during the wait before a retry is an AbortError with its reason': async ({ visit }) => {
@@ -97,7 +97,7 @@ const cases = {
     equal((await seen()).length, 1)
   },
 
-  'a loop that is left early asks for no page that it is far from': async ({ visit }) => {
+  'a loop that is left early requests no page that it is far from': async ({ visit }) => {
     const { client, seen } = visit('list')
     for await (const { id } of client.transactions.list({ limit: 10 })) if (id === 't12') break
     equal(
@@ -106,7 +106,7 @@ const cases = {
     )
   },
 
-  'a key function is asked before every attempt': async ({ visit }) => {
+  'a key function is called before every attempt': async ({ visit }) => {
     let asked = 0
     const { client, seen } = visit('busy once', { apiKey: async () => `${apiKey}-${++asked}` })
     await client.virtualAccounts.deactivate(account)
@@ -165,7 +165,7 @@ const cases = {
     equal(error.outcomeUnknown, !tellsCodes)
   },
 
-  'the fake service answers, fails and breaks off': async () => {
+  'the fake service responds, fails and breaks off': async () => {
     const service = new FakeService({ transactions: sampleTransactions(45) })
     const client = new Client({ baseUrl: service.baseUrl, apiKey: service.apiKey, fetch: service.fetch })
     let count = 0

@@ -143,7 +143,7 @@ function json(reply, value, status = 200, headers = {}) {
   reply.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-/** The headers of an answer and less of its body than they promise. */
+/** The headers of a response and less of its body than they promise. */
 function beginning(reply, then) {
   reply.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
   reply.write('{"da', then)

@@ -1,4 +1,4 @@
-// Runs the cases in a Worker, and answers with what came of them.
+// Runs the cases in a Worker, and responds with what came of them.
 
 import { Client } from 'virtual-accounts'
 import { runCases } from './cases.js'

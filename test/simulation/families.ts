@@ -718,7 +718,7 @@ function cuts(random: Random): Scenario['cuts'] {
   }))
 }
 
-/** Some walks run against a service that answers steadily, some against one whose responses overtake each other. */
+/** Some walks run against a service that responds steadily, some against one whose responses overtake each other. */
 function routes(random: Random): Route[] {
   const slowest = random.pick([2, 12, 40])
   const straggler = random.pick([0, 0.1, 0.3])

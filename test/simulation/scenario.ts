@@ -62,7 +62,7 @@ export interface Scenario {
     /** Whatever limit is sent, it uses its default one. */
     readonly ignoresLimit: boolean
     readonly ignoresPage: boolean
-    /** It answers 422 to limits that are smaller than its default one. */
+    /** It responds with 422 to limits that are smaller than its default one. */
     readonly refusesSmallerLimits: boolean
     /** Its responses repeat the limit that was sent, but have pages of its default one. */
     readonly isFixture: boolean

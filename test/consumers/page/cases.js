@@ -153,7 +153,7 @@ const refused = {
   },
 }
 
-/** Begins a write whose answer never comes, and leaves the page with it. */
+/** Begins a write whose response never comes, and leaves the page with it. */
 async function leaveWithAWrite({ Client }, { service }) {
   const idempotencyKey = crypto.randomUUID()
   sessionStorage.setItem('pending', idempotencyKey)
