@@ -13,7 +13,7 @@ const guideOf = new Map(
   Array.from(
     readFileSync(new URL('docs/options.md', root), 'utf8').matchAll(/^\| `(\w+)` \|(.*)$/gm),
     ([, option, row]) => {
-      const { pathname, hash } = new URL(/\]\((\S+)\)/.exec(row)?.[1] ?? '', 'docs:/docs/options.md')
+      const { pathname, hash } = new URL(/\]\(([^\s)]+)\)/.exec(row)?.[1] ?? '', 'docs:/docs/options.md')
       return [option, pathname + hash]
     },
   ),
@@ -98,7 +98,10 @@ function withoutRepeats(signatures) {
   return `${first}#### With a schema${own}`
 }
 
-/** One table: required properties, then own ones, then inherited ones. The type is below the name, the default in the description. */
+/**
+ * One table: required properties, then own ones, then inherited ones, each in the order of docs/options.md. Each name links to
+ * itself, with its type below it.
+ */
 function propertiesOf(name, table) {
   const isOptions = /(Options|Params)$/.test(name)
   const [columns, , ...rows] = Array.from(table.matchAll(/^\| (.*) \|$/gm), ([, row]) =>
@@ -111,15 +114,22 @@ function propertiesOf(name, table) {
     const option = /`(\w+)\??`$/.exec(property)?.[1]
     const isOptional = property.endsWith('?`')
     // TypeDoc joins the lines of a list.
-    const text = cell('Description').replaceAll(' - ', '<br>• ').replaceAll(' **Throws**', '<br>**Throws**')
+    const text = cell('Description')
+      .replace(/ - .*/, list => `<ul>${list.replaceAll(/ - (.*?) *(?= - |$)/g, '<li>$1</li>')}</ul>`)
+      .replaceAll(' **Throws**', '<br>**Throws**')
     const isSaid = !isOptional || /^`(undefined|none)`$/.test(byDefault)
     const parts = [
       text,
-      isSaid ? '' : `Default: ${proseOf(byDefault)}.`,
-      isOptions ? `${text.includes('<br>•') ? '<br>' : ''}[Guide](${guideTo(name, option)})` : '',
+      isSaid ? '' : `${text.endsWith('</ul>') ? '' : '<br>'}Default: ${proseOf(byDefault)}.`,
+      isOptions ? `[Guide](${guideTo(name, option)})` : '',
     ]
-    const left = `${property}<br>${codeOf(cell('Type').replace(/^\\\| /, ''))}`
-    const rank = Number(isOptional) + Number(/`/.test(cell('Inherited from')))
+    const linked = property.replace(/^<a id="(.*)"><\/a> (.*)/, '<a id="$1" href="#$1">$2</a>')
+    const left = `${linked}<br>${codeOf(cell('Type').replace(/^\\\| /, ''))}`
+    const order = [...guideOf.keys()].indexOf(option) + 1
+    const isInherited = /`/.test(cell('Inherited from'))
+    // Of a client's own options, few are needed.
+    const isLater = isOptional && isInherited === (name !== 'ClientOptions')
+    const rank = order + 100 * (Number(isOptional) + Number(isLater))
     return { rank, row: `| ${left} | ${parts.filter(Boolean).join(' ')} |` }
   })
   const sorted = shown.toSorted((one, other) => one.rank - other.rank)

@@ -95,7 +95,18 @@ export interface RequestOptions<T = unknown> extends CommonOptions {
   schema?: Schema<T> | undefined
 }
 
-/** Options of the {@link Client}. Only `baseUrl` and `apiKey` are required. */
+/**
+ * Options of the {@link Client}. Only `baseUrl` and `apiKey` are required.
+ *
+ * @example
+ * ```ts
+ * const client = new Client({
+ *   baseUrl: 'https://api.example.com',
+ *   apiKey: process.env.API_KEY,
+ *   timeout: 10_000,
+ * })
+ * ```
+ */
 export interface ClientOptions extends CommonOptions {
   /**
    * Maximum number of pages that are fetched in parallel while a list is iterated. 1 fetches one page at a time.

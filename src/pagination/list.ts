@@ -59,9 +59,8 @@ export interface ListParams {
  *
  * @example
  * ```ts
- * const options = { after: savedCursor, verified: true }
- * const list = client.transactions.list({}, options)
- * for await (const batch of list.batches()) await save(batch)
+ * const list = client.transactions.list({}, { verified: true })
+ * for await (const { items, cursor } of list.batches()) console.log(items.length, cursor)
  * ```
  */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {

@@ -23,6 +23,8 @@ export interface VirtualAccounts {
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
+   * @param account Its ids: `{ customerId, virtualAccountId }`.
+   * @returns `data`, `status`, `headers`, `attempts` and `idempotencyKey`.
    * @throws ApiError. Its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts
@@ -41,6 +43,8 @@ export interface VirtualAccounts {
    *
    * The API documents no response body, so `data` is `unknown` unless `schema` types it.
    *
+   * @param account Its ids: `{ customerId, virtualAccountId }`.
+   * @returns `data`, `status`, `headers`, `attempts` and `idempotencyKey`.
    * @throws ApiError. Its `outcomeUnknown` says whether the write may have been applied. A wrong argument rejects with a TypeError.
    * @example
    * ```ts

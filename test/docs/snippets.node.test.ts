@@ -93,7 +93,7 @@ describe('runs, and prints what it shows', () => {
     const runner = new Runner()
     await run(program.code, { vitest: () => runner.module })
     await runner.run()
-    if (program.shown !== undefined) expect(printed()).toContain(program.shown.trim().replaceAll('\n', ' '))
+    if (program.shown !== undefined) expect(printed().join(' ')).toContain(program.shown.trim().replaceAll('\n', ' '))
   })
 })
 
