@@ -189,16 +189,28 @@ function connection(
       'API_KEY is not set. Run this, then paste the key: read -rs API_KEY && export API_KEY',
     )
   const allowInsecureHttp = values['allow-insecure-http'] ?? false
-  return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showRetry }
+  return { baseUrl, apiKey, allowInsecureHttp, signal: interrupted.signal, onEvent: showProgress }
 }
 
-function showRetry(event: ClientEvent): void {
+let requests = 0
+
+/** Shows retries, and on a terminal, a counter that the next line overwrites. */
+function showProgress(event: ClientEvent): void {
+  if (event.type === 'request' && process.stderr.isTTY) process.stderr.write(`\rRequest ${++requests} …`)
   if (event.type !== 'retry' && event.type !== 'wait') return
+  clearProgress()
   const lines = wrap(event.error.message, `Next attempt in ${Math.ceil(event.delayMs / 1000)} s: `)
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-const print = (text: string) => process.stdout.write(`${text}\n`)
+function clearProgress(): void {
+  if (requests > 0 && process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+}
+
+const print = (text: string) => {
+  clearProgress()
+  process.stdout.write(`${text}\n`)
+}
 
 async function main([name = '', ...args]: string[]): Promise<number> {
   const { node } = process.versions
@@ -232,6 +244,7 @@ main(process.argv.slice(2)).then(
     process.exitCode = status
   },
   (error: Error) => {
+    clearProgress()
     const toHere = (name: string) => namesHere.get(name) ?? name
     process.stderr.write(
       `${error.message.replaceAll(/^\w+(?=:)|allowInsecureHttp: true|\bapiKey\b/g, toHere)}\n`,
