@@ -29,7 +29,8 @@ export function format(value, { digits }) {
 
 export function markdown(head, rows) {
   const line = cells => `| ${cells.join(' | ')} |`
-  return [line(head), `|---${'|--:'.repeat(head.length - 1)}|`, ...rows.map(line)].join('\n')
+  const alignments = head.map(title => (title ? '--:' : '---'))
+  return [line(head), line(alignments), ...rows.map(line)].join('\n')
 }
 
 export function table({ columns }, rows) {

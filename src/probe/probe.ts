@@ -100,7 +100,8 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
 
 function whyMissing(id: string, { origin, account }: ProbeOptions, found: readonly Finding[]): string {
   if (id === 'cors' && origin === undefined) return 'pass `origin` (--origin) to check this'
-  if (id === 'idempotency' && account === undefined) return 'pass `account` (--customer-id, --virtual-account-id, --write) to check this'
+  if (id === 'idempotency' && account === undefined)
+    return 'pass `account` (--customer-id, --virtual-account-id, --write) to check this'
   return `because ${found.find(({ status }) => status === 'broken')?.id} is broken`
 }
 

@@ -93,7 +93,8 @@ describe('runs, and prints what it shows', () => {
     const runner = new Runner()
     await run(program.code, { vitest: () => runner.module })
     await runner.run()
-    if (program.shown !== undefined) expect(printed().join(' ')).toContain(program.shown.trim().replaceAll('\n', ' '))
+    if (program.shown !== undefined)
+      expect(printed().join(' ')).toContain(program.shown.trim().replaceAll('\n', ' '))
   })
 })
 
