@@ -134,7 +134,7 @@ function exists(page: string, link: string): boolean {
 
 /** Lines of programs and commands. Messages and diagrams may be wider. */
 function codeLinesOf(page: string): string[] {
-  const blocks = Array.from(read(page).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm))
+  const blocks = Array.from(read(page).matchAll(/^```(\w*).*\n([\s\S]*?)^```/gm))
   return blocks.flatMap(([, language, code = '']) => (language === 'text' ? [] : code.split('\n')))
 }
 
