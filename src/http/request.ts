@@ -127,7 +127,6 @@ export async function request<T>(
   })
 }
 
-/** A call whose arguments were checked. */
 interface CheckedCall {
   readonly method: string
   readonly path: string

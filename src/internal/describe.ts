@@ -49,7 +49,6 @@ export function wrongArgument(name: string, expected: string, value: unknown, hi
   return new TypeError(`${name}: expected ${expected}, got ${got}${hint}`)
 }
 
-/** Such as `a string` or `an object`. */
 export function withArticle(noun: string): string {
   return `${/^(?:[aeio]|u(?!int|rl))/i.test(noun) ? 'an' : 'a'} ${noun}`
 }

@@ -242,7 +242,6 @@ function isWithoutTotal({ value }: PageRead, first: Page<unknown>): boolean {
   return value?.totalItems === 0 && value.page > 1 && value.data.length === 0 && first.totalItems > 0
 }
 
-/** The pages that were read. */
 function pagesOf({ own, second, small, larger, last, parts, beyond, again }: ListReads): ReadPage[] {
   const reads = [own, second, small, ...larger, last, ...parts, beyond, again]
   return reads.filter((read): read is ReadPage => read?.value !== undefined)
