@@ -69,7 +69,7 @@ export interface CommonOptions {
   totalTimeout?: number | undefined
   /**
    * Maximum number of retries after the first attempt. Retries after a 429 do not count. They go on until the delays of the call
-   * would exceed 80 s. With 0, a call fails at its first refusal or failure.
+   * exceed 80 s. With 0, a call fails at its first refusal or failure.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
@@ -238,7 +238,6 @@ export function resolveClientOptions(
   }
 }
 
-/** The settings, overridden by the given options, with headers merged. */
 export function mergeSettings(settings: CallSettings, given: Given<CommonOptions>): CallSettings {
   const { timeout = settings.timeout, totalTimeout = settings.totalTimeout, headers } = given
   return {

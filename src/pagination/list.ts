@@ -45,8 +45,8 @@ export interface ListParams {
    */
   page?: number | undefined
   /**
-   * Number of items per page. The service may lower it. Then the limit in the response applies. With `after`, a limit
-   * larger than the earlier loop's has no effect.
+   * Number of items per page. The service may lower it. Then the limit in the response applies. With `after`, the
+   * earlier loop's limit is the default and the maximum.
    * @defaultValue 100 for a loop from page 1 if the service accepts that. Otherwise the service's default
    */
   limit?: number | undefined
