@@ -116,7 +116,7 @@ export abstract class ApiError extends Error {
   }
 
   /**
-   * Adds the cursor of a loop. An abort reason may be the error of another loop, which stays unchanged.
+   * Adds the cursor of a loop. `itemKey` may throw the error of another loop, which stays unchanged.
    * @internal
    */
   inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {

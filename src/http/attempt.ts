@@ -44,7 +44,7 @@ export const noResponseInTime: NoResponse = {
 }
 
 /**
- * Sends one request and reads its whole response until the moment `until`. Rejects only with an error of the caller's code. An
+ * Sends one request and reads its whole response. Gives up at `until`. Rejects only with an error of the caller's code. An
  * abort is an outcome.
  */
 export async function runAttempt(run: Run, apiKey: string | null, until: number): Promise<Outcome> {

@@ -109,7 +109,7 @@ export class Queue {
     this.#dispatchAt(nextAt)
   }
 
-  /** Dispatches at a time, after all timers that are due. One of them may abort the next call, which must not be sent just before. */
+  /** Dispatches at a time, after all timers that are due, because one of them may abort the next call. */
   #dispatchAt(at: number): void {
     clearTimeout(this.#timer)
     if (at === Number.POSITIVE_INFINITY) return

@@ -77,6 +77,6 @@ function mayPass(outcome: Outcome, isKeyInUse: boolean): boolean {
   if (outcome.status === undefined) return outcome.reason !== 'certificate'
   const { status, retryAfterMs = 0 } = outcome
   if (retryAfterMs > patienceMs) return false
-  // "Conflict" then usually means that a request with the same key is still being processed.
+  // If the key may be in use, a 409 usually means that its request is still being processed.
   return status === 409 ? isKeyInUse : [408, 425, 429].includes(status) || isServerError(status)
 }

@@ -16,7 +16,7 @@ export interface Transport extends ClientConfig {
 export class Shared {
   readonly retryBudget: RetryBudget = new RetryBudget()
   readonly paces: Paces = new Paces()
-  /** The paths of lists that reject a limit of 100. */
+  /** The URLs of lists that reject a limit of 100. */
   readonly withoutLimit: Set<string> = new Set()
   /** Whether a listener has thrown. Only its first error is logged. */
   hasFailedListener = false

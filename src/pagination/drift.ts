@@ -18,7 +18,7 @@ export class Drift {
     const needed = 1 + moved - this.expect(time)
     this.#margin = Math.max(1, 0.9 * this.#margin, Math.min(needed, limit / 2))
     if (time === 0) return
-    // The past counts less as time passes. A response may be older than the one before it. A bulk removal is no drift.
+    // Recent moves count most. `time` is negative for an older response. `most` limits a bulk removal.
     const past = this.#time / (this.#time + Math.abs(time))
     const most = (Math.abs(time) / msPerRequest) * (limit / 2)
     this.#moved = past * this.#moved + Math.max(-most, Math.min(moved * Math.sign(time), most))

@@ -64,7 +64,7 @@ export class OverlappingReader<T> {
       ends = isFull ? 0 : ends + 1
       if (isFull) continue
       if (at.end === seen.total) return false
-      // An item may have been added after these rows were read. The list has ended if the next window has nothing new.
+      // An item may have been added after these rows were read. So one more window is read before the end is checked.
       const isShort = seen.isShort && at.requests.pagesAreShort
       if ((news === 0 || ends > 1 || isShort) && (await this.#isEnd(seen))) return false
     }
@@ -82,7 +82,7 @@ export class OverlappingReader<T> {
     const plan: Plan = (window, time) =>
       this.#at.goesOnAfter(reach(window)) && !isFast() ? this.#windowAfter(reach(window), time) : undefined
     const endThen = planned ? this.#expectEnd(planned.sent.time) : end
-    // Used even beyond a gap, because dropping it would drop all requests in flight.
+    // Used even if it follows a gap. Dropping it would drop all requests in flight.
     const goesOn =
       planned && start(planned.window) < Math.max(end, endThen) && reach(planned.window) > endThen
     return this.#get(goesOn ? planned.window : this.#windowAfter(end, this.#timeSinceShown), plan)
@@ -108,14 +108,14 @@ export class OverlappingReader<T> {
     // A service may reject a larger limit even for page 1.
     const isOther = window.page === 1 && window.limit !== limit
     let seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
-    // Once a smaller limit was honoured, a 400 or 422 means that the page does not exist, or that the limit is too large.
+    // Once a smaller limit was honoured, a 400 or 422 at up to `limit` means that the page does not exist.
     if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
       if (!options.verified || seen.start >= total) throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
       // Throws for the reason of the refusal, unless only one request was refused.
       seen = await this.#insist(seen)
     }
     if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
-    // A lowered limit can look like that of a last page, but it moves the last item.
+    // A lowered limit can look like a short last page. Then the last item is out of place.
     if (seen.hasOwnLimit && seen.page > 1 && !this.#isInPlace(seen))
       throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
     return seen
@@ -123,7 +123,7 @@ export class OverlappingReader<T> {
 
   /**
    * Adds the total of page 1 to a page that does not exist. If that page should exist, it is requested again. A refusal, or another
-   * page, then throws. Exception: a service that ignores smaller limits may have no such page at its own limit.
+   * page, then throws. Exception: a service that ignores smaller limits has no such page, so windows cannot overlap.
    */
   async #confirm(seen: ListResponse<T>): Promise<ListResponse<T>> {
     if (seen.total !== undefined) return seen
@@ -277,7 +277,7 @@ export class OverlappingReader<T> {
     const firstKnown = at.known.firstIn(seen.keys)
     const { total = at.total } = seen
     const hasShrunk = total < at.total
-    // If no new item follows, the last item read is farther on, before the held responses, unless it is gone.
+    // Without news, skips to the last item's place, or halfway if it is gone (held responses begin before it).
     const reached = seen.start + seen.limit
     const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)

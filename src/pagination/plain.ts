@@ -80,7 +80,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     at.noteProgress(seen, endsNew || at.isNearUntil)
     smallestTotal = Math.min(smallestTotal, total)
     largestTotal = Math.max(largestTotal, total)
-    // If the service filters pages after cutting them, or ignores `page`, places reach the total too early. Then only an empty
+    // If the service filters after paginating, or ignores `page`, places reach the total too early. Then only an empty
     // page is the end.
     const isEnd = !areFiltered && at.end >= total && at.count <= largestTotal
     // The total may be capped.

@@ -161,7 +161,7 @@ export class Position<T> {
   }
 
   /**
-   * Throws after too many responses in a row without progress. A list that has grown may show all remembered items again. Also
+   * Throws after 8 responses in a row without progress, plus as many as a grown list takes to show all remembered items. Also
    * throws if the list grows as fast as it is read, or the loop needs more than 2.5 times the requests of an unchanged list.
    */
   noteProgress(seen: ListResponse<T>, isAny: boolean): void {
@@ -239,7 +239,7 @@ export class Position<T> {
     const doubt = this.#reason
     const hasHashes = (options.after ?? options.until) !== undefined
     const { inOrder, missing } = frontier.names
-    // A short batch is part of the frontier.
+    // The frontier already names a smaller batch.
     const first = this.isNearUntil || batch.length > maxNamed ? batch.slice(0, maxNamed) : []
     const toHashes = (keys: readonly (Key | undefined)[]) =>
       withKey(keys).map(key => (hasHashes ? String(key) : hashKey(key)))

@@ -65,7 +65,7 @@ export class Requests<T> {
   #largestTotal = 0
   /** Number of requests sent. */
   sent = 0
-  /** Whether a page stayed short when requested again. The service filters pages after cutting them, or its total is wrong. */
+  /** Whether a page stayed short when requested again. The service filters after paginating, or its total is wrong. */
   pagesAreShort = false
   /** The first and the last response that the reader got. */
   first: ListResponse<T> | undefined
@@ -199,7 +199,7 @@ export class Requests<T> {
     return entry
   }
 
-  /** Requests a window, and again if it is short. If it stays as short, the service filters pages after cutting them. */
+  /** Requests a window, and again if it is short. If it stays as short, the service filters after paginating. */
   async #loadWhole(window: Window, signal: AbortSignal): Promise<LoadedPage<T>> {
     let lengthBefore = -1
     for (let request = 1; ; request++) {

@@ -49,7 +49,7 @@ async function* read<T>(at: Position<T>): Reading<T> {
     } catch (error) {
       const isDisorder = at.doubt === 'order-not-stable' && onMissedItems === 'continue'
       if (verified || !(isDisorder || isOverlapProblem(at.doubt))) throw error
-      // Mocks return the same page for any query.
+      // Ends here if a mock ignores the query.
       const { total = at.total } = at.requests.last ?? {}
       const isEnd = at.end === at.total && at.total === total && at.count >= at.total
       if (isEnd && at.doubt !== 'short-page') return false

@@ -103,7 +103,7 @@ export class FakeService {
   readonly #faults = new FaultQueue()
   #limiter: RateLimiter | undefined
   readonly #rules: Rules
-  // Nothing else may reference a hanging request. If it were garbage-collected, its signal would never abort.
+  // Keeps hanging requests alive. If one were garbage-collected, its signal would never abort.
   readonly #pending = new Set<Request>()
 
   /** @throws TypeError for an unknown or wrong option. */
