@@ -3,7 +3,7 @@ import { captureCaller } from './internal/error-stack.js'
 import { defineHidden, property } from './internal/object.js'
 
 /** The facts about a call that every error shows, and the number of its loop. */
-export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'inLoop' | 'with' | 'toJSON'> & {
+export type CallInfo = Omit<ApiError, keyof Error | 'kind' | 'cursor' | 'withCursor' | 'with' | 'toJSON'> & {
   readonly loop: number | undefined
 }
 
@@ -119,7 +119,7 @@ export abstract class ApiError extends Error {
    * Adds the cursor of a loop. `itemKey` may throw the error of another loop, which stays unchanged.
    * @internal
    */
-  inLoop(loop: number, cursor: string, isResumable: boolean): ApiError {
+  withCursor(loop: number, cursor: string, isResumable: boolean): ApiError {
     const { info, isFinal } = this.#facts
     if (loop !== info.loop) return this
     show(this, 'cursor', cursor)

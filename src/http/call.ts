@@ -7,7 +7,7 @@ import { noResponseInTime, type Run, runAttempt } from './attempt.js'
 import { InvalidBody } from './body.js'
 import { QueuedCall } from './pace.js'
 import { CallReport } from './report.js'
-import { decide, isOutage, isRefusal, isSuccess, mayHaveBeenApplied } from './retry.js'
+import { decide, isOutage, isRateLimited, isSuccess, mayHaveBeenApplied } from './retry.js'
 import type { Call, NoResponse, Outcome, ReceivedResponse, Transport } from './types.js'
 
 /** A response that the call accepts, usually a 2xx, and the report of its call. */
@@ -141,7 +141,7 @@ async function sendAttempt(run: Run): Promise<Outcome> {
     report.mayHaveBeenApplied ||= mayHaveBeenApplied(outcome, call.hasCallerKey)
     if (outcome.status !== undefined) queue.responded()
     const { pace } = queued
-    if (pace && isRefusal(outcome)) {
+    if (pace && isRateLimited(outcome)) {
       const retryAfterMs = outcome.status === undefined ? 0 : (outcome.retryAfterMs ?? 0)
       pace.refused(queued, retryAfterMs, queue.now, () => report.createError(outcome, true))
       if (pace.state === 'closed') queue.reportRefusal(pace)

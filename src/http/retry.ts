@@ -18,7 +18,7 @@ export function isThrottled(status: number): boolean {
 }
 
 /** Whether the service or this machine refused an attempt because there were too many, and one may succeed before long. */
-export function isRefusal(outcome: Outcome): boolean {
+export function isRateLimited(outcome: Outcome): boolean {
   // The process has no file descriptors left for sockets.
   if (outcome.status === undefined) return /^E[MN]FILE$/.test(codeOf(outcome.cause) ?? '')
   const { status, retryAfterMs } = outcome
@@ -61,7 +61,7 @@ export function decide(
 ): Decision {
   const { status } = outcome
   if (status !== undefined && (isSuccess(status) || accepts?.(status))) return { next: 'return' }
-  if (settings.maxRetries > 0 && isRefusal(outcome)) {
+  if (settings.maxRetries > 0 && isRateLimited(outcome)) {
     if (refusedMs === undefined)
       return { next: 'fail', note: 'Not retried: it was rate limited for more than a minute.' }
     // A 503 may also be an outage, so it counts as a failure.

@@ -208,8 +208,11 @@ function prepareList<Item>(
   forbid(until && (page ?? 1) > 1, 'page: cannot be combined with `until`, which reads from the beginning')
   const ends = 'pass `until` if new items come first, `after` if they come last'
   forbid(after && until, `until: cannot be combined with \`after\` (${ends})`)
-  const isCut = options.maxItems !== undefined
-  forbid(until && isCut, 'until: cannot be combined with `maxItems`, because items beyond it would be missed')
+  const hasMaxItems = options.maxItems !== undefined
+  forbid(
+    until && hasMaxItems,
+    'until: cannot be combined with `maxItems`, because items beyond it would be missed',
+  )
   // At another limit, page 2 and later are other pages.
   const isFree = limit === undefined && (page ?? 1) === 1 && !after
   const refusedBy = transport.shared.withoutLimit

@@ -2,7 +2,7 @@ import { Drift } from './drift.js'
 import { beginsWith, type Key } from './known-items.js'
 import type { ReadBatch, Window } from './page.js'
 import type { Position, Reading } from './position.js'
-import { isRefusal, type ListResponse, type Plan } from './requests.js'
+import { isBadRequest, type ListResponse, type Plan } from './requests.js'
 import { countedFrom0, emptyPage, endsShort, failure } from './walk-errors.js'
 import { reach, start, windowAhead, windowAt, windowBefore, windowOf } from './windows.js'
 
@@ -107,9 +107,9 @@ export class OverlappingReader<T> {
     const { requests, limit, total, options } = this.#at
     // A service may reject a larger limit even for page 1.
     const isOther = window.page === 1 && window.limit !== limit
-    let seen = await requests.get(isOther ? { ...window, accepts: isRefusal } : window, plan)
+    let seen = await requests.get(isOther ? { ...window, accepts: isBadRequest } : window, plan)
     // Once a smaller limit was honoured, a 400 or 422 at up to `limit` means that the page does not exist.
-    if (isRefusal(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
+    if (isBadRequest(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
       if (!options.verified || seen.start >= total) throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
       // Throws for the reason of the refusal, unless only one request was refused.
       seen = await this.#insist(seen)

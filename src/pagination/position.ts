@@ -215,10 +215,10 @@ export class Position<T> {
   }
 
   /** Emits the last event of the loop, when no request is in flight. */
-  async emitEnd(isCut: boolean): Promise<void> {
+  async emitEnd(atMaxItems: boolean): Promise<void> {
     await this.requests.close()
     const { last, sent } = this.requests
-    const reason = isCut ? 'max-items' : this.#reason
+    const reason = atMaxItems ? 'max-items' : this.#reason
     const isComplete = reason === undefined
     const facts = { items: this.mark.items, requests: sent, totalItems: this.total, isComplete, reason }
     last?.response.report.emit({ type: 'end', ...facts })
@@ -229,7 +229,7 @@ export class Position<T> {
     const hasBegun = mark.items > 0 || this.options.after !== undefined
     if (!hasBegun || !(error instanceof ApiError)) return error
     // A resumed loop cannot have `until`, so it would read to the end of the list.
-    return error.inLoop(this.requests.loop, this.#writeCursor([], mark), !this.options.until)
+    return error.withCursor(this.requests.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
   /** `batch` has the keys for a later `until`: the new ones, or all of the response if this loop has met its own `until`. */
@@ -249,7 +249,7 @@ export class Position<T> {
       first: toHashes(first),
     }
     return writeCursor(
-      { limit, doubt, isCut: cutAt !== undefined && place.end >= place.total, ...place, ...names },
+      { limit, doubt, isInterrupted: cutAt !== undefined && place.end >= place.total, ...place, ...names },
       options,
     )
   }

@@ -42,7 +42,7 @@ export interface ListResponse<T = unknown> extends Omit<LoadedPage<T>, 'keys' | 
 // The maximum in flight or buffered for the first, second and third window. A loop that is left early should waste little.
 const slowStart = [1, 2, 4]
 // Many services read rows and total in two statements. An item added in between makes a page look short.
-const maxRequests = 3
+const maxPerPage = 3
 
 let loops = 0
 
@@ -152,8 +152,8 @@ export class Requests<T> {
     // With a concurrency of 1, nothing is prefetched.
     const { concurrency } = this.#setup
     const maximum = concurrency === 1 ? 1 : 2 * concurrency
-    const maxHeld = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
-    while (this.#queue.length < maxHeld && this.#inFlight.length + 1 <= this.#maxInFlight) {
+    const most = Math.min(maximum, slowStart[this.#reads - 1] ?? maximum)
+    while (this.#queue.length < most && this.#inFlight.length + 1 <= this.#maxInFlight) {
       const last = this.#queue.at(-1)
       const window = last && this.#plan?.(last.window, this.time - last.sent.time)
       // The reader will stop at a failed one.
@@ -204,7 +204,7 @@ export class Requests<T> {
     let lengthBefore = -1
     for (let request = 1; ; request++) {
       this.sent++
-      const mayContradict = request < maxRequests && !this.pagesAreShort
+      const mayContradict = request < maxPerPage && !this.pagesAreShort
       const loaded = await loadPage(this.#setup, window, { loop: this.loop, signal, mayContradict })
       const { length } = loaded.data
       if (!isShort(loaded)) return loaded
@@ -217,7 +217,7 @@ export class Requests<T> {
   }
 }
 
-export function isRefusal(status: unknown): boolean {
+export function isBadRequest(status: unknown): boolean {
   return status === 400 || status === 422
 }
 

@@ -2,7 +2,7 @@ import { OverlappingReader } from './overlapping.js'
 import { type ListSetup, loopLimit, type ReadBatch } from './page.js'
 import { readPages } from './plain.js'
 import { Position, type Reading } from './position.js'
-import { isRefusal, type ListResponse } from './requests.js'
+import { isBadRequest, type ListResponse } from './requests.js'
 import { addedElsewhere, failure, isOverlapProblem } from './walk-errors.js'
 import { windowAt, windowOf } from './windows.js'
 
@@ -14,9 +14,9 @@ export async function* readList<T>(
   if (setup.maxItems === 0) return
   const at = new Position(setup, closing)
   try {
-    const isCut = (yield* read(at)) && !at.hasArrived
-    if (!isCut) await checkOtherEnd(at)
-    await at.emitEnd(isCut)
+    const atMaxItems = (yield* read(at)) && !at.hasArrived
+    if (!atMaxItems) await checkOtherEnd(at)
+    await at.emitEnd(atMaxItems)
   } catch (error) {
     throw at.withCursor(error)
   }
@@ -68,7 +68,7 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
   const { after, until, verified } = at.options
   const cursor = after ?? until
   const { first } = at.requests
-  const hadEnded = after ? after.end >= after.total && !after.isCut : until !== undefined
+  const hadEnded = after ? after.end >= after.total && !after.isInterrupted : until !== undefined
   if (!cursor || !hadEnded || !first || at.mark.items > 0 || at.doubt) return
   const before = after ? Math.max(after.total, after.end) : cursor.total
   if (at.total <= before) return
@@ -85,13 +85,13 @@ async function checkOtherEnd<T>(at: Position<T>): Promise<void> {
 /** Requests the first page, without the loop's own limit if the service does not honour that. */
 async function requestFirst<T>(at: Position<T>): Promise<ListResponse<T>> {
   const { firstPage, limit, ownLimit } = at.options
-  const request = (limit: number | undefined, accepts: typeof isRefusal | undefined) => {
+  const request = (limit: number | undefined, accepts: typeof isBadRequest | undefined) => {
     at.sentLimit = limit
     return at.requests.get({ page: firstPage, limit, expectedLimit: undefined, overlaps: false, accepts })
   }
   const isOwn = ownLimit && !ownLimit.refusedBy.has(ownLimit.service)
-  let first = isOwn ? await request(loopLimit, isRefusal) : await request(limit, undefined)
-  if (isOwn && (isRefusal(first.response.status) || first.isShort)) {
+  let first = isOwn ? await request(loopLimit, isBadRequest) : await request(limit, undefined)
+  if (isOwn && (isBadRequest(first.response.status) || first.isShort)) {
     first = await request(limit, undefined)
     if (!first.isShort) ownLimit.refusedBy.add(ownLimit.service)
   }

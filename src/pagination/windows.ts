@@ -1,5 +1,5 @@
 import type { Window } from './page.js'
-import { isRefusal } from './requests.js'
+import { isBadRequest } from './requests.js'
 
 // A window is a page at any limit. Page `p` holds the places from `(p - 1) * limit` to `p * limit - 1`.
 
@@ -15,7 +15,7 @@ export function reach({ page, limit = 0 }: Window): number {
 export function windowOf(page: number, limit: number): Window {
   // Services report a missing page by a status, or by returning another page.
   const accepts = (what: number | 'another-page') =>
-    page > 1 && (what === 404 || what === 'another-page' || isRefusal(what))
+    page > 1 && (what === 404 || what === 'another-page' || isBadRequest(what))
   return { page, limit, overlaps: true, expectedLimit: undefined, accepts }
 }
 

@@ -97,7 +97,7 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
     page.data.length >= expectedCount(page) || first.data.length < expectedCount(first)
   const best = larger.find(({ value }) => value && value.limit > first.limit && isFull(value))
   const limit = best?.value?.limit ?? first.limit
-  const wrong = larger.find(read => isConclusive(read) && !isRefusal(read))
+  const wrong = larger.find(read => isConclusive(read) && !isClientError(read))
   if (wrong) return broken(id, `limit ${wrong.limit}: ${wrong.problem}`, `Pass \`limit: ${limit}\`.`)
   const short = larger.find(({ value }) => value && !isFull(value))
   if (short) {
@@ -119,7 +119,7 @@ export function checkLargestLimit({ first, larger }: ListReads): Finding {
   return ok(id, `${limit}, the default, as limit ${tried.limit} is refused: ${tried.problem}`)
 }
 
-function isRefusal({ error }: PageRead): boolean {
+function isClientError({ error }: PageRead): boolean {
   return error?.kind === 'http' && error.status >= 400 && error.status < 500
 }
 
