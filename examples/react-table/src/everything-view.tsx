@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useCallback, useRef, useState } from 'react'
+import { memo, type ReactNode, useCallback, useMemo, useRef, useState } from 'react'
 import { isApiError } from 'virtual-accounts'
 import type { Collection, Progress } from './collection.ts'
 import { csvOf, download } from './csv.ts'
@@ -235,6 +235,8 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
     [transactions, matches],
   )
   const rows = matches ? matches.length : count
+  // Each filter starts at the first match. Without one, the list is where it was.
+  const placeOfMatches = useMemo(() => ({ filter, scrollTop: 0 }), [filter])
   return (
     <section className="card" aria-label="Loaded transactions">
       <div className="toolbar">
@@ -249,7 +251,12 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
       {count === 0 ? (
         <PlaceholderTable />
       ) : rows > 0 ? (
-        <VirtualTable label="All loaded transactions" count={rows} rowAt={rowAt} place={place} />
+        <VirtualTable
+          label="All loaded transactions"
+          count={rows}
+          rowAt={rowAt}
+          place={matches ? placeOfMatches : place}
+        />
       ) : (
         <div className="scroller">
           <NoMatch filter={filter} what="loaded transaction" />

@@ -255,6 +255,16 @@ test('keeps what is loaded, and its place, when another view is looked at', asyn
   await expect(list(page)).toHaveCount(0)
   await page.goBack()
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
+  // A filter shows its first match. Without one, the list is where it was.
+  const filter = page.getByLabel('Filter what is loaded')
+  await filter.fill('order')
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
+  await list(page).evaluate(element => element.scrollTo(0, 4_400))
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '102')
+  await filter.fill('top-up')
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
+  await filter.fill('')
+  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
   // Another list is at its first row.
   await again.click()
   await expect(again).toBeVisible()
