@@ -310,14 +310,14 @@ function Changes({ changes }: { changes: readonly Change[] }) {
   return (
     <section className="card" aria-labelledby="changes">
       <div className="padded">
-        <h2 id="changes">Last changes made in this browser</h2>
+        <h2 id="changes">Last confirmed changes in this browser</h2>
         <p className="muted">Not the status of the accounts: the service does not report it.</p>
       </div>
       {changes.length === 0 ? (
-        <p className="empty">No account has been changed yet.</p>
+        <p className="empty">No change has been confirmed yet.</p>
       ) : (
         <table className="figures changes">
-          <caption className="hidden">Last changes made in this browser</caption>
+          <caption className="hidden">Last confirmed changes in this browser</caption>
           <thead>
             <tr>
               <th scope="col">Account</th>

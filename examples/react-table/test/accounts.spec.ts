@@ -30,7 +30,7 @@ const question = (page: Page, account = 'v1') =>
   page.getByRole('region', { name: `Was account ${account} deactivated?` })
 const latest = (page: Page) => page.getByRole('status', { name: 'Latest change' })
 const elsewhere = (page: Page) => page.getByRole('status', { name: 'Resolved in another tab' })
-const changes = (page: Page) => page.getByRole('table', { name: 'Last changes made in this browser' })
+const changes = (page: Page) => page.getByRole('table', { name: 'Last confirmed changes in this browser' })
 const retry = (page: Page) => page.getByRole('button', { name: 'Retry with the same key' })
 const discard = (page: Page) =>
   page.getByRole('button', { name: 'I checked the account: discard this request' })
@@ -344,5 +344,5 @@ test('shows a change that could not be saved, and after a reload no older one as
   await deactivate(page)
   await expect(changes(page).getByRole('row').nth(1)).toContainText('deactivated')
   await page.reload()
-  await expect(page.getByText('No account has been changed yet.')).toBeVisible()
+  await expect(page.getByText('No change has been confirmed yet.')).toBeVisible()
 })
