@@ -121,7 +121,7 @@ function Message({ progress: { state, failure, count } }: { progress: Progress }
   return (
     <>
       {state === 'done' && count > 0 && <p className="badge">Verified: no transaction was missed</p>}
-      <p className="muted">{texts[state]}</p>
+      {texts[state] && <p className="muted">{texts[state]}</p>}
     </>
   )
 }
