@@ -10,7 +10,8 @@ export interface Call {
   readonly id: string
   readonly method: string
   readonly path: string
-  readonly page: number | undefined
+  /** Where the items of a page are in the list: “26–50”. */
+  readonly items: string | undefined
   readonly idempotencyKey: string | undefined
   readonly state: keyof typeof callMarks
   readonly detail: string
@@ -52,7 +53,7 @@ export class ActivityLog {
   readonly add = (event: ClientEvent) => {
     // The first two do not concern a call. The response has already shown the success.
     if (event.type === 'drift' || event.type === 'end' || event.type === 'success') return
-    const { callId: id, method, path, page } = event
+    const { callId: id, method, path } = event
     const before = this.#calls.find(call => call.id === id)
     if (event.type === 'request') {
       this.#requests++
@@ -64,7 +65,7 @@ export class ActivityLog {
     } else this.#waiting.delete(id)
 
     const idempotencyKey = event.type === 'request' ? event.idempotencyKey : before?.idempotencyKey
-    const call: Call = { id, method, path, page, idempotencyKey, ...stateOf(event) }
+    const call: Call = { id, method, path, items: itemsOf(event), idempotencyKey, ...stateOf(event) }
     this.#calls = before
       ? this.#calls.map(other => (other.id === id ? call : other))
       : [call, ...this.#calls].slice(0, shownCalls)
@@ -87,6 +88,13 @@ export class ActivityLog {
       })
     }, 150)
   }
+}
+
+/** Not the page number, because pages of a loop overlap, and their sizes differ. */
+function itemsOf({ page, url }: ClientEvent): string | undefined {
+  if (page === undefined) return undefined
+  const limit = Number(new URL(url).searchParams.get('limit'))
+  return `${grouped((page - 1) * limit + 1)}–${grouped(page * limit)}`
 }
 
 function stateOf(

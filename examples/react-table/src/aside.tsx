@@ -87,13 +87,13 @@ export function ActivityPanel({ activity }: { activity: ActivityLog }) {
 }
 
 function CallLine({ call }: { call: Call }) {
-  const { method, path, page, state, detail, idempotencyKey } = call
+  const { method, path, items, state, detail, idempotencyKey } = call
   const [, customer, account, operation] = accountPath.exec(path) ?? []
   return (
     <>
       <span className="mono">
         {method} {operation ?? path}
-        {page !== undefined && `, page ${page}`}
+        {items && `, items ${items}`}
       </span>
       {account && customer && (
         <>

@@ -19,7 +19,7 @@ export function EverythingView({ collection, filter }: { collection: Collection;
     <>
       <div className="heading">
         <h1>All transactions</h1>
-        <p className="muted">The whole list, four pages at a time</p>
+        <p className="muted">The whole list in overlapping pages, four at a time</p>
       </div>
       <Loader collection={collection} progress={progress} />
       {state === 'done' && count === 0 && (

@@ -25,11 +25,11 @@ test('shows the first page, how many there are, and the next page at once', asyn
   await expect(rows(page).first()).toContainText(idOf(0))
   await expect(pager(page)).toContainText('of 80')
   await expect(page.getByRole('cell', { name: '4,841,890', exact: true })).toBeVisible()
-  await expect(calls(page)).toContainText([/page 2.*200 in/s, /page 1.*200 in/s])
+  await expect(calls(page)).toContainText([/items 26–50.*200 in/s, /items 1–25.*200 in/s])
 
   await turn(page, 'Next')
   await expect(rows(page).first()).toContainText(idOf(25))
-  await expect(calls(page)).toContainText([/page 3/, /page 2/, /page 1/])
+  await expect(calls(page)).toContainText([/items 51–75/, /items 26–50/, /items 1–25/])
 })
 
 for (const width of [1280, 768, 390]) {
@@ -85,7 +85,7 @@ test('a retry is said to be waited for, with the time until it is made, above th
 test('the activity calls a cancelled request cancelled, and its legend has that', async ({ page }) => {
   await holdRequests(page, { after: 0 })
   await open(page, 'transactions')
-  await expect(calls(page).first()).toContainText('page 1')
+  await expect(calls(page).first()).toContainText('items 1–25')
   await page.getByLabel('Rows per page').selectOption('100')
   await expect(calls(page).filter({ hasText: '– cancelled' })).toHaveCount(1)
   await expect(page.getByRole('list', { name: 'Marks of calls' })).toContainText('– cancelled')
