@@ -111,7 +111,8 @@ function stateOf(
       return { state: 'retrying', detail: `${reason(event.error)}, next in ${milliseconds(event.delayMs)}` }
     case 'failure':
       if (!isApiError(event.error)) return { state: 'failed', detail: 'failed' }
-      return { state: event.error.kind === 'aborted' ? 'cancelled' : 'failed', detail: reason(event.error) }
+      if (event.error.kind === 'aborted') return { state: 'cancelled', detail: 'cancelled' }
+      return { state: 'failed', detail: `failed: ${reason(event.error)}` }
   }
 }
 

@@ -1,11 +1,12 @@
 import { useEffect } from 'react'
 import type { Accounts } from './accounts.ts'
 import { AccountsView } from './accounts-view.tsx'
-import { ActivityPanel, Faults } from './aside.tsx'
+import { Aside } from './aside.tsx'
 import type { Backend } from './backend.ts'
 import type { Collection } from './collection.ts'
 import { EverythingView } from './everything-view.tsx'
 import logo from './logo.svg'
+import { useMedia, wide } from './media.ts'
 import { linkTo, useRoute, type View, views } from './route.ts'
 import { TransactionsView } from './transactions-view.tsx'
 import { Waiting } from './waiting.tsx'
@@ -26,9 +27,10 @@ export interface AppProps {
 }
 
 export function App({ backend, collection, accounts }: AppProps) {
-  const { client, activity, faults, description, sample } = backend
+  const { client, activity, description, sample } = backend
   const route = useRoute()
   const { view } = route
+  const isWide = useMedia(wide)
   useEffect(() => {
     document.title = `${names[view]} · Virtual accounts`
     scrollTo(0, 0)
@@ -61,15 +63,13 @@ export function App({ backend, collection, accounts }: AppProps) {
         <Waiting activity={activity} />
       </header>
       <div className="columns">
+        {!isWide && <Aside {...backend} isWide={false} />}
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} sample={sample} />}
         </main>
-        <aside aria-label="Failures and activity">
-          {faults && <Faults faults={faults} />}
-          <ActivityPanel activity={activity} />
-        </aside>
+        {isWide && <Aside {...backend} isWide />}
       </div>
     </>
   )

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ActivityLog, type Call, callMarks } from './activity.ts'
-import type { FaultName } from './backend.ts'
+import type { Backend, FaultName } from './backend.ts'
 import { grouped } from './format.ts'
 import { type Store, useStore } from './store.ts'
 
@@ -15,7 +15,34 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
   lost: ['Lost responses', 'Accounts are changed, but the responses are cut off.'],
 }
 
-export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
+/** Beside the view if it is wide, so cause and effect are in view together. Otherwise above it, and closed. */
+export function Aside({
+  faults,
+  activity,
+  isWide,
+}: Pick<Backend, 'faults' | 'activity'> & { isWide: boolean }) {
+  const label = faults ? 'Failures and activity' : 'Client activity'
+  const panels = (
+    <>
+      {faults && <Faults faults={faults} />}
+      <Calls activity={activity} />
+    </>
+  )
+  return (
+    <aside aria-label={label}>
+      {isWide ? (
+        panels
+      ) : (
+        <details className="panel">
+          <summary>{label}</summary>
+          <div className="panels">{panels}</div>
+        </details>
+      )}
+    </aside>
+  )
+}
+
+function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
   const on = useStore(faults)
   const queryClient = useQueryClient()
 
@@ -38,42 +65,38 @@ export function Faults({ faults }: { faults: Store<ReadonlySet<FaultName>> }) {
               <label title={hint}>
                 <input
                   type="checkbox"
-                  aria-describedby={`fault-${name}`}
+                  aria-description={hint}
                   checked={on.has(name)}
                   onChange={() => toggle(name)}
                 />
                 {label}
               </label>
-              <p id={`fault-${name}`} className="muted">
-                {hint}
-              </p>
             </li>
           )
         })}
       </ul>
+      {[...on].map(name => (
+        <p key={name} className="muted hint">
+          {faultTexts[name].join(': ')}
+        </p>
+      ))}
     </section>
   )
 }
 
 /** The client's requests, live. */
-export function ActivityPanel({ activity }: { activity: ActivityLog }) {
+function Calls({ activity }: { activity: ActivityLog }) {
   const { requests, retries, inFlight, calls } = useStore(activity.store)
   return (
-    <section className="panel" aria-labelledby="activity">
+    <section className="panel activity" aria-labelledby="activity">
       <h2 id="activity">Client activity</h2>
       <dl className="counters">
         <Counter name="Requests" value={requests} />
         <Counter name="Retries" value={retries} />
         <Counter name="In flight" value={inFlight} />
       </dl>
-      <ul className="legend" aria-label="Marks of calls">
-        {(Object.keys(callMarks) as Call['state'][]).map(state => (
-          <li key={state} className={state}>
-            <Mark state={state} /> {state}
-          </li>
-        ))}
-      </ul>
-      <ol className="calls" aria-label="Latest calls">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard could not scroll */}
+      <ol className="calls" aria-label="Latest calls" tabIndex={0}>
         {calls.length === 0 && <li className="detail">No requests yet</li>}
         {calls.map((call, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line stays where it is, and its text changes
@@ -102,18 +125,13 @@ function CallLine({ call }: { call: Call }) {
         </>
       )}
       <span className="detail">
-        <Mark state={state} /> {detail}
+        <span className="mark" aria-hidden="true">
+          {callMarks[state]}
+        </span>{' '}
+        {detail}
       </span>
       {idempotencyKey && <span className="mono">key {idempotencyKey}</span>}
     </>
-  )
-}
-
-function Mark({ state }: { state: Call['state'] }) {
-  return (
-    <span className="mark" aria-hidden="true">
-      {callMarks[state]}
-    </span>
   )
 }
 

@@ -1,5 +1,8 @@
 import { useSyncExternalStore } from 'react'
 
+/** The width at which the panels are beside the view, as in style.css. */
+export const wide = '(min-width: 1100px)'
+
 /** The width at which rows become two lines, as in style.css. */
 export const narrow = '(max-width: 743px)'
 

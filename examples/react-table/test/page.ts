@@ -19,7 +19,16 @@ export function rows(page: Page) {
   return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.placeholder)')
 }
 
-export const toggleFault = (page: Page, name: string) => page.getByRole('checkbox', { name }).click()
+/** On narrow screens, the switches and the activity are closed at first. */
+export async function openPanels(page: Page) {
+  const closed = page.locator('aside details:not([open]) summary')
+  if (await closed.isVisible()) await closed.click()
+}
+
+export async function toggleFault(page: Page, name: string) {
+  await openPanels(page)
+  await page.getByRole('checkbox', { name }).click()
+}
 
 export async function open(page: Page, view: string, query = '?count=2000&latency=0') {
   await page.goto(`/${query}#${view}`)
