@@ -55,6 +55,8 @@ export function App({ backend, collection, accounts }: AppProps) {
             {isDemo && (
               <>
                 {' · '}
+                <a href="../examples/react-table/README.html">Code</a>
+                {' · '}
                 <a href="../">Docs</a>
               </>
             )}
