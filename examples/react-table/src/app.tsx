@@ -51,10 +51,10 @@ export function App({ backend, collection, accounts }: AppProps) {
             ))}
           </nav>
           <p className="service">
-            {description}
+            <span>{description}</span>
             {isDemo && (
               <>
-                {' · '}
+                <span> · </span>
                 <a href="../examples/react-table/README.html">Code</a>
                 {' · '}
                 <a href="../">Docs</a>
