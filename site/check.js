@@ -83,6 +83,10 @@ if (!(await page.getByText('The list changes never').isVisible()))
   problems.push('playground: it changes still')
 if ((await page.locator('button.lost').count()) > 0) problems.push('playground: an overtaken run has drawn')
 
+// Each of the many runs can be opened.
+await page.getByTitle('Seed 7: lost none').first().click()
+await page.getByText('This run, seed 7').first().waitFor()
+
 // Nothing runs with an invalid seed.
 for (const seed of ['', '-1', '1.5']) {
   await page.getByLabel('Seed').fill(seed)
