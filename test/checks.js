@@ -27,7 +27,7 @@ export function run(file, args, { cwd, env = {} }) {
   return execFileSync(process.execPath, [file, ...args], options)
 }
 
-/** Not the script of npm, whose path varies. */
+/** Not npm-cli.js, whose path varies. */
 export const npmCommand = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 function npm(args, cwd) {

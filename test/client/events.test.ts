@@ -138,7 +138,7 @@ describe('a listener', () => {
     expect(events.at(-1)).toMatchObject({ type: 'failure', error: aborted })
   })
 
-  test('is called once at the end of every call, even of calls that break cancels', async () => {
+  test('is called once at the end of every call, even if `break` cancels it', async () => {
     const { client, events } = createObservedClient()
     for await (const _ of client.transactions.list({ limit: 10 }).batches()) break
     await vi.waitFor(() => expect(callsOf(events, 'success', 'failure')).toEqual(callsOf(events, 'request')))

@@ -74,7 +74,7 @@ describe('the params of a list', () => {
 })
 
 describe('headers', () => {
-  test("of the client and of the call are merged in any case; the call's take precedence", async () => {
+  test("of client and call are merged case-insensitively; the call's take precedence", async () => {
     const client = createClient({
       headers: { 'X-Team': 'a', 'x-trace': '1', ACCEPT: 'application/vnd.api+json' },
     })

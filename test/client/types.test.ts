@@ -100,7 +100,7 @@ test('without a schema nothing is promised, whatever the result is assigned to',
   expect([(await list).data.length, same, data, again]).toMatchObject([3, {}, undefined, {}])
 })
 
-test('options that may have a schema are those of a call', async () => {
+test('a call accepts options that may have a schema', async () => {
   const options: WriteOptions = {}
   const write = await client.virtualAccounts.deactivate(account, options)
   expectTypeOf(write).toEqualTypeOf<Result<unknown, string>>()

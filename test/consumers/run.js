@@ -213,7 +213,7 @@ async function checkNext({ servers }) {
   })
 }
 
-/** A file of JavaScript that runs beside this one, which serves it. */
+/** Runs a file as a child process. This process serves it. */
 function started(file, args, { cwd = made, env = {} }) {
   const child = spawn(process.execPath, [file, ...args], { cwd, env: { ...process.env, ...env } })
   let stdout = ''

@@ -43,7 +43,6 @@ export async function startServers({ FakeService, sampleTransactions }) {
   }
 }
 
-/** A promise that others resolve. */
 function signal() {
   return Promise.withResolvers()
 }
@@ -64,7 +63,7 @@ function answering(serve, state) {
   }
 }
 
-/** As strict as can be: no eval, nothing inline, no text that becomes a script, nobody else. */
+/** As strict as can be: no eval, nothing inline, no text as a script, no other origin. */
 function policy({ service }) {
   return [
     `default-src 'none'`,

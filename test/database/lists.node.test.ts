@@ -79,7 +79,7 @@ describe('a loop is complete, and throws for no reason at most once in 20 times'
 })
 
 test('rows, then count(*), one row added in between on average: a loop throws for no reason at most once in 100 times', () => {
-  // A smaller limit would be read more slowly than the list grows.
+  // At smaller limits, the list grows faster than it is read.
   const createWalk = (random: Random) => ({ limit: random.pick([50, 100]) })
   return expectLoops('gaps', () => ({ ...growing, chance: 0.5 }), { createWalk, exceptions: walks / 100 })
 })

@@ -17,7 +17,7 @@ export interface Design {
   readonly limits: 'lowered' | 'refused' | 'ignored'
   /** Status of a page beyond the end. */
   readonly beyond: 200 | 404
-  /** Meanwhile rows are added with the latest dates, removed anywhere or where they are oldest, or stored anew. */
+  /** Meanwhile, rows are added with the latest dates, removed anywhere or oldest first, or rewritten. */
   readonly kinds: readonly ('add' | 'add late' | 'remove' | 'remove the oldest' | 'rewrite')[]
   /** How probable that is before each statement, and after it. */
   readonly chance: number
@@ -51,7 +51,7 @@ export async function createService(design: Design, size: number, seed: string) 
   const { count, order, ties, isIndexed, filtersAfterwards, limits, beyond } = design
   const random = new Random(`changes ${seed}`)
   let added = 0
-  /** PGlite has one connection. So a row whose transaction has not been committed is one that no statement may show yet. */
+  /** PGlite has one connection, so late commits are simulated. Statements show rows committed up to this time. */
   let time = 0
   const where = () => `WHERE committed_at <= ${time} ${filtersAfterwards ? '' : 'AND NOT deleted'}`
   let requests = 0

@@ -69,7 +69,7 @@ export async function read(service: DatabaseService, walk: Walk, options: ListOp
   return { seen, kept, ended, error, first, last: cursor }
 }
 
-/** The database is the judge: what it had all the time must have been yielded, each once, in order, if a loop calls itself complete. */
+/** The database is the judge. A loop that says it is complete has yielded each row that stayed, once, in order. */
 export function judge(
   { seen, kept, ended, error }: Awaited<ReturnType<typeof read>>,
   order: Design['order'],

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { checkEach } from '../support.ts'
 import { account, service } from './guide.ts'
 
-// What a call resolves with is passed to caches, other threads and the other end of frameworks. React Server Components are in
+// What a call resolves with is passed to caches, to threads and, by frameworks, to browsers. React Server Components are in
 // consumers/next.
 
 const { baseUrl, apiKey, fetch } = service
@@ -15,7 +15,7 @@ const client = new Client({ baseUrl, apiKey, fetch })
 
 interface Given {
   readonly value: object
-  /** It and nothing else is data. */
+  /** What a copy must equal. */
   readonly data: object
 }
 
@@ -52,7 +52,7 @@ test('pages, batches and results pass through every serializer as plain data', a
   )
 })
 
-test('JSON is of what the object holds now', async () => {
+test('JSON has what the object holds now', async () => {
   for (const [, { value }] of await createGivens()) {
     Object.assign(value, { data: [], items: [] })
     expect(JSON.parse(JSON.stringify(value))).toMatchObject({ data: [], items: [] })

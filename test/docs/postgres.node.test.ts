@@ -64,7 +64,7 @@ async function run(code: string, killedAfter = Number.POSITIVE_INFINITY): Promis
     text(child.stderr),
   ])
   if (signal === null && status !== 0) throw new Error(stderr)
-  // PostgreSQL rolls back when it sees that the connection is closed. This one has one session for all.
+  // PostgreSQL rolls back when it sees that the connection is closed. PGlite has one session for all.
   await vi.waitUntil(() => !db.isInTransaction())
   return signal === null ? stdout.trim() : undefined
 }
@@ -96,7 +96,7 @@ test('the copy is that of a complete run, whenever the program is killed', { tim
     }
   }
   expect(kills).toBeGreaterThan(2)
-  // What was removed between its parts is deleted by the next run.
+  // Items removed before it resumed are deleted by the next run.
   expect([...(await stored('transactions')).keys()]).toEqual(expect.arrayContaining([...listed().keys()]))
   expect(await run(sync)).toBe(`${service.transactions.length} transactions`)
   expect(await stored('transactions')).toEqual(listed())

@@ -77,7 +77,7 @@ describe('a page fails', () => {
       },
     ))
 
-  test("with items that do not match the caller's schema, with the first place", () =>
+  test("with items that break the caller's schema, whose first path is named", () =>
     checkEach(
       [
         [1, ''],
@@ -117,7 +117,7 @@ describe('an iteration fails', () => {
   const contradiction = /Report this contradiction to the service's owner\.$/
   const onMissed = /pass `onMissedItems: 'continue'`\.$/
 
-  /** The message with which a list fails whose requests, counted from 1, get these envelopes. */
+  /** The message of a list that fails. Its requests, counted from 1, get these envelopes. */
   async function iterate(
     respond: (page: number, limit: number, count: number) => Envelope,
     options: object = {},

@@ -101,7 +101,7 @@ describe('the message of an HttpError', () => {
       },
     ))
 
-  test('quotes no page, no text of several lines, and only the beginning of a long reason', () =>
+  test('quotes no HTML, no text of several lines, and only the beginning of a long reason', () =>
     checkEach(
       [
         ['<p>frozen</p>', ''],

@@ -31,7 +31,7 @@ describe('an error', () => {
     expect(error).toMatchObject({ body: { key: '[api key]', count: 123_456_789 } })
   })
 
-  test('is not recognised in anything else', () =>
+  test('nothing else is recognised as one', () =>
     checkEach([null, undefined, 'text', 7, {}, new Error('no')], value => {
       expect(isApiError(value)).toBe(false)
     }))

@@ -7,7 +7,6 @@ import { checkEach } from '../support.ts'
 import { soon } from './fault-server.ts'
 import { apiKey, isStalling, kinds, openBodies, successes, WriteService } from './write-failures.ts'
 
-// A few seconds; a busy machine may take longer.
 vi.setConfig({ testTimeout: 300_000 })
 
 const kind = fc.oneof(
@@ -45,7 +44,7 @@ afterEach(() => void vi.unstubAllGlobals())
 
 function timeoutOf({ hasShortTimeout, attempts, apiKeyFails }: Plan): number {
   if (hasShortTimeout) return 500
-  // The others have time enough on a machine that is busy.
+  // Other attempts must not time out on a busy machine.
   return apiKeyFails?.[0] === 'hangs' || attempts.some(([kind]) => isStalling(kind)) ? 4000 : 1_000_000
 }
 

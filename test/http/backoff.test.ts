@@ -15,7 +15,7 @@ describe('the backoff', () => {
     expect(delays()).toEqual([250, 500, 1000, 2000, 4000, 4000, 4000])
   })
 
-  test('is at most 0.5 s doubled up to 8 s', async () => {
+  test('is at most 0.5, 1, 2, 4, then 8 s', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1 - Number.EPSILON)
     const { call, delays } = write(failing, { maxRetries: 7 })
     await apiErrorOf('http', call)
@@ -68,7 +68,7 @@ describe('Retry-After', () => {
     )
   })
 
-  test('is waited for up to 60 seconds, and does not shorten the backoff', async () => {
+  test('is waited for, such as 60 seconds, and never shortens the backoff', async () => {
     expect(await delayAfter({ 'retry-after': '60' })).toBe(60_000)
     expect(await delayAfter({ 'retry-after': '0' })).toBe(250)
     expect(await delayAfter({ 'retry-after': 'Tue, 06 Feb 2001 10:00:09 GMT' })).toBe(250)

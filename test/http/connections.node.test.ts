@@ -81,7 +81,7 @@ describe.concurrent('a connection that fails', () => {
     expect(error.cause).toBeInstanceOf(Error)
   })
 
-  test('at every address of its host cannot have been applied', async () => {
+  test('at every address of its host applied nothing', async () => {
     const server = await FaultServer.start()
     await server[Symbol.asyncDispose]()
     const client = clientOf({ url: server.url.replace('127.0.0.1', 'localhost') }, { maxRetries: 0 })
@@ -89,7 +89,7 @@ describe.concurrent('a connection that fails', () => {
     expect(outcomeOf(error)).toEqual({ kind: 'connection', attempts: 1, outcomeUnknown: false })
   })
 
-  test('because a proxy refuses it cannot have been applied; one it loses may have been', async () => {
+  test('applied nothing if a proxy refuses it, and may have if a proxy loses it', async () => {
     const refuse = (status: number) => closeAfter(`HTTP/1.1 ${status} No\r\n\r\n`)
     await checkInParallel(
       [
@@ -111,7 +111,7 @@ describe.concurrent('a connection that fails', () => {
     )
   })
 
-  test('after a request was read may have been applied, although the next attempt cannot connect', async () => {
+  test('after a request was read may have applied it, although the next attempt cannot connect', async () => {
     // The first call leaves a connection that the second reuses; then the service is gone.
     await checkInParallel(
       [['a fresh connection', 0] as const, ['a reused one', 1] as const],

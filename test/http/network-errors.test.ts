@@ -96,7 +96,7 @@ describe('the code of a failed fetch', () => {
     })
   })
 
-  test('is that of several errors only if all of them show it', async () => {
+  test('of several errors counts only if all of them show it', async () => {
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' })
     const unreachable = Object.assign(new Error('unreachable'), { code: 'EHOSTUNREACH', syscall: 'connect' })
     const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET', syscall: 'read' })

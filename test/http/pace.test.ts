@@ -84,7 +84,7 @@ describe('a 429 among responses', () => {
     expect(requests).toHaveLength(5)
   })
 
-  test('ends later calls at once, until one passes', async () => {
+  test('ends later calls at once, until one succeeds', async () => {
     const steps: StubStep[] = Array(7).fill(status(429, { 'retry-after': '25' }))
     const { client, requests } = stubbed([...steps.slice(0, 6), ok, status(429, { 'retry-after': '25' }), ok])
     const write = () => client.virtualAccounts.deactivate(account)
@@ -102,7 +102,7 @@ describe('a 429 among responses', () => {
     expect(requests).toHaveLength(10)
   })
 
-  test('whose delay exceeds the patience ends its call at once, and delays no other', async () => {
+  test('whose delay exceeds 80 s ends its call at once, and delays no other', async () => {
     const { client, requests } = stubbed([status(429, { 'retry-after': '81' }), ok])
     const error = await apiErrorOf('http', client.virtualAccounts.deactivate(account))
     expect(error).toMatchObject({ attempts: 1, retryAfterMs: 81_000 })
@@ -122,7 +122,7 @@ describe('a 429 among responses', () => {
     }
   })
 
-  test('is like a request for which there is no file descriptor', async () => {
+  test('is treated like a lack of file descriptors (EMFILE)', async () => {
     const none = failedFetch('EMFILE', { syscall: 'connect' })
     const { call } = write([...Array<StubStep>(5).fill(none), ok])
     expect(await call).toMatchObject({ status: 200, attempts: 6 })
@@ -154,7 +154,7 @@ describe('several 429 in a row', () => {
     }
   })
 
-  test('concern one of the keys that a function returns', async () => {
+  test('concern only one key of an apiKey function', async () => {
     let key = 'the key of tenant A'
     const responses = [...Array<StubStep>(20).fill(ok), busy, busy, ok]
     const service = stubbed(responses, { apiKey: async () => key })
@@ -248,7 +248,7 @@ describe('several 429 in a row', () => {
     await passing(Promise.all(first))
   })
 
-  test('leave the outcome of a write unknown that may have been applied before', async () => {
+  test("leave a write's outcome unknown if it may have been applied before", async () => {
     const { client } = stubbed(['lost', status(429, { 'retry-after': '40' })])
     const error = await rejectionOf(passing(client.virtualAccounts.deactivate(account)))
     expect(error).toMatchObject({ kind: 'http', status: 429, outcomeUnknown: true })
@@ -322,7 +322,7 @@ describe('maxInFlight', () => {
     return { client, open, respond }
   }
 
-  test('is 50 by default; other requests wait in order, and their timeout starts when they leave', async () => {
+  test('is 50 by default; other requests wait in order, and their timeout starts when sent', async () => {
     const { client, open, respond } = held({ timeout: 1_000, maxRetries: 0 })
     const outcomes: number[] = []
     const calls = accounts(60).map((account, at) =>
@@ -337,7 +337,7 @@ describe('maxInFlight', () => {
     expect(outcomes).toEqual(Array.from({ length: 60 }, (_, at) => at))
   })
 
-  test('is shared with derived clients, each of which has a number of its own', async () => {
+  test('is shared with derived clients, each of which may set its own', async () => {
     const { client, open, respond } = held({ maxInFlight: 2 })
     const tenant = client.withOptions({ apiKey: 'the key of a tenant' })
     const calls = [client, client, tenant].map(each => each.virtualAccounts.deactivate(account))
@@ -351,7 +351,7 @@ describe('maxInFlight', () => {
     await Promise.all(calls)
   })
 
-  test('is shared by tenants in turn, however many calls of one wait', async () => {
+  test('is shared by tenants in turn, however many calls one has', async () => {
     const { client, open, respond } = held({ maxInFlight: 1 })
     const tenant = client.withOptions({ apiKey: 'the key of a tenant' })
     const ended: string[] = []
@@ -403,7 +403,7 @@ describe('maxInFlight', () => {
     const calls = accounts(10).map(account => client.virtualAccounts.deactivate(account))
     await vi.advanceTimersByTimeAsync(0)
     for (let call = 0; call < 10; call++) {
-      // One more may read its key before the last takes its place.
+      // Two are in flight, and one more may read its key.
       expect(reads).toBeLessThanOrEqual(call + 3)
       await respond()
     }
@@ -446,7 +446,7 @@ describe('maxInFlight', () => {
     expect(sent[0]).toBe('another key')
   })
 
-  test('is taken by no call whose own time is over', async () => {
+  test('is not used by calls that have timed out', async () => {
     const { client, requests } = stubbed(['hang'], { maxInFlight: 10 })
     const timedOut = new DOMException('', 'TimeoutError')
     for (const limit of ['totalTimeout', 'signal']) {

@@ -3,7 +3,6 @@ import { account } from '../support.ts'
 import { runProgram } from './child-process.ts'
 import { stubbed } from './stub.ts'
 
-// Work for seconds on a quiet machine.
 vi.setConfig({ testTimeout: 90_000 })
 
 const nowhere = { url: 'https://api.example.com' }

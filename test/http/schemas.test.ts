@@ -20,7 +20,7 @@ describe("a caller's schema", () => {
     expect(error.outcomeUnknown).toBe(true)
   })
 
-  test('that breaks Standard Schema has not accepted the response either', async () => {
+  test('that breaks Standard Schema has not accepted the response', async () => {
     const path = [{ key: Object.create(null) }]
     const validate = () => ({ issues: [{ message: 7, path }] })
     const schema = { '~standard': { version: 1, vendor: 'test', validate } } as never

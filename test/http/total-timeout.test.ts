@@ -76,7 +76,7 @@ describe('totalTimeout', () => {
     await passing(hanging)
   })
 
-  test('counts a response that has arrived, whatever happens to its body', async () => {
+  test('takes the outcome from the status, even if the body stalls', async () => {
     const stalled = (code: number) => () => new Response(new ReadableStream({}), { status: code })
     await checkEach(
       [

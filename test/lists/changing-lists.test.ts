@@ -171,7 +171,7 @@ describe('with `verified: false`', () => {
     }
   })
 
-  test('an item that moved farther than the total fell causes an error, because others may have been lost', async () => {
+  test('an error is thrown if an item moved farther than the total fell, because others may be lost', async () => {
     const changing = createList(400)
     const reading = collectWith(list(changing), 160, () => {
       const { transactions } = changing.fake
@@ -249,7 +249,7 @@ describe('where pages cannot overlap', () => {
 
   test('many pages without new items cause no error if others have some', async () => {
     const items = sampleTransactions(400)
-    // At every second request as many are added as a page has.
+    // Every second request adds as many items as a page has.
     respondTo((page, _, count) => envelopeOf([...newItems(10 * (count - (count % 2))), ...items], page, 20))
     const seen = await collect(createClient().transactions.list({ limit: 20 }, { verified: false, ...one }))
     expect(seen.filter(isOld)).toEqual(items)

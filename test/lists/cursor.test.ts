@@ -97,7 +97,7 @@ describe('a cursor', () => {
         read.push(...batch.items)
         cursor = batch.cursor
         batches++
-        // The total stays, so the loop finds nothing that it knows but the first item.
+        // The total stays, so the loop finds no known item except the first.
         if (batches === 3) {
           fake.transactions.splice(-130)
           fake.transactions.splice(1, 0, ...newItems(130))
@@ -252,7 +252,7 @@ describe('a cursor', () => {
     expect(() => client.list('/refunds', { limit: 20 }, verified)).toThrow(TypeError)
   })
 
-  test('passes on what its loop could not prove to the end event of the next loop', async () => {
+  test("makes the next loop's end event say what its own loop could not prove", async () => {
     const { client, events, fake } = createList(100)
     const { cursor } = await readBatches(client.transactions.list({ limit: 20 }, { verified: false }), 2)
     expect(await collect(client.transactions.list({}, { after: cursor }))).toEqual(
@@ -297,7 +297,7 @@ describe('a wrong cursor is a TypeError before anything is sent', () => {
     const client = createClient()
     const list = (after: string, params: ListParams = { query }) =>
       client.transactions.list(params, { after })
-    // The order of filters is no other list.
+    // Filters in another order: the same list.
     expect(await collect(list(cursor, { query: { b: 2, a: 1 } }))).not.toEqual([])
     const { length } = service.requests
     expect(length).toBeGreaterThan(sent)
@@ -379,7 +379,7 @@ describe('the error of a loop', () => {
     }))
 
   test('has a cursor that knows nothing of the response that showed another order', async () => {
-    // Around the last item read nothing has moved, and yet an item of page 1 follows it.
+    // Nothing has moved around the last item read, yet an item of page 1 follows it.
     const all = sampleTransactions(100)
     const moved = [all[30], ...all.slice(1, 25), all[0], ...all.slice(25, 30), ...all.slice(31)]
     respondTo((page, limit, count) => envelopeOf(count > 1 ? moved : all, page, limit))

@@ -203,7 +203,7 @@ describe('requests in flight', () => {
     }
   })
 
-  test('are not requested twice by parallel next(), which is served in order', () =>
+  test('are not sent twice by parallel next(), which is served in order', () =>
     checkEach(modes, async verified => {
       const { fake, list, all } = createList(95)
       const items = list({ limit: 20 }, { verified })[Symbol.asyncIterator]()
@@ -214,7 +214,7 @@ describe('requests in flight', () => {
       expect(new Set(sent).size).toBe(sent.length)
     }))
 
-  test('reject one parallel next(), and the others are done', async () => {
+  test('reject the first parallel next(), and end the others', async () => {
     service.fail({ with: new Response(null, { status: 404 }) })
     const items = createClient().transactions.list()[Symbol.asyncIterator]()
     const [first, ...others] = await Promise.allSettled([items.next(), items.next(), items.next()])
@@ -223,7 +223,7 @@ describe('requests in flight', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test('are sent again after failed windows were dropped', async () => {
+  test('that fail are resent if the loop goes back', async () => {
     const all = fill(400)
     let current = all
     respondTo((page, limit, count) => {

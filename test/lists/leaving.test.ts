@@ -10,7 +10,7 @@ const iterations = {
   items: (list: List<Transaction>): AsyncGenerator<unknown, void> => list[Symbol.asyncIterator](),
   batches: (list: List<Transaction>): AsyncGenerator<unknown, void> => list.batches(),
 }
-/** Each with its number of values up to the third response. More are in flight. */
+/** The number of values to read from three responses. More requests are in flight. */
 const cases = [
   ['items', iterations.items, 45],
   ['batches', iterations.batches, 3],
@@ -24,7 +24,7 @@ function start(iterate: (list: List<Transaction>) => AsyncGenerator<unknown, voi
   return { stage, controller, iteration }
 }
 
-/** Reads this many, up to those of the third response. */
+/** Reads this many from the first three responses. */
 async function startAndRead(...[, iterate, count]: (typeof cases)[number]) {
   const started = start(iterate)
   const reading = Array.from({ length: count }, () => started.iteration.next())
@@ -121,7 +121,7 @@ describe('a loop is left', () => {
   })
 
   test('while prefetched pages fail: no rejection is unhandled', async () => {
-    // vitest fails the run on one.
+    // Unhandled ones fail the run.
     const { stage, iteration } = await startAndRead(...cases[0])
     for (const request of stage.inFlight) request.respondWith(new Response(null, { status: 404 }))
     await idle()

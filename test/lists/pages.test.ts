@@ -58,7 +58,7 @@ describe('awaiting a list', () => {
   })
 
   test('causes no unhandled rejection where it fails unobserved', async () => {
-    // vitest fails the run on one.
+    // An unhandled one fails the run.
     service.fail({ times: 9, with: new Response(null, { status: 404 }) })
     const list = createClient().transactions.list()
     await list.catch(() => {})

@@ -182,7 +182,6 @@ describe('`until`', () => {
         const { fake, list, events, until } = await createGrowing(10, { limit: 20 })
         const added = pool.slice(5_000, 5_000 + count)
         fake.transactions.unshift(...added)
-        // With the known items, the pages of plain loops are full, or the last is short.
         expect(await collect(list({ limit: 20 }, { until, verified }))).toEqual(added)
         expect(endOf(events).items).toBe(count)
       }
@@ -202,7 +201,7 @@ describe('`until`', () => {
     const { fake, list, until } = await createGrowing(300)
     fake.transactions.unshift(...pool.slice(5_000, 5_002))
     const [batch] = await collect(list({}, { until }).batches())
-    // The run before had met the other items.
+    // The cursor also names older items.
     fake.transactions.splice(0, 2, ...pool.slice(5_002, 5_005))
     expect(await collect(list({}, { until: batch?.cursor }))).toEqual(pool.slice(5_002, 5_005))
   })

@@ -82,7 +82,7 @@ describe('equal dates whose order depends on the limit', () => {
       expect(outcomes).toContain(false)
     }))
 
-  test('cannot be told from a key that two items share on different pages, which also causes an error', async () => {
+  test('look like two items with one key on different pages, which also cause an error', async () => {
     const rows = sampleTransactions(90).map((row, place) => ({ ...row, id: `key${place % 45}` }))
     const { list, events } = createServed((page, limit) => envelopeOf(rows, page, limit))
     const { error } = await iterateToPaginationError(list({ limit: 20 }))
@@ -120,7 +120,7 @@ describe('a loop `until` a cursor', () => {
     expect(await collect(list({}, { until: batches[0]?.cursor }))).toEqual([])
   })
 
-  test('is complete where the rest of the list is one page, and its last named item is gone', () =>
+  test("is complete if one page is left of the list, and the cursor's last item is gone", () =>
     checkEach(modes, async verified => {
       const { fake, list, events, until } = await newestFirst(300)
       fake.transactions.splice(40, 220)
@@ -472,7 +472,7 @@ describe('a loop has an end', () => {
       },
     ))
 
-  test('where a total is capped only behind the last item', async () => {
+  test('behind the last item only, if a total is capped', async () => {
     const rows = sampleTransactions(2_500)
     const respond = (page: number, limit: number) => ({ ...envelopeOf(rows, page, limit), totalItems: 550 })
     expect(await collect(createServed(respond).list({ limit: 100 }))).toEqual(rows)
@@ -482,7 +482,7 @@ describe('a loop has an end', () => {
     expect(await collect(plain('continue'))).toEqual(rows)
   })
 
-  test('of all items if its total is capped far below them', async () => {
+  test('after all items if its total is capped far below', async () => {
     const rows = sampleTransactions(6_000)
     const { list, events } = createServed((page, limit) => ({
       ...envelopeOf(rows, page, limit),

@@ -5,7 +5,7 @@ import { createClient } from '../service.ts'
 import { checkEach } from '../support.ts'
 import { collect, type Envelope, envelopeOf, iterateToError } from './lists.ts'
 
-// The exact requests of loops over lists that do not change, one after the other. No other test has them.
+// The exact requests of loops over unchanged lists, at concurrency 1. No other test has them.
 
 interface Row {
   readonly service: string
@@ -75,7 +75,7 @@ const rows: Row[] = [
     false: '1/100 2/100 3/100 4/100 5/100',
   },
   { service: 'plain', items: 12, params: { limit: 5 }, default: '1/5 2/4 2/5 3/4 3/5', false: '1/5 2/5 3/5' },
-  // Where pages of every allowed limit end, a larger limit continues.
+  // Where every allowed limit ends a page, a larger one continues.
   { service: 'plain', items: 3, params: { limit: 1 }, default: '1/1 1/2 1/3 2/2', false: '1/1 2/1 3/1' },
   // The default limit is 100, except for a loop from a later page, which would be another page at that limit.
   { service: 'plain', items: 45, default: '1/100' },
@@ -114,7 +114,7 @@ const rows: Row[] = [
       items: 60,
       params: { limit: 20 },
       default: '1/20 2/19 2/20 3/20',
-      // A refusal is requested again, for its reason.
+      // The refused request is repeated for its error.
       true: service === 'refuses smaller limits' ? '1/20 2/19 2/19 !' : '1/20 2/19 !',
       false: '1/20 2/20 3/20',
     }),
@@ -128,7 +128,7 @@ const rows: Row[] = [
   },
 ]
 
-// What it holds must not be read where an object of the client leaves a field out.
+// Fields on Object.prototype must not be read in place of missing ones.
 const onPrototype = [{}, { limit: 7, expectedLimit: 7 }, { overlaps: true }, { accepts: () => true }]
 
 test.each(onPrototype)('each request of a loop, with %j on Object.prototype', polluted =>

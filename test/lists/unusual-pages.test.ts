@@ -145,9 +145,9 @@ describe('the end', () => {
     'its last page': (limit: number) => envelopeOf(all, Math.ceil(100 / limit), limit),
   }
 
-  test('is where a service has no page beyond it, or sends its last one, whatever its total says', () =>
+  test('is a 404 or a repeated last page, whatever the total says', () =>
     checkEach(Object.entries(beyond), async ([, respond]) => {
-      // To plain pages, a falling total is a shrunk list.
+      // `false` takes a falling total for a removal.
       for (const verified of [undefined, true]) {
         // Larger in every second response: another page has to be requested.
         respondTo((page, limit, count) =>
@@ -176,7 +176,7 @@ describe('the end', () => {
     expect(await collect(createClient().list('/rows', { limit: 20 }, { schema }))).toEqual(all)
   })
 
-  test('is not where pages that are always short reach the total only by their limits', async () => {
+  test('is not where `page` times `limit` reaches the total, if pages are always short', async () => {
     // Ten items a page, whatever it says of its limit.
     respondTo(page => ({ ...envelopeOf(all.slice(0, 40), page, 10), limit: 20 }))
     expect(await collect(createClient().transactions.list({ limit: 20 }))).toEqual(all.slice(0, 40))
@@ -217,7 +217,7 @@ describe('the end', () => {
     }
   })
 
-  test('is where one of the last two responses has no larger total', () =>
+  test('is accepted if one of the last two totals agrees', () =>
     checkEach([6, 7, 8], async wrong => {
       const items = all.slice(0, 95)
       respondTo((page, limit, count) => ({
@@ -227,7 +227,7 @@ describe('the end', () => {
       expect(await collect(createClient().transactions.list({ limit: 20 }, one))).toEqual(items)
     }))
 
-  test('is behind a short page when more was added behind it meanwhile', async () => {
+  test('is not at a short page if items were added after it', async () => {
     respondTo((page, limit, count) => ({
       ...envelopeOf(count < 4 ? all.slice(0, 45) : all, page, limit),
       totalItems: 100,

@@ -64,7 +64,7 @@ describe('a list whose pages cannot overlap is read to its end, and the end even
         ],
       ],
       async ([, keyOf, isOnOnePage]) => {
-        // To plain pages, a known item has moved.
+        // `false` takes it for a moved item.
         for (const verified of isOnOnePage ? [undefined, false] : [undefined]) {
           for (const concurrency of [1, 4]) {
             const { client, events } = createObservedClient()
@@ -242,7 +242,7 @@ describe('fixtures', () => {
         )
         if (!isFailed) expect(read).toEqual(all)
         expect(requests).toBeLessThanOrEqual(2 * Math.ceil(count / pageSize) + 1 + 2 * concurrency + 8)
-        // Where it tells the truth, or repeats the limit that it has, nothing is wrong.
+        // A true limit is no error, even if it is only repeated.
         const isHonest = echo === 'own' || (echo === 'requested' && (limit ?? pageSize) === pageSize)
         if (isHonest && verified !== true) expect(isFailed).toBe(false)
       }),
@@ -385,7 +385,7 @@ describe('services as they are often written', () => {
     expect(error.message).toMatch(/page 1 is empty, although totalItems is 5 .* Pages may be counted from 0/)
   })
 
-  test('a first page that is shorter than its total is an error, and no end', () =>
+  test('a first page that is shorter than its total is an error, not the end', () =>
     checkEach([undefined, 10, 20], async limit => {
       const { list, requested } = createServed((page, limit) => ({
         ...envelopeOf(sampleTransactions(15), page, limit),
@@ -431,7 +431,7 @@ describe('services as they are often written', () => {
       },
     ))
 
-  test('a first full page that ends at its total is the end of plain pages, but not proven to be', async () => {
+  test('a full first page that reaches its total ends plain pages, without proof', async () => {
     for (const [options, reason] of [
       [{ verified: false }, 'verified-false'],
       [{ itemKey: () => undefined }, 'no-item-key'],

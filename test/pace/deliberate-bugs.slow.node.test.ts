@@ -54,7 +54,7 @@ const bugs: readonly DeliberateBug[] = [
     scenario: 'bucket 100 a second, 50 ms, exact, 2000 at a time',
   },
   {
-    name: 'no pass ends a pause',
+    name: 'no success ends a pause',
     target: Pace.prototype,
     method: 'passed',
     create: nothing,

@@ -23,7 +23,7 @@ const packages = join(here, '../node_modules')
 const project = mkdtempSync(join(tmpdir(), 'virtual-accounts-package-'))
 const installed = join(project, 'node_modules/virtual-accounts')
 
-/** All that publishing does, but for sending it: the registry named here does not exist. */
+/** All that publishing does, except sending it: the registry named here does not exist. */
 function publishDry() {
   const nowhere = ['--registry=http://127.0.0.1:9', '--fetch-retries=0']
   const args = ['publish', '--dry-run', '--ignore-scripts', '--loglevel=notice', ...nowhere]

@@ -49,7 +49,7 @@ async function startFakeAfter(first: string, options: readonly string[]) {
 }
 
 describe('the command fake', () => {
-  test('serves what probe and schema have nothing to complain about, until it is interrupted', async () => {
+  test('serves a list that probe and schema accept, until it is interrupted', async () => {
     using fake = await startFake('--transactions', '150')
     expect(fake.introduction).toMatch(/^A fake service with 150 transactions: .*\nAPI key: test_key\n/)
     const account = ['--customer-id', 'c1', '--virtual-account-id', 'v1', '--write']
@@ -171,7 +171,7 @@ test('an old Node gets a message about its version', async () => {
   expect(await run(['--version'], undefined, old)).toEqual({ status: 1, stdout: '', stderr })
 })
 
-test('probe exits with 1 and says why if there is no list, and schema does', async () => {
+test('probe and schema exit with 1 and say why if there is no list', async () => {
   using fake = await startFake()
   const probed = await run(['probe', fake.url], 'another_key')
   expect(probed.stdout).toMatch(/^No list of transactions [\s\S]*\nbroken +api-key +GET [\s\S]*HTTP 401/)

@@ -113,7 +113,7 @@ test('pages of the whole list are read, at most five', async () => {
   expect(service.requests.map(({ query }) => query.page)).toEqual(['1', '3', '6', '9', '12'])
 })
 
-test('a limit that is refused is not in the function, and a page that fails is named', async () => {
+test('a refused limit is not in the code, and a page that fails is named', async () => {
   for (const with_ of [400, 200, 500]) {
     const body = { data: [{ id: 1 }], page: 1, totalItems: 40, limit: 20 }
     service.fail({ path: '/refunds', with: Response.json(with_ === 200 ? body : {}, { status: with_ }) })
@@ -135,7 +135,7 @@ test('a service that cannot be reached is not asked again without a limit', asyn
   expect(service.requests).toHaveLength(1)
 })
 
-test('what is no page of a list gets the schema of its whole body, for client.request', async () => {
+test('a body that is not a list page gets a schema of the whole, for client.request', async () => {
   const with_ = () => Response.json({ items: [{ id: 4711, note: null }] })
   service.fail({ path: '/refunds', times: 3, with: with_ })
   const { code, schema, client } = await infer([])

@@ -122,7 +122,7 @@ const cases = {
     equal([data[0].amount, data[0].reference], [10.5, '12345678901234567890'])
   },
 
-  'a page of a proxy is an InvalidResponseError, whose body is there to be looked at': async ({ visit }) => {
+  'an HTML page of a proxy is an InvalidResponseError that has its body': async ({ visit }) => {
     const { client } = visit('a page of a proxy')
     const error = await failureOf('invalid-response', client.transactions.list())
     equal(error.body, '<h1>Welcome</h1>')

@@ -1,4 +1,4 @@
-// Runs the cases where there are processes, and prints what came of them as the last line.
+// Runs the cases in a runtime with processes, and prints the results as the last line.
 
 import { runCases } from './cases.js'
 

@@ -39,7 +39,7 @@ const denoRun = ['run', '--no-prompt', '--no-lock', '--cached-only', '--no-remot
 const denoNet = '--allow-net=127.0.0.1,does-not-exist.invalid'
 
 // tellsCodes: whether the errors of its fetch say by a code what failed; docs/runtimes.md has the table.
-// Those of a line run side by side, as they mostly wait.
+// A line's runtimes run in parallel, as they mostly wait.
 const runtimes = [
   ...Object.values(nodes).map(node => bothWays('Node', node)),
   bothWays('Bun', bun),

@@ -13,7 +13,7 @@ export default {
   },
 }
 
-/** One client for all requests to the Worker: what one of them has begun, another may wait for. */
+/** One client for all requests to the Worker, so one may wait for what another has begun. */
 async function askShared({ urls }) {
   const baseUrl = `${urls.service}/shared/list`
   const apiKey = async () => `key-for-${(await fetch(`${urls.service}/key/write`)).status}`

@@ -59,7 +59,7 @@ function readOptions() {
 async function showOne(trial: Trial): Promise<number> {
   const { verdict } = await run(trial, trial.scenario)
   console.log(`${trial.family.name}, ${trial.seed}: ${verdict}`)
-  // Below a limit of 20 other rules hold.
+  // Other rules hold below a limit of 20.
   const least = await smallest(trial.scenario, async smaller => {
     if ((smaller.limit ?? 20) < Math.min(20, trial.scenario.limit ?? 20)) return false
     return (await run(trial, smaller)).verdict === verdict

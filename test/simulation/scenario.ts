@@ -91,7 +91,7 @@ export interface Scenario {
   readonly leaveAfter: number | undefined
   /** Each in turn: the reader stops after this many batches, and another process resumes with the cursor this many ms later. */
   readonly cuts: readonly { readonly batches: number; readonly ms: number }[]
-  /** The list has its newest items first. After the first loop, this many read until the cursor of the one before. */
+  /** The newest items come first. After the first loop, this many loops read until the last cursor. */
   readonly untilRuns: number
   /** The reader goes on in the same way after an error, once the service has been repaired. */
   readonly resumesAfterErrors: boolean

@@ -420,7 +420,7 @@ describe('the options', () => {
   })
 })
 
-test('a query parameter that it does not know has no effect, and it says so once', async () => {
+test('an unknown query parameter has no effect, and a warning says so once', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue()
   const service = new FakeService({ transactions: sampleTransactions(3) })
   const { baseUrl, apiKey, fetch } = service

@@ -1,4 +1,4 @@
-// What a page does with the client. The server of server.js is on the other side, and tells in /seen what came in.
+// What a page does with the client. server.js serves it, and returns from /seen what it received.
 import { violations } from './watch.js'
 
 const account = { customerId: 'c1', virtualAccountId: 'v1' }
@@ -29,7 +29,7 @@ async function rejection(promise) {
   throw new Error('it did not reject')
 }
 
-/** Nothing here fails on the way, so the browser has no reason to write a line either. */
+/** No request fails here, so the browser writes nothing to the console. */
 const quiet = {
   async 'a proxy behind a relative baseUrl adds the key'({ Client }, { ids }) {
     const client = new Client({ baseUrl: '/api', apiKey: null })

@@ -1,4 +1,4 @@
-// As bundled.js, with the files as they are in the package: a page without a bundler.
+// Like bundled.js, but without a bundler: the files are those of the package.
 import './watch.js'
 import { Client, ConnectionError, HttpError, isApiError } from '/virtual-accounts/index.js'
 import { FakeService, sampleTransactions } from '/virtual-accounts/testing.js'

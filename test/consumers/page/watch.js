@@ -1,4 +1,4 @@
-/** What the page's Content-Security-Policy kept from happening. Imported first, so that nothing comes before it. */
+/** What the page's Content-Security-Policy blocked. Imported first, so that nothing runs before it. */
 export const violations = []
 
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
