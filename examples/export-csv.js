@@ -76,7 +76,7 @@ async function exportTransactions(name = 'transactions.csv') {
     await file.close()
   }
   progress.end()
-  if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The export stays ${part}.`)
+  if (!end?.isComplete) throw new Problem(`Not complete: ${end?.reason}. The export is ${part}.`)
   // In this order, because a position must never outlive its file.
   await rm(positionFile, { force: true })
   const before = statSync(name, { throwIfNoEntry: false })?.size ?? 0

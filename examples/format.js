@@ -2,7 +2,7 @@
 // How every example writes numbers and times, in a terminal and on the page.
 
 /**
- * 1234567.5 as 1,234,567.5. Also of text, which may have more digits than a number holds. Nothing is rounded.
+ * 1234567.5 as 1,234,567.5. Nothing is rounded, not even text with more digits than a number holds.
  *
  * @param {number | string} value
  */

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 const [given] = process.argv.slice(2)
 const program = given && pathOf(given)
 
-// A folder stands for its index.js. This folder has none to run.
+// A folder stands for its index.js, except this folder.
 if (program && program !== import.meta.filename) {
   // The program finds its own arguments.
   process.argv.splice(1, 2, program)

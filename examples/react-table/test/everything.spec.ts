@@ -30,7 +30,7 @@ async function downloaded(page: Page, name: string) {
   }
 }
 
-/** Of the fake service, whose last three transactions are its own. */
+/** The fake service's last three transactions are not samples. */
 const idsOf = (count: number) => [
   ...sampleTransactions(count)
     .slice(0, -3)
@@ -75,7 +75,7 @@ test('shows exact sums, medians and percentiles per currency, and charts of one'
   await loadAll(page)
   await expect(page.getByText('Verified: no transaction was missed', { exact: true })).toBeVisible()
 
-  // In whole cents: the samples have two decimals at most. The last three are of the fake service's own.
+  // In whole cents: the samples have two decimals at most. The last three are not samples.
   const cents = new Map<string, number[]>()
   const add = (currency: string, amount: number) =>
     cents.set(currency, [...(cents.get(currency) ?? []), amount])
@@ -265,7 +265,7 @@ test('keeps what is loaded, and its place, when another view is looked at', asyn
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
   await filter.fill('')
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
-  // Another list is at its first row.
+  // The new list is at its first row.
   await again.click()
   await expect(again).toBeVisible()
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')

@@ -35,8 +35,8 @@ export async function open(page: Page, view: string, query = '?count=2000&latenc
 }
 
 /**
- * From the next `open` on, the fake service gets only this many requests. Later ones wait for `pass`. What a test
- * looks at in between lasts as long as it looks, however slow the machine is.
+ * From the next `open` on, the fake service gets only this many requests. Later ones wait for `pass`, so what a
+ * test looks at in between does not change meanwhile, however slow the machine is.
  */
 export async function holdRequests(page: Page, { after }: { after: number }) {
   await page.addInitScript(after => {

@@ -64,7 +64,7 @@ test('a slow page is announced, and said to be waited for', async ({ page }) => 
   expect(await layoutShift(page)).toBeLessThan(0.05)
 })
 
-test('a retry is said to be waited for, with the time until it is made, above the heading', async ({
+test('the wait for a retry is announced above the heading, with the time until it is made', async ({
   page,
 }) => {
   await page.setViewportSize({ width: 320, height: 844 })
