@@ -47,7 +47,7 @@ const projects: TestProjectInlineConfiguration[] = [
       name: 'browser',
       exclude: ['test/**/*.node.test.ts'],
       provide: { casesFactor: 0.1 },
-      // On a busy machine, a request rarely arrives twice. Chromium resends it, or its service worker failed.
+      // On a busy machine, a request can arrive twice. Chromium resends it, or its service worker failed.
       retry: 1,
       browser: {
         enabled: true,

@@ -1,4 +1,4 @@
-// The measurements, as kinds of groups of cases, and the columns of their tables.
+// Kinds of measurements, each with groups of cases and the columns of its tables.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export const own = 'virtual-accounts'

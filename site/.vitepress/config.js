@@ -149,7 +149,7 @@ function titleOf(page) {
   return /^# (.*)$/m.exec(read(`${page}.md`))[1]
 }
 
-/** Where inline code may wrap: in paths, variables and long names, not in a short header. Search marks only those that cannot. */
+/** Where inline code may wrap: in paths, variables and long names, not in a short header. Search can't mark code that wraps. */
 function wrapCode(md) {
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...given) =>
