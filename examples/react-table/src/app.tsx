@@ -65,13 +65,13 @@ export function App({ backend, collection, accounts }: AppProps) {
         <Waiting activity={activity} />
       </header>
       <div className="columns">
-        {!isWide && <Aside {...backend} isWide={false} />}
+        {!isWide && <Aside backend={backend} isWide={false} />}
         <main tabIndex={-1}>
           {view === 'transactions' && <TransactionsView client={client} route={route} />}
           {view === 'everything' && <EverythingView collection={collection} filter={route.filter} />}
           {view === 'accounts' && <AccountsView accounts={accounts} sample={sample} />}
         </main>
-        {isWide && <Aside {...backend} isWide />}
+        {isWide && <Aside backend={backend} isWide />}
       </div>
     </>
   )

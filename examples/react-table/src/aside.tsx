@@ -16,11 +16,8 @@ const faultTexts: Record<FaultName, readonly [label: string, hint: string]> = {
 }
 
 /** Beside the view if it is wide, so cause and effect are in view together. Otherwise above it, and closed. */
-export function Aside({
-  faults,
-  activity,
-  isWide,
-}: Pick<Backend, 'faults' | 'activity'> & { isWide: boolean }) {
+export function Aside({ backend, isWide }: { backend: Backend; isWide: boolean }) {
+  const { faults, activity } = backend
   const label = faults ? 'Failures and activity' : 'Client activity'
   const panels = (
     <>

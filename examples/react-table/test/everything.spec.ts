@@ -259,10 +259,6 @@ test('keeps what is loaded, and its place, when another view is looked at', asyn
   const filter = page.getByLabel('Filter what is loaded')
   await filter.fill('order')
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
-  await list(page).evaluate(element => element.scrollTo(0, 4_400))
-  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '102')
-  await filter.fill('top-up')
-  await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '2')
   await filter.fill('')
   await expect(rows(page).first()).toHaveAttribute('aria-rowindex', '1002')
   // The new list is at its first row.

@@ -64,13 +64,6 @@ async function violationsOf(axe: AxeBuilder): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-test('what is for developers is closed on a narrow screen', async ({ page }) => {
-  await page.setViewportSize({ width: 1024, height: 844 })
-  await open(page, 'transactions')
-  await expect(rows(page)).toHaveCount(25)
-  expect((await page.getByRole('complementary').boundingBox())?.height).toBeLessThan(60)
-})
-
 test('switches, requests and pager are in view together, wherever the list is scrolled to', async ({
   page,
 }) => {

@@ -19,14 +19,10 @@ export function rows(page: Page) {
   return page.getByRole('table', { name: /transactions/i }).locator('tbody tr:not(.placeholder)')
 }
 
-/** On narrow screens, the switches and the activity are closed at first. */
-export async function openPanels(page: Page) {
+/** On narrow screens, the switches are closed at first. */
+export async function toggleFault(page: Page, name: string) {
   const closed = page.locator('aside details:not([open]) summary')
   if (await closed.isVisible()) await closed.click()
-}
-
-export async function toggleFault(page: Page, name: string) {
-  await openPanels(page)
   await page.getByRole('checkbox', { name }).click()
 }
 
