@@ -10,7 +10,6 @@ export interface Call {
   readonly id: string
   readonly method: string
   readonly path: string
-  /** Where the items of a page are in the list: “26–50”. */
   readonly items: string | undefined
   readonly idempotencyKey: string | undefined
   readonly state: keyof typeof callMarks
@@ -32,7 +31,7 @@ export interface Activity {
   readonly waiting: Waiting | undefined
 }
 
-const shownCalls = 7
+const keptCalls = 7
 
 /** A log of the client's requests and responses. Its `add` is the client's `onEvent`. */
 export class ActivityLog {
@@ -68,7 +67,7 @@ export class ActivityLog {
     const call: Call = { id, method, path, items: itemsOf(event), idempotencyKey, ...stateOf(event) }
     this.#calls = before
       ? this.#calls.map(other => (other.id === id ? call : other))
-      : [call, ...this.#calls].slice(0, shownCalls)
+      : [call, ...this.#calls].slice(0, keptCalls)
     this.#publishSoon()
   }
 

@@ -236,7 +236,7 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
   )
   const rows = matches ? matches.length : count
   // Each filter starts at the first match. Without one, the list is where it was.
-  const placeOfMatches = useMemo(() => ({ filter, scrollTop: 0 }), [filter])
+  const top = useMemo(() => ({ filter, scrollTop: 0 }), [filter])
   return (
     <section className="card" aria-label="Loaded transactions">
       <div className="toolbar">
@@ -255,7 +255,7 @@ const Loaded = memo(({ progress, filter }: { progress: Progress; filter: string 
           label="All loaded transactions"
           count={rows}
           rowAt={rowAt}
-          place={matches ? placeOfMatches : place}
+          place={matches ? top : place}
         />
       ) : (
         <div className="scroller">
