@@ -141,7 +141,7 @@ export interface ClientOptions extends CommonOptions {
   /**
    * Maximum number of requests in flight, counted over all calls and loops of this client and clients derived from it. Other
    * requests queue. The `timeout` of an attempt starts when it leaves the queue. If an endpoint hangs, its calls stay in flight
-   * until they time out. Calls of a derived client wait until fewer than its own limit are in flight. `Infinity` lifts the limit.
+   * until they time out. A derived client with a lower limit waits until the count falls below it. `Infinity` lifts the limit.
    * @defaultValue 50
    */
   maxInFlight?: number | undefined

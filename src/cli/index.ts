@@ -24,7 +24,7 @@ schema <baseUrl> <path>   Prints code that reads a list, with a zod schema.
 fake                      Serves a fake service on this machine.
   --port <port>             Default: 4010. 0 takes any free port.
   --transactions <count>    Default: 250.
-  --faults <list>           Makes every fourth request fail, with each in turn:
+  --faults <fault,…>        Makes every fourth request fail, with each in turn:
                             a status, network-error, truncate or hang.
   --rate <count>            Requests per second. Extra requests get a 429.
 

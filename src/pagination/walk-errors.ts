@@ -118,5 +118,5 @@ export function pageRepeats(hasKeys: boolean): Partial<Failure> {
 
 export const countedFrom0: Partial<Failure> = {
   problem: 'the service counts pages from 0, so the first page was missed',
-  hint: "Pass a `fetch` that lowers `page` by one, or `onMissedItems: 'continue'` to accept the gap.",
+  hint: "Pass a `fetch` that renumbers `page` in requests and responses, or `onMissedItems: 'continue'` to accept the gap.",
 }

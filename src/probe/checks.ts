@@ -261,7 +261,7 @@ function findMoved(pages: readonly ReadPage[]): string | undefined {
       const common = other.value.data.flatMap(item => places.get(keyOf(item)) ?? [])
       const isMoved = common.some((place, index) => index > 0 && place < (common[index - 1] ?? 0))
       if (isMoved && one.name === other.name) return `${other.name} has another order when read again`
-      if (isMoved) return `${other.name} contradicts the order of ${one.name}`
+      if (isMoved) return `${one.name} and ${other.name} differ in order`
     }
   }
   return undefined
