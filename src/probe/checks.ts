@@ -260,8 +260,9 @@ function findMoved(pages: readonly ReadPage[]): string | undefined {
     for (const other of pages.slice(index + 1)) {
       const common = other.value.data.flatMap(item => places.get(keyOf(item)) ?? [])
       const isMoved = common.some((place, index) => index > 0 && place < (common[index - 1] ?? 0))
-      if (isMoved && one.name === other.name) return `${other.name} has another order when read again`
-      if (isMoved) return `${one.name} and ${other.name} differ in order`
+      if (!isMoved) continue
+      const how = one.name === other.name ? 'when read again' : other.name.split(`${one.name} `)[1]
+      return how ? `${one.name} has another order ${how}` : `${one.name} and ${other.name} differ in order`
     }
   }
   return undefined
