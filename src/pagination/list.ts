@@ -106,9 +106,9 @@ export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
    * Whether a loop must prove that it missed nothing while the list changed. It has no effect when you `await` the list.
    * For the proof, pages overlap. That costs about 14 % more requests at limit 100, 36 % at 20.
    *
-   * - not given: proves it if the service lets pages overlap. The `end` event says whether it did
-   * - `true`: throws if it cannot prove it. For exports and reconciliation
-   * - `false`: sends the fewest requests, one for each page. Pages overlap only if you pass `after`
+   * - not given: proves it if the service lets pages overlap. The `end` event says whether it did.
+   * - `true`: throws if it cannot prove it. For exports and reconciliation.
+   * - `false`: sends the fewest requests, one for each page. Pages overlap only if you pass `after`.
    * @defaultValue undefined
    */
   verified?: boolean | undefined
