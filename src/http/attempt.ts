@@ -29,9 +29,9 @@ const kyOptions: object = {
   ...unset(
     'baseUrl prefix json signal context totalTimeout parseJson stringifyJson onDownloadProgress onUploadProgress',
   ),
-  // ky copies an object with its inherited properties, but keeps a function.
+  // A function, because ky copies an object, with its inherited properties.
   hooks: Object.assign(() => {}, unset('init beforeRequest beforeRetry beforeError afterResponse')),
-  // Not `undefined`, which ky or its Request would drop.
+  // Not `undefined`, or ky and its Request would read the prototype.
   searchParams: [],
   body: null,
 }

@@ -9,7 +9,7 @@ import type { Call, NoResponse, Transport } from './types.js'
 
 type Description = Pick<ErrorFacts, 'problem' | 'hint'>
 
-/** Takes a redacted response. Redacts all other text before the cut, which may go through a key. */
+/** Takes a redacted response. Redacts all other text before shortening it, which may split a key. */
 export function describeHttpError(
   { status, headers, body, retryAfterMs }: Pick<HttpError, 'status' | 'headers' | 'body' | 'retryAfterMs'>,
   { page = 1, idempotencyKey }: Call,
@@ -50,7 +50,7 @@ export function describeHttpError(
 const reasonPaths =
   'message error.message error detail title error.detail error_description errors.0.message errors.0.detail errors.0.title errors errors.0 message.0.message message.0'
 
-/** The service's own reason, as one line. Redact the body first, because the cut may go through a key. */
+/** The service's own reason, as one line. Redact the body first, because shortening may split a key. */
 export function reasonOf(body: unknown): string | undefined {
   const candidates = reasonPaths.split(' ').map(path => path.split('.').reduce<unknown>(property, body))
   // A line of text, but not a proxy's HTML page.
@@ -61,7 +61,7 @@ export function reasonOf(body: unknown): string | undefined {
 
 const checkNetwork = 'Check baseUrl and the network.'
 
-/** `shown` is a redacted copy of the cause, because the cut of its message may go through a key. */
+/** `shown` is a redacted copy of the cause, because shortening its message may split a key. */
 export function describeNoResponse(
   { reason, isTimeout, cause }: NoResponse,
   shown: Error | undefined,

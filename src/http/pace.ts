@@ -1,13 +1,13 @@
 import type { AnyApiError } from '../errors.js'
 import { backoffMs } from './backoff.js'
 
-/** This many refusals in a row close the pace. Rare if only a fifth of the calls exceed their own quota. */
+/** This many refusals in a row pause all calls. Rare if only a fifth of the calls exceed their own quota. */
 const fullRow = 6
 /** Maximum total delay of a refused call. Longer than a minute, because many limits are per minute. */
 export const patienceMs = 80_000
 /** The next rate, as a share of the rate that the service accepted before, or has just refused. */
 const easing = 0.85
-/** The logarithm of the rate grows by this per square second. Slowly at first, then fast, because the limit may be higher. */
+/** The rate grows by a factor of e^(this × seconds²). Slowly at first, then fast, because the limit may be higher. */
 const growth = 0.015
 /** Minimum rate after a pause, in attempts per second. A long pause says nothing about the rate after it. */
 const slowest = 0.1
@@ -65,11 +65,11 @@ export class Pace {
   /** Number of attempts that passed in about the last second. */
   #passes = 0
   #passedAt = 0
-  /** When a call that was never refused last passed. */
+  /** When a fresh (never refused) call last passed. */
   #freshPassedAt = 0
   /** Number of attempts in a row that neither passed nor were refused. */
   #lost = 0
-  /** Whether the next fresh (never refused) call skips the pause, because a repeatedly refused call closed the pace. */
+  /** Whether the next fresh call skips the pause, because a repeatedly refused call closed the pace. */
   #exempts = false
 
   /** Takes a call's turn. False if it is not due yet. */

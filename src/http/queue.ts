@@ -17,7 +17,7 @@ export class Queue {
   #respondedAt = Number.NEGATIVE_INFINITY
   /** Number of calls that ended with a timeout and were sent after the last response. */
   #timeouts = 0
-  /** Waiting calls. First those that go next, then the others by pace, because a whole line waits until its pace is due. */
+  /** Waiting calls. First those that go next, then a line for each pace, which waits as a whole until that is due. */
   readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0
@@ -109,7 +109,7 @@ export class Queue {
     this.#dispatchAt(nextAt)
   }
 
-  /** Dispatches at a time, after all timers that are due, because one of them may abort the next call. */
+  /** Dispatches at the given time, after all timers due by then, because one may abort the next call. */
   #dispatchAt(at: number): void {
     clearTimeout(this.#timer)
     if (at === Number.POSITIVE_INFINITY) return

@@ -17,7 +17,7 @@ export function isThrottled(status: number): boolean {
   return status === 429 || status === 503
 }
 
-/** Whether the service or this machine refused an attempt because there were too many, and one may succeed before long. */
+/** Whether the service or this machine refused an attempt as one too many, and another may succeed before long. */
 export function isRateLimited(outcome: Outcome): boolean {
   // The process has no file descriptors left for sockets.
   if (outcome.status === undefined) return /^E[MN]FILE$/.test(codeOf(outcome.cause) ?? '')

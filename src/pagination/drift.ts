@@ -34,8 +34,8 @@ export class Drift {
   expect(time: number): number {
     if (this.#time === 0) return 0
     const moved = (this.#moved / this.#time) * time
-    // A window too early shows items again. One too late misses the last item. So half of a growth is expected, and a small one
-    // is ignored.
+    // A window too early shows items again. One too late misses the last item. So it expects only half of a growth, and
+    // ignores a small one.
     return Math.round(moved > 0 ? moved : Math.min(0, moved / 2 + 2))
   }
 }

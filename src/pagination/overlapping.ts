@@ -111,7 +111,7 @@ export class OverlappingReader<T> {
     // Once a smaller limit was honoured, a 400 or 422 at up to `limit` means that the page does not exist.
     if (isBadRequest(seen.response.status) && !(this.#honoursLimits && seen.limit <= limit)) {
       if (!options.verified || seen.start >= total) throw this.#at.cannotOverlap(seen, 'limit-not-honoured')
-      // Throws for the reason of the refusal, unless only one request was refused.
+      // Throws the service's error if it refuses again.
       seen = await this.#insist(seen)
     }
     if (seen.problem) throw this.#at.cannotOverlap(seen, seen.problem)
@@ -277,7 +277,7 @@ export class OverlappingReader<T> {
     const firstKnown = at.known.firstIn(seen.keys)
     const { total = at.total } = seen
     const hasShrunk = total < at.total
-    // Without news, skips to the last item's place, or halfway if it is gone (held responses begin before it).
+    // Without news, skips to the last item's place, or halfway to held responses that begin before it.
     const reached = seen.start + seen.limit
     const heldFrom = this.#held[0]?.start ?? Number.POSITIVE_INFINITY
     const expected = Math.min(this.#endShownBy(seen), total)

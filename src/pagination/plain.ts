@@ -13,7 +13,7 @@ const maxBeyond = 8
  */
 export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<T> {
   const { limit, known } = at
-  // A short page may be the last one until another follows.
+  // A short page proves this only if another follows.
   let areFiltered = at.options.after?.doubt === 'short-page'
   let areIdentified = at.doubt !== 'item-key-not-unique'
   const isBeyond = (page: number) => (page - 1) * limit >= at.total
@@ -59,7 +59,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     // After a cursor, the first page may begin with items that were read before.
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
-      // Some items may have moved to pages that were read before, but hardly half of them.
+      // Some items may have moved to pages that were read before, but probably not half of them.
       const areRepeated = hasEnded && 2 * at.count <= smallestTotal
       if (areRepeated && !acceptsGaps) throw failure(seen, 'item-key-not-unique')
       const end = areFiltered ? start : at.end

@@ -96,8 +96,8 @@ export class Requests<T> {
   }
 
   /**
-   * Replaces the current window. `plan` predicts the windows after it, to prefetch them. If another window was prefetched next, all
-   * prefetched ones are dropped. Without a plan, they are kept, and follow this window.
+   * Replaces the current window. `plan` predicts the windows after it, to prefetch them. If the next prefetched window is not
+   * this one, all prefetched ones are dropped. Without a plan, they are kept, and follow this window.
    */
   async get(window: Window, plan?: Plan): Promise<ListResponse<T>> {
     this.#plan = plan
