@@ -68,8 +68,8 @@ export interface CommonOptions {
    */
   totalTimeout?: number | undefined
   /**
-   * Maximum number of retries after the first attempt. Retries after a 429 do not count. They go on until the delays of the call
-   * exceed 80 s. With 0, a call fails at its first refusal or failure.
+   * Maximum number of retries after the first attempt. Retries after a 429, or a 403 with `Retry-After`, do not count. They go
+   * on until the delays of the call exceed 80 s. With 0, a call fails at its first refusal or failure.
    * @defaultValue 2
    */
   maxRetries?: number | undefined
