@@ -164,7 +164,7 @@ for (const [file, text] of [
     `${requestsAt(100) - 100} % more requests at 100 items a page, ${requestsAt(10) - 100} % at 10`,
   ],
   ['README.md', `${installed} MB on disk`],
-  ['site/index.md', `this client ${ownTime} s █+. a fetch loop ${loopTime} s`],
+  ['site/index.md', `this client, ${ownTime}&nbsp;s.*a fetch loop, ${loopTime}&nbsp;s`],
   ['docs/lists.md', `\\[${requestsAt(100) - 100} % more requests\\]`],
   [
     'src/pagination/list.ts',

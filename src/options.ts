@@ -80,7 +80,7 @@ export interface CommonOptions {
   headers?: RequestInit['headers'] | Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** Options of every call. */
+/** Options of every call, such as timeouts, retries, headers and a schema. */
 export interface RequestOptions<T = unknown> extends CommonOptions {
   /**
    * Cancels the call when the signal aborts. The call rejects immediately with an `AbortError`, whose `cause` is the signal's

@@ -44,6 +44,7 @@ export default defineConfig({
     config(md) {
       wrapCode(md)
       labelCells(md)
+      drawBars(md)
     },
   },
   themeConfig: {
@@ -158,6 +159,18 @@ function wrapCode(md) {
       .replace(/\w{17,}=?|\w=/g, name => name.replace(/[_=]/g, '$&<wbr>'))
       .replace(/\w{21,}/g, name => name.replace(/(?<=[a-z])(?=[A-Z])/g, '<wbr>'))
       .replace(/^<code(?=>[\w-]{1,20}<)/, '<code class="whole"')
+}
+
+/** Draws cells of block characters, which benchmarks use on GitHub, as bars. */
+function drawBars(md) {
+  const render = md.renderer.rules.text
+  md.renderer.rules.text = (tokens, at, ...given) => {
+    const { content } = tokens[at]
+    if (!/^█+[▏▎▍▌▋▊▉]?$/.test(content)) return render(tokens, at, ...given)
+    const eighths = ' ▏▎▍▌▋▊▉'.indexOf(content.at(-1))
+    const length = eighths < 0 ? content.length : content.length - 1 + eighths / 8
+    return `<i class="bar" style="--part: ${(length / 12) * 100}%"></i>`
+  }
 }
 
 /** Where a table does not fit, each cell is a line of its own, and says what its column is. See `.vp-doc table.wide`. */

@@ -19,7 +19,7 @@ import { mismatch, parseUnspecifiedBody } from './body.js'
 import { type ParseResponse, send } from './call.js'
 import type { Call, Transport } from './types.js'
 
-/** Options of a write. */
+/** Options of a write, such as its idempotency key and body. */
 export interface WriteOptions<T = unknown> extends RequestOptions<T> {
   /**
    * Lets the service recognise a retry of this write and apply it only once. Every attempt sends the same key. 1 to 255 printable

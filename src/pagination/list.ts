@@ -37,7 +37,7 @@ export interface ListEndpoint {
   readonly itemKey?: (item: unknown) => unknown
 }
 
-/** Parameters of a list: the first page, the page size and filters. Options such as `maxItems` are a separate argument. */
+/** Parameters of a list, such as page size and filters. Options such as `maxItems` are a separate argument. */
 export interface ListParams {
   /**
    * The first page to fetch, counted from 1.
@@ -55,12 +55,14 @@ export interface ListParams {
 }
 
 /**
- * Options of a list. They set where a loop starts, how far it reads, and whether it must be complete.
+ * Options of a list, such as where a loop starts, how far it reads, and whether it must be complete.
  *
  * @example
  * ```ts
  * const list = client.transactions.list({}, { verified: true })
- * for await (const { items, cursor } of list.batches()) console.log(items.length, cursor)
+ * for await (const { items, cursor } of list.batches()) {
+ *   console.log(items.length, cursor)
+ * }
  * ```
  */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {

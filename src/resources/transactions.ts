@@ -27,7 +27,7 @@ export interface Transaction {
   description: string
 }
 
-/** The methods of `client.transactions`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
+/** Lists transactions. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface Transactions {
   /** Lists transactions, each as the output of your `schema`. */
   list<Item>(

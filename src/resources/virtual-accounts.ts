@@ -10,7 +10,7 @@ export interface VirtualAccountRef {
   virtualAccountId: string
 }
 
-/** The methods of `client.virtualAccounts`. For other endpoints, see {@link Client.list} and {@link Client.request}. */
+/** Deactivates and reactivates virtual accounts. For other endpoints, see {@link Client.list} and {@link Client.request}. */
 export interface VirtualAccounts {
   // Declared first, because TypeScript suggests the first similar name for `activate`. It must not be the opposite.
   /** Reactivates a virtual account. `data` is the output of your `schema`. */
