@@ -60,7 +60,7 @@ export async function* readPages<T>(at: Position<T>, nextPage: number): Reading<
     const read = Math.max(0, at.end - start)
     if (data.length === 0) {
       // Some items may have moved to pages that were read before, but probably not half of them.
-      const areRepeated = hasEnded && 2 * at.count <= smallestTotal
+      const areRepeated = hasEnded && 2 * at.count <= smallestTotal && !at.isNearUntil
       if (areRepeated && !acceptsGaps) throw failure(seen, 'item-key-not-unique')
       const end = areFiltered ? start : at.end
       if (end < total && !hasEnded) at.noteMissed(seen, total - end, endsShort(end, total))

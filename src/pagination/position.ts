@@ -25,7 +25,7 @@ export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 const maxSearch = 6
 /** After this many requests, fewer items must be left. Only one bulk insert may prevent that. */
 const checkpoint = 15
-/** Maximum number of responses between the first with an item of `until` and the one with the last. */
+/** After this many responses without a further item of `until`, the others are gone, unless the list has grown by more. */
 const maxLateReads = 2
 
 /** The state of a loop that both readers share: its position, the known items, and its doubts. */
@@ -65,6 +65,10 @@ export class Position<T> {
   /** The first of these sets with an item that a response has shown. */
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
+  /** New items after the last shown item of `until`. They were committed late if another one follows. Otherwise they are older. */
+  #held: { readonly item: T; readonly key: Key | undefined }[] = []
+  /** The items shown since the first one of `until`, for the cursor of the first batch. */
+  readonly #passed: (Key | undefined)[] = []
 
   constructor(options: ListSetup<T>, closing: AbortSignal) {
     const { after, until, limit } = options
@@ -106,19 +110,25 @@ export class Position<T> {
   *take(seen: ListResponse<T>, from: number, isNext: boolean): Generator<ReadBatch<T>, number> {
     const { data, keys, start, page, limit, total = this.total, response } = seen
     this.before = seen
-    const items: T[] = []
-    const added: (Key | undefined)[] = []
-    /** The index after each new item. */
-    const ends: number[] = []
     const before = this.mark
     const named = this.#meet(keys)
-    // New items between those that `until` names were committed late.
     const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
+    const showsNamed = keys.some(key => named?.has(key) && !this.known.has(key))
+    const late = showsNamed ? this.#held.splice(0) : []
+    const heldBefore = this.#held.length
+    const items = late.map(({ item }) => item)
+    const added = late.map(({ key }) => key)
+    this.#passed.push(...added)
+    /** The index after each new item. */
+    const ends = late.map(() => from)
     let place = from
-    for (; place < until && items.length < this.remaining; place++) {
-      const key = keys[place]
-      if (!this.known.add(key, keys[place - 1]) || named?.has(key)) continue
-      items.push(data[place] as T)
+    for (; place < data.length && items.length < this.remaining; place++) {
+      const [item, key] = [data[place] as T, keys[place]]
+      if (!this.known.add(key, keys[place - 1])) continue
+      if (place >= until) this.#held.push({ item, key })
+      else if (named) this.#passed.push(key)
+      if (place >= until || named?.has(key)) continue
+      items.push(item)
       added.push(key)
       ends.push(place + 1)
     }
@@ -128,6 +138,7 @@ export class Position<T> {
     this.end = start + place
     this.total = total
     const markAt = (place: number, count: number): Mark => {
+      if (named && place <= from) return { ...before, items: before.items + count }
       const news = withKey(added.slice(0, count))
       const { frontier, isAtEnd } = isNext
         ? { frontier: before.frontier.append(news), isAtEnd: true }
@@ -135,18 +146,25 @@ export class Position<T> {
       const at = isAtEnd ? { end: start + place, total, shownBy: { page, limit } } : before
       return { ...at, frontier, items: before.items + count }
     }
-    this.mark = markAt(place, items.length)
-    if (named && (until === 0 || keys[until - 1] === [...named].at(-1) || this.#lateReads-- === 0))
-      this.hasArrived = true
-    const cursor = () => this.#writeCursor(named ? keys.slice(from, place) : added)
+    this.mark = markAt(Math.min(place, until), items.length)
+    const cursor = () => this.#writeCursor(named ? this.#passed : added)
     const aborted = (reason: unknown, given: number) =>
       this.withCursor(
         response.report.abortError(reason),
         given === 0 ? before : markAt(ends[given - 1] as number, given),
       )
     const hasMore = this.end < total
+    const news = items.length - late.length + this.#held.length - heldBefore
+    if (named) this.#noteNamed(showsNamed, keys[until - 1] === [...named].at(-1))
     if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, aborted, response }
-    return items.length
+    return news
+  }
+
+  /** Ends a loop `until` at the last item that it names, or when the others are gone. */
+  #noteNamed(isAny: boolean, isLast: boolean): void {
+    const { total = 0 } = this.options.until ?? {}
+    const isExplained = this.total - total < this.mark.items + this.#held.length
+    if (isLast || (!isAny && --this.#lateReads <= 0 && isExplained)) this.hasArrived = true
   }
 
   /** Whether a response has shown an item that `until` names. Later pages may have no new items. */

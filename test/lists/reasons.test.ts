@@ -120,6 +120,38 @@ describe('a loop `until` a cursor', () => {
     expect(await collect(list({}, { until: batches[0]?.cursor }))).toEqual([])
   })
 
+  test('yields any number of rows committed late between them, however pages cut these, and no row twice', () =>
+    checkEach(
+      [20, 100].flatMap(limit =>
+        modes.flatMap(verified => [1, 10, 50, 300].map(count => ({ limit, verified, count }))),
+      ),
+      async ({ limit, verified, count }) => {
+        for (const place of [1, limit / 2, limit - 1]) {
+          const { fake, list, events } = createList(300)
+          const job = (until?: string) => collect(list({ limit }, { until, verified }).batches())
+          const [batch] = await job()
+          const [head, ...late] = newItems(count + 1)
+          fake.transactions.splice(place, 0, ...late)
+          fake.transactions.unshift(head as never)
+          const batches = await job(batch?.cursor)
+          expect(batches.flatMap(({ items }) => ids(items))).toEqual(ids([head, ...late]))
+          expect(endOf(events).isComplete).toBe(verified !== false)
+          expect(await job(batches[0]?.cursor)).toEqual([])
+        }
+      },
+    ))
+
+  test('ends after two more requests if the last items of its cursor are gone', () =>
+    checkEach(modes, async verified => {
+      const { fake, list, events } = createList(300)
+      const [batch] = await collect(list({ limit: 20 }, { verified }).batches())
+      fake.transactions.splice(15, 5)
+      fake.transactions.unshift(...(newItems(2) as never[]))
+      const read = await collect(list({ limit: 20 }, { until: batch?.cursor, verified, concurrency: 1 }))
+      expect(ids(read)).toEqual(['new0', 'new1'])
+      expect(endOf(events).requests).toBe(3)
+    }))
+
   test("is complete if one page is left of the list, and the cursor's last item is gone", () =>
     checkEach(modes, async verified => {
       const { fake, list, events, until } = await newestFirst(300)
