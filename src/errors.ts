@@ -141,25 +141,32 @@ export abstract class ApiError extends Error {
     const { name, message, kind, cursor } = this
     // Only known names, because other code may attach secrets, or values that are not plain data.
     const { headers: _, ...shown } = this.#shown
-    const { cause } = this as { cause?: CopiedCause }
-    // The reason of an abort can be any value.
-    const plainCause = Object(cause) === cause ? toPlain(cause as CopiedCause) : cause
-    return { name, message, kind, ...shown, cursor, ...(cause !== undefined && { cause: plainCause }) }
+    const { cause } = this
+    return { name, message, kind, ...shown, cursor, ...(cause !== undefined && { cause: toPlain(cause) }) }
   }
 }
 
 /** Hides `undefined` from `console.log`. Hides headers, which Node prints as `Headers {}` for an uncaught error. */
 function show(error: ApiError, name: string, value: unknown): void {
   defineHidden(error, name, value)
-  if (value !== undefined && name !== 'headers') Object.defineProperty(error, name, { enumerable: true })
+  if (value !== undefined && name !== 'headers')
+    Object.defineProperty(error, name, { value, enumerable: true })
 }
 
-/** A cause that the client has copied and redacted. */
-type CopiedCause = Error & { code?: string; errors?: readonly CopiedCause[]; cause?: CopiedCause }
-
-/** A cause as plain data. An `AggregateError` in its chain has one error for each address of a host. */
-function toPlain({ name, message, code, errors, cause }: CopiedCause): object {
-  return { name, message, code, errors: (errors ?? cause?.errors)?.map(toPlain) }
+/**
+ * A cause as plain data. It can be any value, such as the reason of an abort. An `AggregateError` in its chain has one error
+ * for each address of a host.
+ */
+function toPlain(cause: unknown, isNested?: unknown): unknown {
+  if (typeof cause === 'bigint') return String(cause)
+  if (Object(cause) !== cause) return cause
+  const text = (name: string) => {
+    const value = property(cause, name)
+    return typeof value === 'string' || typeof value === 'number' ? value : undefined
+  }
+  const errors = property(cause, 'errors') ?? property(property(cause, 'cause'), 'errors')
+  const plain = isNested === undefined && Array.isArray(errors) ? errors.map(toPlain) : undefined
+  return { name: text('name'), message: text('message'), code: text('code'), errors: plain }
 }
 
 /** `GET /transactions (page 5): HTTP 503 (3 attempts). What to do.` */

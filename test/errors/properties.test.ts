@@ -56,13 +56,20 @@ test('toJSON of an HttpError has everything except the headers', async () => {
   })
 })
 
+const containsItself = new AggregateError([], 'closed')
+containsItself.errors.push(containsItself)
+
 test('toJSON of an AbortError has the reason, of whatever type that is', () =>
-  checkEach(
+  checkEach<[reason: unknown, cause: unknown]>(
     [
       ['closed', 'closed'],
       [7, 7],
       [null, null],
+      [7n, '7'],
       [new RangeError('closed'), { name: 'RangeError', message: 'closed' }],
+      [Object.assign(new Error('closed'), { code: 7n, errors: { id: 'missing' } }), { message: 'closed' }],
+      [new AggregateError([undefined, new Error('b')]), { errors: [null, { message: 'b' }] }],
+      [containsItself, { errors: [{ name: 'AggregateError' }] }],
     ],
     async ([reason, cause]) => {
       const signal = AbortSignal.abort(reason)
