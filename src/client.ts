@@ -11,8 +11,7 @@ import { createVirtualAccounts, type VirtualAccounts } from './resources/virtual
 import type { Schema } from './schema.js'
 
 /**
- * Client for the service, with its URL, API key and defaults. Create one and share it. It holds no connections, so there is
- * nothing to close.
+ * Client for the service, with its URL and API key. Create one and share it. There is nothing to close.
  *
  * To log or measure requests and retries, pass `onEvent`. In tests, pass the `fetch` of a `FakeService` from
  * `virtual-accounts/testing`, rather than a hand-written mock.

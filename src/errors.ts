@@ -158,8 +158,7 @@ function show(error: ApiError, name: string, value: unknown): void {
  * for each address of a host.
  */
 function toPlain(cause: unknown, isNested?: unknown): unknown {
-  if (typeof cause === 'bigint') return String(cause)
-  if (Object(cause) !== cause) return cause
+  if (Object(cause) !== cause) return typeof cause === 'bigint' ? String(cause) : cause
   const text = (name: string) => {
     const value = property(cause, name)
     return typeof value === 'string' || typeof value === 'number' ? value : undefined

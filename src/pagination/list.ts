@@ -60,9 +60,7 @@ export interface ListParams {
  * @example
  * ```ts
  * const list = client.transactions.list({}, { verified: true })
- * for await (const { items, cursor } of list.batches()) {
- *   console.log(items.length, cursor)
- * }
+ * for await (const item of list) console.log(item.id)
  * ```
  */
 export interface ListOptions<Item = unknown> extends RequestOptions<Item> {
