@@ -56,7 +56,7 @@ export function validate(
         return typeof key === 'number' ? key : String(key)
       })
       const got = path.reduce(property, value)
-      const kept = isKeptNumber(got) ? ' (a number that JavaScript would round arrives as a string)' : ''
+      const kept = isKeptNumber(got) ? ' (a number that JavaScript would round is kept as a string)' : ''
       add(isCustom ? `${issue.message}${kept}` : describeIssue(issue, got), undefined, path)
     }
     return found.length === 0 ? add('the schema failed without an issue') : undefined

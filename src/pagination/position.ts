@@ -115,16 +115,17 @@ export class Position<T> {
     const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
     const showsNamed = keys.some(key => named?.has(key) && !this.known.has(key))
     const late = showsNamed ? this.#held.splice(0) : []
-    const heldBefore = this.#held.length
     const items = late.map(({ item }) => item)
     const added = late.map(({ key }) => key)
     this.#passed.push(...added)
     /** The index after each new item. */
     const ends = late.map(() => from)
     let place = from
+    let news = 0
     for (; place < data.length && items.length < this.remaining; place++) {
       const [item, key] = [data[place] as T, keys[place]]
       if (!this.known.add(key, keys[place - 1])) continue
+      news++
       if (place >= until) this.#held.push({ item, key })
       else if (named) this.#passed.push(key)
       if (place >= until || named?.has(key)) continue
@@ -154,7 +155,6 @@ export class Position<T> {
         given === 0 ? before : markAt(ends[given - 1] as number, given),
       )
     const hasMore = this.end < total
-    const news = items.length - late.length + this.#held.length - heldBefore
     if (named) this.#noteNamed(showsNamed, keys[until - 1] === [...named].at(-1))
     if (items.length > 0) yield { items, totalItems: total, hasMore, cursor, aborted, response }
     return news

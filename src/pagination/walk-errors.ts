@@ -39,7 +39,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'added-elsewhere': {
     problem: 'the list has grown, but not where this loop reads',
-    hint: 'If you resume an interrupted loop, start over. Otherwise, the total may lag or ignore filters, or the service may have committed rows late.',
+    hint: 'After an interrupted loop, start over. Otherwise, the total may lag or ignore filters, or rows were committed late.',
     isFinal: true,
   },
   'cursor-gone': {

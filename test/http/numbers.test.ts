@@ -66,7 +66,7 @@ describe('a number', () => {
       const schema = z.looseObject({ amount: z.number() })
       const list = createClient().transactions.list({}, { schema })
       const [issue] = (await apiErrorOf('invalid-response', list)).issues
-      const hint = ' (a number that JavaScript would round arrives as a string)'
+      const hint = ' (a number that JavaScript would round is kept as a string)'
       expect(issue?.message).toBe(`Invalid input: expected number, received string${isRounded ? hint : ''}`)
     }))
 })
