@@ -213,7 +213,7 @@ function prepareList<Item>(
     until && hasMaxItems,
     'until: cannot be combined with `maxItems`, because items beyond it would be missed',
   )
-  // At another limit, page 2 and later are other pages.
+  // A later page at another limit has other items.
   const isFree = limit === undefined && (page ?? 1) === 1 && !after
   const refusedBy = transport.shared.withoutLimit
   return {

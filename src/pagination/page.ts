@@ -82,7 +82,7 @@ export interface Window {
   readonly expectedLimit: number | undefined
   /** Whether it overlaps others. Then only its page number is checked here. The reader checks the rest. */
   readonly overlaps: boolean
-  /** Whether a status, or another page than the one requested, means that the page is empty. */
+  /** Whether this status, or another page's number, means that the page is empty. */
   readonly accepts: ((what: number | 'another-page') => boolean) | undefined
 }
 

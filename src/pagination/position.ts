@@ -23,7 +23,7 @@ export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 
 /** A search counts as at most this many requests, because one long search is fine. */
 const maxSearch = 6
-/** After this many requests, fewer items must be left. Only one bulk insert may prevent that. */
+/** Within this many requests, the items left must decrease. A bulk insert may prevent it once. */
 const checkpoint = 15
 /** After this many responses without a further item of `until`, the others are gone, unless the list has grown by more. */
 const maxLateReads = 2
