@@ -117,14 +117,16 @@ function propertiesOf(name, table) {
     const text = cell('Description')
       .replace(/ - .*/, list => `<ul>${list.replaceAll(/ - (.*?) *(?= - |$)/g, '<li>$1</li>')}</ul>`)
       .replaceAll(' **Throws**', '<br>**Throws**')
+    const isShort = byDefault.length < 20
     const isSaid = !isOptional || /^`(undefined|none)`$/.test(byDefault)
     const parts = [
       text,
-      isSaid ? '' : `${text.endsWith('</ul>') ? '' : '<br>'}Default: ${proseOf(byDefault)}.`,
+      isSaid || isShort ? '' : `${text.endsWith('</ul>') ? '' : '<br>'}Default: ${proseOf(byDefault)}.`,
       isOptions ? `[Guide](${guideTo(name, option)})` : '',
     ]
     const linked = property.replace(/^<a id="(.*)"><\/a> (.*)/, '<a id="$1" href="#$1">$2</a>')
-    const left = `${linked}<br>${codeOf(cell('Type').replace(/^\\\| /, ''))}`
+    const type = codeOf(cell('Type').replace(/^\\\| /, ''))
+    const left = `${linked}<br>${type}${isShort && !isSaid ? `<br>Default: ${proseOf(byDefault)}` : ''}`
     const order = [...guideOf.keys()].indexOf(option) + 1
     const isInherited = /`/.test(cell('Inherited from'))
     // Of a client's own options, few are needed.
@@ -135,7 +137,12 @@ function propertiesOf(name, table) {
   const sorted = shown.toSorted((one, other) => one.rank - other.rank)
   const [heading, title] = isOptions ? ['Options', 'Option'] : ['Properties', 'Property']
   const body = sorted.map(({ row }) => `${row}\n`).join('')
-  return `## ${heading}\n\n| ${title} | Description |\n|---|---|\n${body}`
+  const links = Array.from(
+    body.matchAll(/ href="(#.*?)">`(\w+)/g),
+    ([, hash, option]) => `[${option}](${hash})`,
+  )
+  const index = isOptions && links.length > 8 ? `${links.join(' · ')}\n\n` : ''
+  return `## ${heading}\n\n${index}| ${title} | Description |\n|---|---|\n${body}`
 }
 
 function guideTo(name, option) {
