@@ -184,6 +184,9 @@ function labelCells(md) {
       // Numbers of named rows are compared, so these stay a table.
       if (token.type === 'thead_close' && table.titles[0] && table.titles.length > 2)
         table.token.attrJoin('class', 'wide')
+      // The tables of options line up.
+      if (token.type === 'thead_close' && table.titles[1] === 'default')
+        table.token.attrJoin('class', 'options')
       if (token.type === 'tr_open') table.place = 0
       if (token.type === 'td_open') {
         token.attrSet('data-label', table.titles[table.place].replaceAll('`', ''))
