@@ -1,5 +1,5 @@
-// Simulates the playground. A loop over pages and the real client read the same list, which changes meanwhile. Only time and
-// network are simulated, so the same settings give the same run everywhere, in a few milliseconds.
+// Simulates the playground. A loop over pages and the real client read the same list, which changes meanwhile. Only the list,
+// time and network are simulated, so the same settings give the same run everywhere, in a few milliseconds.
 import { Client } from 'virtual-accounts'
 import { sampleTransactions } from 'virtual-accounts/testing'
 import { Random } from '../../test/simulation/random.ts'

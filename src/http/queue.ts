@@ -17,7 +17,7 @@ export class Queue {
   #respondedAt = Number.NEGATIVE_INFINITY
   /** Number of calls that ended with a timeout and were sent after the last response. */
   #timeouts = 0
-  /** Waiting calls. First those that go next. Then a line for each pace. All of it waits until the pace is due. */
+  /** Waiting calls. First those that go next. Then a line for each pace. A line waits until its pace is due. */
   readonly #lines = new Map<Pace | 'next' | undefined, Line>([['next', new Map()]])
   #timer: ReturnType<typeof setTimeout> | undefined
   #firedAt = 0

@@ -17,8 +17,8 @@ const maxKeyLength = 60
 export const madeByBug: RegExp = /^(?:undefined|null|NaN|\.\.?|(?:\[|%5B)object(?: |%20)\w+(?:\]|%5D))$/
 
 /**
- * A caller's wrong argument, for a message. Quotes a URL without user info and query. Shows a secret only if a bug made
- * it.
+ * A caller's wrong argument, for a message. Quotes a URL without user info and query. Hides a secret, unless it is
+ * `madeByBug`.
  */
 export function describe(value: unknown, isSecret = false): string {
   if (value === '') return 'an empty string'

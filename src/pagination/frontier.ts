@@ -42,7 +42,7 @@ export class Frontier {
     if (!inOrder.some(isShown) && !this.#missing.some(isShown)) {
       const since = [...this.#since, ...news].slice(-shown.length)
       const known = new Set(since)
-      // If an item is not in `since`, the frontier is farther on. Otherwise it is gone or far away.
+      // If `since` lacks a shown item, the frontier is farther on. Otherwise it is gone or far away.
       if (shown.some(key => !known.has(key)))
         return { frontier: new Frontier(this.#inOrder, this.#missing, since), isAtEnd: false }
     }

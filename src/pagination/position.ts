@@ -25,7 +25,7 @@ export type Reading<T> = AsyncGenerator<ReadBatch<T>, boolean>
 const maxSearch = 6
 /** Within this many requests, the items left must decrease. A bulk insert may prevent it once. */
 const checkpoint = 15
-/** After this many responses without a further item of `until`, the others are gone, unless the list has grown by more. */
+/** After this many responses without another item of `until`, the rest are gone, unless more were added than read. */
 const maxLateReads = 2
 
 /** The state of a loop that both readers share: its position, the known items, and its doubts. */
@@ -65,7 +65,7 @@ export class Position<T> {
   /** The first of these sets with an item that a response has shown. */
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
-  /** New items after the last shown item of `until`. They were committed late if another one follows. Otherwise they are older. */
+  /** New items after the last shown item of `until`. Committed late if another item of `until` follows. Otherwise older. */
   #held: { readonly item: T; readonly key: Key | undefined }[] = []
   /** The items shown since the first one of `until`, for the cursor of the first batch. */
   readonly #passed: (Key | undefined)[] = []

@@ -39,7 +39,7 @@ const failures: Readonly<Record<PaginationReason, Failure>> = {
   },
   'added-elsewhere': {
     problem: 'the list has grown, but not where this loop reads',
-    hint: 'Was an earlier loop interrupted? Start over. Or the total lags or ignores filters, or rows were committed late.',
+    hint: 'Was an earlier loop interrupted? Start over. If not, the total lags or ignores filters, or rows were committed late.',
     isFinal: true,
   },
   'cursor-gone': {
