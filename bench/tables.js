@@ -27,6 +27,21 @@ export function format(value, { digits }) {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
+const blocks = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+const widest = 12
+
+/** A share of the longest bar, in block characters. */
+export function bar(share) {
+  const eighths = Math.round(share * widest * 8)
+  return '█'.repeat(eighths >> 3) + blocks[eighths % 8]
+}
+
+/** The share that `bar` was given, or undefined for other text. */
+export function shareOf(text) {
+  const [, whole, rest] = /^(█+)([▏▎▍▌▋▊▉]?)$/.exec(text) ?? []
+  return whole && (whole.length + blocks.indexOf(rest) / 8) / widest
+}
+
 export function markdown(head, rows) {
   const line = cells => `| ${cells.join(' | ')} |`
   const alignments = head.map(title => (title ? '--:' : '---'))

@@ -117,16 +117,17 @@ function propertiesOf(name, table) {
     const text = cell('Description')
       .replace(/ - .*/, list => `<ul>${list.replaceAll(/ - (.*?) *(?= - |$)/g, '<li>$1</li>')}</ul>`)
       .replaceAll(' **Throws**', '<br>**Throws**')
-    const isShort = byDefault.length < 20
     const isSaid = !isOptional || /^`(undefined|none)`$/.test(byDefault)
+    const shownDefault = isSaid ? '' : `<br>Default: ${proseOf(byDefault)}`
+    const isShort = byDefault.length < 20
     const parts = [
       text,
-      isSaid || isShort ? '' : `${text.endsWith('</ul>') ? '' : '<br>'}Default: ${proseOf(byDefault)}.`,
+      shownDefault && !isShort && `${shownDefault}.`,
       isOptions ? `[Guide](${guideTo(name, option)})` : '',
     ]
     const linked = property.replace(/^<a id="(.*)"><\/a> (.*)/, '<a id="$1" href="#$1">$2</a>')
     const type = codeOf(cell('Type').replace(/^\\\| /, ''))
-    const left = `${linked}<br>${type}${isShort && !isSaid ? `<br>Default: ${proseOf(byDefault)}` : ''}`
+    const left = `${linked}<br>${type}${isShort ? shownDefault : ''}`
     const order = [...guideOf.keys()].indexOf(option) + 1
     const isInherited = /`/.test(cell('Inherited from'))
     // Of a client's own options, few are needed.

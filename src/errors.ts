@@ -148,23 +148,22 @@ export abstract class ApiError extends Error {
 
 /** Hides `undefined` from `console.log`. Hides headers, which Node prints as `Headers {}` for an uncaught error. */
 function show(error: ApiError, name: string, value: unknown): void {
-  defineHidden(error, name, value)
-  if (value !== undefined && name !== 'headers')
-    Object.defineProperty(error, name, { value, enumerable: true })
+  const enumerable = value !== undefined && name !== 'headers'
+  Object.defineProperty(error, name, { value, enumerable, configurable: true, writable: true })
 }
 
 /**
  * A cause as plain data. It can be any value, such as the reason of an abort. An `AggregateError` in its chain has one error
  * for each address of a host.
  */
-function toPlain(cause: unknown, isNested?: unknown): unknown {
+function toPlain(cause: unknown, isNested = false): unknown {
   if (Object(cause) !== cause) return typeof cause === 'bigint' ? String(cause) : cause
   const text = (name: string) => {
     const value = property(cause, name)
     return typeof value === 'string' || typeof value === 'number' ? value : undefined
   }
   const errors = property(cause, 'errors') ?? property(property(cause, 'cause'), 'errors')
-  const plain = isNested === undefined && Array.isArray(errors) ? errors.map(toPlain) : undefined
+  const plain = !isNested && Array.isArray(errors) ? errors.map(each => toPlain(each, true)) : undefined
   return { name: text('name'), message: text('message'), code: text('code'), errors: plain }
 }
 

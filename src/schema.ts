@@ -56,8 +56,10 @@ export function validate(
         return typeof key === 'number' ? key : String(key)
       })
       const got = path.reduce(property, value)
-      const kept = isKeptNumber(got) ? ' (a number that JavaScript would round is kept as a string)' : ''
-      add(isCustom ? `${issue.message}${kept}` : describeIssue(issue, got), undefined, path)
+      const message = isCustom
+        ? String(issue.message) + (isKeptNumber(got) ? keptHint : '')
+        : describeIssue(issue, got)
+      add(message, undefined, path)
     }
     return found.length === 0 ? add('the schema failed without an issue') : undefined
   }
@@ -70,6 +72,8 @@ export function validate(
     return addThrown(error)
   }
 }
+
+const keptHint = ' (a number that JavaScript would round is kept as a string)'
 
 /** What a built-in schema expected, and the type it got. Never shows values. */
 function describeIssue(issue: StandardSchemaV1.Issue, got: unknown): string {

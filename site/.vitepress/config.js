@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
+import { shareOf } from '../../bench/tables.js'
 import { contributors, guides } from '../guides.js'
 import { writeForModels } from '../llms.js'
 import { tasks } from '../reference.js'
@@ -165,11 +166,9 @@ function wrapCode(md) {
 function drawBars(md) {
   const render = md.renderer.rules.text
   md.renderer.rules.text = (tokens, at, ...given) => {
-    const { content } = tokens[at]
-    if (!/^█+[▏▎▍▌▋▊▉]?$/.test(content)) return render(tokens, at, ...given)
-    const eighths = ' ▏▎▍▌▋▊▉'.indexOf(content.at(-1))
-    const length = eighths < 0 ? content.length : content.length - 1 + eighths / 8
-    return `<i class="bar" style="--part: ${(length / 12) * 100}%"></i>`
+    const share = shareOf(tokens[at].content)
+    if (share === undefined) return render(tokens, at, ...given)
+    return `<i class="bar" style="--part: ${share * 100}%"></i>`
   }
 }
 

@@ -66,7 +66,7 @@ export class Position<T> {
   #met: ReadonlySet<Key | undefined> | undefined
   #lateReads = maxLateReads
   /** New items after the last shown item of `until`. Committed late if another item of `until` follows. Otherwise older. */
-  #held: { readonly item: T; readonly key: Key | undefined }[] = []
+  readonly #held: { readonly item: T; readonly key: Key | undefined }[] = []
   /** The items shown since the first one of `until`, for the cursor of the first batch. */
   readonly #passed: (Key | undefined)[] = []
 
@@ -113,7 +113,7 @@ export class Position<T> {
     const before = this.mark
     const named = this.#meet(keys)
     const until = named ? keys.findLastIndex(key => named.has(key)) + 1 : data.length
-    const showsNamed = keys.some(key => named?.has(key) && !this.known.has(key))
+    const showsNamed = named !== undefined && keys.some(key => named.has(key) && !this.known.has(key))
     const late = showsNamed ? this.#held.splice(0) : []
     const items = late.map(({ item }) => item)
     const added = late.map(({ key }) => key)
@@ -123,13 +123,16 @@ export class Position<T> {
     let place = from
     let news = 0
     for (; place < data.length && items.length < this.remaining; place++) {
-      const [item, key] = [data[place] as T, keys[place]]
+      const key = keys[place]
       if (!this.known.add(key, keys[place - 1])) continue
       news++
-      if (place >= until) this.#held.push({ item, key })
-      else if (named) this.#passed.push(key)
-      if (place >= until || named?.has(key)) continue
-      items.push(item)
+      if (place >= until) {
+        this.#held.push({ item: data[place] as T, key })
+        continue
+      }
+      if (named) this.#passed.push(key)
+      if (named?.has(key)) continue
+      items.push(data[place] as T)
       added.push(key)
       ends.push(place + 1)
     }
@@ -139,6 +142,7 @@ export class Position<T> {
     this.end = start + place
     this.total = total
     const markAt = (place: number, count: number): Mark => {
+      // Held items are not part of the frontier.
       if (named && place <= from) return { ...before, items: before.items + count }
       const news = withKey(added.slice(0, count))
       const { frontier, isAtEnd } = isNext
@@ -250,7 +254,7 @@ export class Position<T> {
     return error.withCursor(this.requests.loop, this.#writeCursor([], mark), !this.options.until)
   }
 
-  /** `batch` has the keys for a later `until`: the new ones, or all of the response if this loop has met its own `until`. */
+  /** `batch` has the keys for a later `until`: the new ones, or all shown since this loop met its own `until`. */
   #writeCursor(batch: readonly (Key | undefined)[], cutAt?: Mark): string {
     const { frontier, ...place } = cutAt ?? this.mark
     const { limit, options } = this
